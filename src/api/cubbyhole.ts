@@ -11,7 +11,7 @@ import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
-import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
+import { openValue, sealValue } from "../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";

@@ -4,8 +4,7 @@ import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { wrappingToken } from "../token/wrapping-token.ts";
-import { sealValue } from "../tree/cubbyhole/seal.ts";
-import { type CubbyholeValue, MAX_VALUE_BYTES } from "../tree/cubbyhole/store.ts";
+import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer, type WrapInfo } from "../wire/reply.ts";
 

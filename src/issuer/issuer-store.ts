@@ -1,7 +1,8 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
 import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
-import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
+import type { SealedKey, SealedKeyPair } from "./key-pair.ts";
+import type { IssuerRole, KeyConfig } from "./rules.ts";
 
 export const ISSUER_MIGRATIONS: readonly Migration[] = [
   {
@@ -25,31 +26,19 @@ export const ISSUER_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface IssuerRow extends Record<string, SqlStorageValue> {
-  id: number;
-  url: string;
-  revision: string;
-}
-
-interface KeyRow extends Record<string, SqlStorageValue> {
-  name: string;
-  config: string;
-  next_rotation: number;
-}
-
-interface VersionRow extends Record<string, SqlStorageValue> {
+type IssuerRow = { id: number; url: string; revision: string };
+type KeyRow = { name: string; config: string; next_rotation: number };
+type VersionRow = {
   kid: string;
   name: string;
   state: VersionState;
   public_key: ArrayBuffer;
   private_key: ArrayBuffer | null;
   expires_at: number | null;
-}
-
+};
 type VersionState = "signing" | "next" | "retired";
 
-/** A named key: its settings, and the time (ms) of its next rotation. */
-export interface NamedKey {
+interface NamedKey {
   readonly name: string;
   readonly config: KeyConfig;
   readonly nextRotation: number;
@@ -105,7 +94,7 @@ export class IssuerStore {
     return row && keyOfRow(row);
   }
 
-  /** Returns all keys, sorted by name. */
+  /** All keys, sorted by name. */
   keys(): NamedKey[] {
     return this.#keys.list("ORDER BY name").map(keyOfRow);
   }
@@ -156,7 +145,7 @@ export class IssuerStore {
     return version?.private_key ? { kid: version.kid, sealed: new Uint8Array(version.private_key) } : null;
   }
 
-  /** Returns the public halves of all versions, "next" ones included. */
+  /** The public halves of all versions, "next" ones included. */
   publicKeys(): SealedKey[] {
     const versions = this.#versions.list("ORDER BY kid");
     return versions.map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
@@ -170,12 +159,8 @@ export class IssuerStore {
 
   /** Returns the names of the roles that use a key, and their longest token TTL (seconds). */
   rolesOf(key: string): { readonly names: string[]; readonly longestTtl: number } {
-    const rows = this.#sql
-      .exec<{ name: string; ttl: number }>(
-        "SELECT name, value ->> '$.ttl' AS ttl FROM roles WHERE value ->> '$.key' = ? ORDER BY name",
-        key,
-      )
-      .toArray();
+    const query = "SELECT name, value ->> '$.ttl' AS ttl FROM roles WHERE value ->> '$.key' = ? ORDER BY name";
+    const rows = this.#sql.exec<{ name: string; ttl: number }>(query, key).toArray();
     return { names: rows.map(({ name }) => name), longestTtl: Math.max(0, ...rows.map(({ ttl }) => Number(ttl))) };
   }
 

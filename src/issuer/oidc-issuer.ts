@@ -5,18 +5,34 @@ import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
-import { newKeyPair } from "./key-pair.ts";
+import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
 import {
   DEFAULT_KEY,
   type IssuerRole,
   type KeyConfig,
   type KeyWrite,
-  type PublishedKeys,
+  planKey,
+  planRole,
   type RoleWrite,
-  type SealedKeyPair,
-  type Signer,
-} from "./model.ts";
-import { planKey, planRole, verificationTtlProblem } from "./rules.ts";
+  verificationTtlProblem,
+} from "./rules.ts";
+
+export interface Signer {
+  readonly issuer: string;
+  readonly key: KeyConfig;
+  readonly signing: SealedKey;
+}
+
+/** The published keys and issuer, which each isolate reads from time to time. */
+interface PublishedKeys {
+  /** Changes with every change of this data. */
+  readonly revision: string;
+  /** As configured; "" for none. */
+  readonly issuer: string;
+  readonly keys: readonly SealedKey[];
+  /** The shortest rotation period of all keys (seconds); null without a key. */
+  readonly shortestRotation: number | null;
+}
 
 /** Limits on the number of keys. Every isolate reads all public keys, so their total size must be small. */
 const MAX_KEYS = 100;
@@ -42,13 +58,13 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     super(ctx, env, ISSUER_MIGRATIONS);
     this.#store = new IssuerStore(this.tables, this.seals);
     this.alarms.add("issuer_rotation", {
-      dueAt: () => firstOf(this.#store.keys().map(({ nextRotation }) => nextRotation)),
+      dueAt: () => leastOf(this.#store.keys().map(({ nextRotation }) => nextRotation)),
       run: () => this.#rotateDue(),
       pauseMs: () => RETRY_MS,
     });
     this.alarms.add("issuer_expiry", {
       dueAt: () => this.#store.firstExpiry(),
-      run: () => this.#dropExpired(),
+      run: () => this.#store.dropExpired(currentTime()) && this.#store.changed(),
       pauseMs: () => RETRY_MS,
     });
   }
@@ -60,16 +76,11 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     if (!issuer) return TAMPERED;
     const { url, revision } = issuer;
     if (revision === known) return null;
-    const periods = this.#store.keys().map(({ config }) => config.rotationPeriod);
-    return {
-      revision,
-      issuer: url,
-      keys: this.#store.publicKeys(),
-      shortestRotation: periods.length > 0 ? Math.min(...periods) : null,
-    };
+    const shortestRotation = leastOf(this.#store.keys().map(({ config }) => config.rotationPeriod));
+    return { revision, issuer: url, keys: this.#store.publicKeys(), shortestRotation };
   }
 
-  /** Returns the configured issuer; "" for none. */
+  /** The configured issuer; "" for none. */
   async readIssuer(): Promise<string> {
     await this.keys.open();
     return this.#store.issuer()?.url ?? "";
@@ -82,12 +93,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /**
-   * Creates or changes a key.
-   *
-   * @param versions the first signing version and the one after it, for a new key or another algorithm; else null. The caller
-   *   generates them, because generating keys in the object would delay its other requests.
-   * @param now ms.
-   * @returns "needs_versions" when the write needs versions but has none. Nothing was written then.
+   * Creates or changes a key. A new key, or one with another algorithm, needs its signing version and the one after it.
+   * Without them nothing is written. The caller generates them, because that would delay other requests of the object.
    */
   async writeKey(
     name: string,
@@ -97,9 +104,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   ): Promise<Result<"written" | "needs_versions">> {
     await this.keys.open();
     const existing = this.#store.key(name);
-    if (!existing && this.#store.keys().length >= MAX_KEYS) {
-      return refuse(`there are ${MAX_KEYS} keys already`);
-    }
+    if (!existing && this.#store.keys().length >= MAX_KEYS) return refuse(`there are ${MAX_KEYS} keys already`);
     const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
     const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
     if (!planned.ok) return planned;
@@ -145,11 +150,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /**
-   * Rotates a key: its next version signs from now on.
-   *
-   * @param next the new "next" version.
-   * @param verificationTtl seconds for which the previous signing version stays published; null: as configured.
-   * @param now ms.
+   * Rotates a key: its next version signs from now on. `verificationTtl`: seconds for which the previous signing
+   * version stays published; null: as configured.
    */
   async rotateKey(
     name: string,
@@ -242,10 +244,6 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     }
   }
 
-  #dropExpired(): void {
-    if (this.#store.dropExpired(currentTime())) this.#store.changed();
-  }
-
   #rotate(name: string, config: KeyConfig, next: SealedKeyPair, verificationTtl: number, now: number): void {
     this.#store.retire(name, now + verificationTtl * 1000);
     this.#store.promote(name);
@@ -256,7 +254,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 }
 
-function firstOf(times: readonly number[]): number | null {
+function leastOf(times: readonly number[]): number | null {
   return times.length > 0 ? Math.min(...times) : null;
 }
 

@@ -1,7 +1,38 @@
 import { hasUnprintable } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { isName } from "../wire/path-name.ts";
-import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
+
+/** Algorithms of signing keys, by their names in JWS. No HMAC: a verifier must not be able to sign. */
+export const SIGNING_ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+
+/** The default key. It is created when it is first used, and can't be deleted. */
+export const DEFAULT_KEY = "default";
+
+/** The settings of a named signing key. Durations in seconds. */
+export interface KeyConfig {
+  readonly algorithm: SigningAlgorithm;
+  readonly rotationPeriod: number;
+  /** How long the public half is published after the key's last signature. */
+  readonly verificationTtl: number;
+  /** Client ids of roles that may sign with it; `*` for all. */
+  readonly allowedClientIds: readonly string[];
+}
+
+/** The settings of a role, for its tokens. `ttl` in seconds. */
+export interface IssuerRole {
+  readonly key: string;
+  /** JSON with expressions for values of the entity; "" for none. */
+  readonly template: string;
+  readonly ttl: number;
+  /** The audience of its tokens. */
+  readonly clientId: string;
+}
+
+/** Fields of a write; undefined keeps the stored value, or takes the default of a new key or role. */
+type Write<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+export type KeyWrite = Write<KeyConfig>;
+export type RoleWrite = Write<IssuerRole>;
 
 const DAY_SECONDS = 86_400;
 const MIN_ROTATION_SECONDS = 60;
@@ -23,7 +54,7 @@ const MAX_CLIENT_ID_LENGTH = 256;
 const MAX_CLIENT_IDS = 1000;
 const MAX_TEMPLATE_LENGTH = 16_384;
 
-/** Returns the problem with the name of a key or a role, or null. The form of names is the reference's. */
+/** The problem with the name of a key or a role, or null. The form of names is the reference's. */
 export function issuerNameProblem(name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `the name must not be longer than ${MAX_NAME_LENGTH} characters`;
   return isName(name)
@@ -32,11 +63,8 @@ export function issuerNameProblem(name: string): string | null {
 }
 
 /**
- * Returns the settings of a key after a write.
- *
- * @param existing null for a new key.
- * @param longestRoleTtl longest token TTL (seconds) of the roles that use the key; 0 without a role.
- * @returns the settings, or a refusal (400). Messages are the reference's (identity/oidc/key).
+ * The settings of a key after a write, or a refusal (400). Messages are the reference's (identity/oidc/key).
+ * `longestRoleTtl`: of the tokens of roles that use the key (seconds).
  */
 export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
   const before = existing ?? NEW_KEY;
@@ -71,7 +99,7 @@ export function verificationTtlProblem(ttl: number, rotationPeriod: number): str
   return isTooLong ? `verification_ttl cannot be longer than ${MAX_VERIFICATION_ROTATIONS}x rotation_period` : null;
 }
 
-/** Returns the settings of a role after a write, or a refusal (400). The caller has checked the template. */
+/** The settings of a role after a write, or a refusal (400). The caller has checked the template. */
 export function planRole(existing: IssuerRole | null, write: RoleWrite, newClientId: string): Result<IssuerRole> {
   const role: IssuerRole = {
     key: write.key ?? existing?.key ?? "",
@@ -100,13 +128,12 @@ export function maySign(key: KeyConfig, clientId: string): boolean {
  */
 export function readIssuer(text: string): Result<string> {
   if (text === "") return ok("");
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const valid = url !== null && /^https?:$/.test(url.protocol) && (url.origin === text || `${url.origin}/` === text);
-  return valid
-    ? ok(url.origin)
-    : refuse(
-        "invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)",
-      );
+  const url = URL.parse(text);
+  if (url && /^https?:$/.test(url.protocol) && (url.origin === text || `${url.origin}/` === text))
+    return ok(url.origin);
+  return refuse(
+    "invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)",
+  );
 }
 
 function clientIdProblem(id: string): string | null {

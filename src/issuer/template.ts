@@ -31,13 +31,10 @@ export function templateProblem(template: string): string | null {
 }
 
 /**
- * Returns the claims of a template for an entity. An expression is a whole value or a whole key, never a part of a
- * text, and is replaced after the JSON was parsed. Otherwise an entity with a quote in its name could inject a claim.
- * Keys are checked after the replacement, so that an entity that is named like a claim can't set that claim.
- *
- * @param now ms.
- * @returns a message for operators when the template has an unknown expression, gives no JSON object, or sets a
- *   reserved claim.
+ * The claims of a template for an entity, or a message for operators. An expression is a whole value or a whole key,
+ * never a part of a text, and is replaced after the JSON was parsed. Otherwise an entity with a quote in its name could
+ * inject a claim. Keys are checked after the replacement, so that an entity that is named like a claim can't set that
+ * claim.
  */
 export function claimsFromTemplate(
   template: string,

@@ -1,9 +1,12 @@
 import { createLocalJWKSet, errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { err, ok, type Result } from "../base/result.ts";
+import { currentTime } from "../base/clock.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
+import type { IssuerEnv } from "./env.ts";
 import { openSigningKey } from "./key-pair.ts";
-import { SIGNING_ALGORITHMS, type Signer } from "./model.ts";
-import type { KnownIssuer } from "./published-keys.ts";
+import { issuerOf, type Signer } from "./oidc-issuer.ts";
+import { DEFAULT_KEY, SIGNING_ALGORITHMS } from "./rules.ts";
+import { ensureDefaultKey, type KnownIssuer } from "./signing-keys.ts";
 
 /** Path of the issuer, for every host name of this service. */
 const ISSUER_PATH = "/v1/identity/oidc";
@@ -17,22 +20,19 @@ const PLUGIN_ISSUER_PATH = `${ISSUER_PATH}/plugins`;
 const NAMESPACE = "root";
 
 /**
- * Returns the `iss` of tokens for entities.
- *
- * @param configured the configured issuer; "" for none, then the origin of `baseUrl` is used.
- * @param baseUrl URL by which the client called the service.
+ * The `iss` of tokens for entities: of the configured issuer, or else of the URL by which the client called the
+ * service.
  */
 export function issuerUrl(configured: string, baseUrl: string): string {
   return `${configured || new URL(baseUrl).origin}${ISSUER_PATH}`;
 }
 
-/** Returns the `iss` of tokens for auth mounts. */
+/** The `iss` of tokens for auth mounts. */
 export function pluginIssuerUrl(configured: string): string {
   return `${configured}${PLUGIN_ISSUER_PATH}`;
 }
 
-/** The content of a token. */
-export interface TokenContent {
+interface TokenContent {
   readonly issuer: string;
   readonly subject: string;
   readonly audience: string;
@@ -56,11 +56,34 @@ export async function signToken(keys: Keys, signer: Signer, content: TokenConten
 }
 
 /**
- * Verifies a token of this issuer.
- *
- * @param clientId the audience that it must have; "" for any.
- * @param now ms.
- * @returns its claims, or why it is invalid, in the reference's words (identity/oidc/introspect).
+ * Signs a token with which an auth mount proves its identity to a cloud. The subject is `plugin-identity:root:auth:`
+ * and the accessor of the mount, as in Vault's workload identity federation.
+ */
+export async function signMountToken(
+  env: IssuerEnv,
+  keys: Keys,
+  token: Pick<TokenContent, "audience" | "ttl"> & { readonly mountAccessor: string; readonly key: string },
+): Promise<Result<string>> {
+  if (token.key === DEFAULT_KEY) {
+    const made = await ensureDefaultKey(env, keys);
+    if (!made.ok) return made;
+  }
+  const signer = await issuerOf(env).signerOfKey(token.key);
+  if (!signer) return refuse("the signing key of identity_token_key does not exist");
+  if (signer.issuer === "") return refuse("identity tokens need an issuer: write it to identity/oidc/config");
+  const content = {
+    issuer: pluginIssuerUrl(signer.issuer),
+    subject: `plugin-identity:root:auth:${token.mountAccessor}`,
+    audience: token.audience,
+    ttl: Math.min(token.ttl, signer.key.verificationTtl),
+    claims: {},
+  };
+  return ok(await signToken(keys, signer, content, currentTime()));
+}
+
+/**
+ * Verifies a token of this issuer for the audience `clientId` ("" for any). Returns its claims, or why it is invalid,
+ * in the reference's words (identity/oidc/introspect).
  */
 export async function verifyToken(
   known: KnownIssuer,

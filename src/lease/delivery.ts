@@ -1,16 +1,21 @@
 import { isSuccess, postOnce } from "../base/post-once.ts";
-import type { Keys } from "../crypto/key-ring.ts";
+import { toHex } from "../crypto/bytes.ts";
+import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { openText } from "../crypto/sealed-data.ts";
 import { countEvent } from "../metrics/counts.ts";
+import type { LeaseRecord } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import type { LeaseRecord } from "./record.ts";
-import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
-import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
+import { endpointOrigin, endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 
 /** Time limit for the answer of a target (ms). */
 export const TIMEOUT_MS = 5_000;
 /** Statuses after which a retry can't succeed: the target does not understand the request. */
 const HOPELESS = new Set([400, 405, 415, 422, 501]);
+
+/** Header with the value `t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<unix seconds>.<body>">`. */
+export const SIGNATURE_HEADER = "Grove-Signature";
+
+const encoder = new TextEncoder();
 
 export interface Revocation {
   readonly leaseId: string;
@@ -21,7 +26,7 @@ export interface Revocation {
 }
 
 /** Result of an attempt. `hopeless`: a retry can't succeed. */
-export type Delivery =
+type Delivery =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
 
@@ -34,8 +39,6 @@ export function leaseDataContext(leaseTail: string, target: string): string {
  * Sends one revocation: a signed POST, at most once per call. The lease id is also its idempotency key. Any 2xx status,
  * and 410, mean that the secret is gone. Redirects are not followed, because their host was not checked (SSRF). The
  * body of the answer is not read: it is unchecked input.
- *
- * @param now ms.
  */
 export async function sendRevocation(
   env: LeaseEnv,
@@ -62,8 +65,11 @@ export async function sendRevocation(
   };
   const posted = await postOnce((init) => fetchTarget(env, target.value, init), headers, body, TIMEOUT_MS);
   if (!posted.ok) {
-    const late = posted.error === "late";
-    return failed(late ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached", false);
+    const isLate = posted.error === "late";
+    return failed(
+      isLate ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached",
+      false,
+    );
   }
   const status = posted.value;
   if (!isSuccess(status) && status !== 410) return failed(`the target answered ${status}`, HOPELESS.has(status));
@@ -94,4 +100,21 @@ async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation):
 function failed(error: string, hopeless: boolean): Delivery {
   countEvent("lease_revocation", ["failed"]);
   return { delivered: false, error, hopeless };
+}
+
+/**
+ * Derives the key that signs for `target`: 32 bytes. Each origin has its own, so none can impersonate Grove to another.
+ */
+export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
+  return keyedHash(keys.identity, encoder.encode(`lease target\0${endpointOrigin(target)}`));
+}
+
+/**
+ * Returns the value of the signature header for `body`. The receiver compares it in constant time, and refuses times
+ * more than a few minutes away, so that a recorded request can't be replayed later.
+ */
+async function signBody(key: Uint8Array<ArrayBuffer>, body: string, now: number): Promise<string> {
+  const seconds = Math.floor(now / 1000);
+  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return `t=${seconds},v1=${toHex(await keyedHash(imported, encoder.encode(`${seconds}.${body}`)))}`;
 }

@@ -11,8 +11,7 @@ import {
   readRoutedId,
   type TokenAddress,
 } from "../token/ids.ts";
-import type { LeaseReference } from "./actions.ts";
-import type { NewLeaseIds } from "./record.ts";
+import type { LeaseReference, NewLeaseIds } from "./actions.ts";
 
 /**
  * A lease id is the path that made the lease, a slash, and a tail that contains its address: tree and row.

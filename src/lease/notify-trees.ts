@@ -4,12 +4,9 @@ import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import type { WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import type { Walk } from "./walk-store.ts";
+import type { Walk } from "./walk-job.ts";
 
-interface RoutedLease {
-  readonly lease: IndexedLease;
-  readonly route: AccessorCredential;
-}
+type RoutedLease = { readonly lease: IndexedLease; readonly route: AccessorCredential };
 
 /** Result of the call of a walk to one tree. */
 interface TreeReport {
@@ -23,11 +20,10 @@ interface TreeReport {
 }
 
 /**
- * Calls the trees of these leases for a walk, and has each sweep the tokens that this ended, few trees at a time. A
- * tree that does not answer is reported as not reached: it must not stop the walk for the others.
- *
- * @param walk with a watermark, only tokens that a watermark has ended are revoked; without one, all tokens are. Leases
- *   of secrets are revoked in both cases. For `tidy` nothing is revoked.
+ * Calls the trees of these leases for a walk, and has each sweep the tokens that this ended, few trees at a time. With
+ * a watermark, only tokens that a watermark has ended are revoked; without one, all tokens are. Leases of secrets are
+ * revoked in both cases. For `tidy` nothing is revoked. A tree that does not answer is reported as not reached: it must
+ * not stop the walk for the others.
  */
 export async function notifyTrees(
   env: LeaseEnv,

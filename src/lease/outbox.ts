@@ -2,17 +2,17 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
+import { storedJson } from "../storage/tables.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { routedIdText } from "../token/ids.ts";
-import type { SendFailure } from "./actions.ts";
+import type { LeaseRecord, SendFailure } from "./actions.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
 import type { LeaseEnv } from "./env.ts";
 import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
-import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
+import type { LeaseRow, LeaseStore } from "./store.ts";
 
 /** Maximum number of revocations that one alarm sends. */
 const PER_ALARM = 60;
-/** Maximum length of a stored error, in characters. */
 const MAX_ERROR = 240;
 
 /**
@@ -54,11 +54,8 @@ export class LeaseOutbox {
 
   /** Deletes ended leases, from the index first: a crash in between repeats the step. */
   async forget(rows: readonly number[]): Promise<void> {
-    const leases = rows.flatMap((row) => this.#store.find(row) ?? []);
-    const byShard = Map.groupBy(
-      leases.map((lease) => this.#tailOf(lease)),
-      accessorShardNumber,
-    );
+    const all = rows.flatMap((row) => this.#store.find(row) ?? []).map((lease) => this.#tailOf(lease));
+    const byShard = Map.groupBy(all, accessorShardNumber);
     await Promise.all([...byShard].map(([shard, tails]) => accessorShard(this.#env, shard).removeLeases(tails)));
     this.#store.remove(rows);
   }
@@ -76,13 +73,13 @@ export class LeaseOutbox {
     });
   }
 
-  /** Sends one revocation. Returns null when the target has accepted it, or when it was forced. */
+  /** Returns null when the target has accepted the revocation, or when it was forced. */
   async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
     const { row, path } = lease;
     const revocation = {
       leaseId: `${path}/${this.#tailOf(lease)}`,
       path,
-      record: leaseRecordOf(lease),
+      record: storedJson<LeaseRecord>(lease.record),
       data: lease.data && new Uint8Array(lease.data),
     };
     const delivery = await sendRevocation(this.#env, keys, revocation, currentTime());

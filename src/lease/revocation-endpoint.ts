@@ -25,9 +25,8 @@ export function endpointSettings(env: EndpointEnv): EndpointSettings {
 
 /**
  * Parses the target of a revocation: an https URL, or `service://BINDING/path`. The host must be public or in
- * `privateHosts`, and in `hosts` unless that is empty.
- *
- * @returns the normalized target, or a message that does not repeat the input.
+ * `privateHosts`, and in `hosts` unless that is empty. Returns the normalized target, or a message that does not repeat
+ * the input.
  */
 export function readRevocationEndpoint(text: string, settings: EndpointSettings): Result<string, string> {
   if (text === "") return err("target must be specified");
@@ -60,7 +59,7 @@ export function endpointOrigin(target: string): string {
   return service ? `service://${service[1]}` : new URL(target).origin;
 }
 
-/** Returns the binding and the path of a `service://` target; null for a URL. */
+/** The binding and the path of a `service://` target; null for a URL. */
 export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
   const service = SERVICE.exec(target);
   return service && { name: service[1] ?? "", path: service[2] ?? "/" };

@@ -1,7 +1,7 @@
 import { ok, type Result, refuse } from "../base/result.ts";
 import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
 import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
-import type { LeaseRecord } from "./record.ts";
+import type { LeaseRecord, LeaseRequest } from "./actions.ts";
 
 /** Attempts to send a revocation before it is given up. */
 export const MAX_ATTEMPTS = 6;
@@ -16,16 +16,6 @@ const SEGMENT = /^[A-Za-z0-9_.:@~-]+$/;
 const OWN_PATHS = new Set(["auth", "sys", "cubbyhole", "identity"]);
 
 const SYSTEM_TTL = { defaultSeconds: SYSTEM_TTL_SECONDS, maxSeconds: SYSTEM_TTL_SECONDS };
-
-/** An engine's request to register a lease. Durations in seconds, 0: not set. */
-export interface LeaseRequest {
-  readonly path: string;
-  readonly ttl: number;
-  readonly maxTtl: number;
-  readonly renewable: boolean;
-  /** Normalized by `readRevocationEndpoint`. */
-  readonly target: string;
-}
 
 export interface LeasePlan {
   readonly record: LeaseRecord;
@@ -43,9 +33,7 @@ export function leasePathProblem(path: string): string | null {
   return OWN_PATHS.has(segments[0] ?? "") ? "path must begin with the name of the engine" : null;
 }
 
-/**
- * Checks a registration and computes the granted TTL. `endsBy`: expiry of the batch token that holds the lease (ms).
- */
+/** Checks a registration and grants its TTL. `endsBy`: expiry of the batch token that holds the lease (ms). */
 export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
   const problem = leasePathProblem(request.path);
   if (problem) return refuse(problem);
@@ -74,15 +62,8 @@ export function planLeaseRenewal(
 
 function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): GrantedTtl | null {
   const { issuedAt, maxTtl, endsBy } = record;
-  const granted = grantTtl({
-    issuedAt,
-    now,
-    requestedTtl: requested,
-    defaultTtl: otherwise,
-    period: 0,
-    explicitMaxTtl: maxTtl,
-    mount: SYSTEM_TTL,
-  });
+  const terms = { requestedTtl: requested, defaultTtl: otherwise, period: 0, explicitMaxTtl: maxTtl };
+  const granted = grantTtl({ issuedAt, now, ...terms, mount: SYSTEM_TTL });
   if (!granted.ok || (endsBy !== null && endsBy <= now)) return null;
   if (endsBy === null || granted.value.expiresAt <= endsBy) return granted.value;
   // A lease never outlives the batch token that holds it.
@@ -90,8 +71,8 @@ function grantLease(record: LeaseRecord, requested: number, otherwise: number, n
 }
 
 /**
- * Returns the pause after a failed attempt (ms). It doubles with each attempt. A jitter of up to half of it (`random`,
- * from 0 to 1) spreads the retries of attempts that failed at the same time.
+ * The pause after a failed attempt (ms) doubles with each. A jitter of up to half of it (`random`, from 0 to 1) spreads
+ * the retries of attempts that failed at the same time.
  */
 export function retryDelayMs(attempts: number, random: number, baseMs = RETRY_BASE_MS): number {
   return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));

@@ -4,10 +4,9 @@ import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import type { LeaseOutcome } from "./actions.ts";
+import type { LeaseOutcome, LeaseView } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
-import type { LeaseView } from "./record.ts";
 
 export type ShownLease =
   | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
@@ -18,12 +17,10 @@ export interface GrantedLease {
   readonly warnings: readonly string[];
 }
 
-/** Failure for a lease that does not exist or has ended. The message is the reference's (sys/leases). */
+/** The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
 
-/**
- * Looks up a lease. Fails with "not_found" without one. `notes` receives the accessor of a token, for the audit log.
- */
+/** Fails with "not_found" without such a lease. `notes` receives the accessor of a token, for the audit log. */
 export async function lookupLease(
   env: LeaseEnv,
   installation: Installation,
@@ -63,14 +60,10 @@ export async function renewLease(
 }
 
 /**
- * Revokes a lease. The lease of a token is revoked with the token and everything below it. A lease that does not exist
- * is no error.
+ * Revokes a lease; that of a token with the token and everything below it. With `wait` the revocation of a secret is
+ * sent before the answer; without it the tree sends it afterwards. With `force` it is sent once, and the lease is
+ * deleted even when the target refuses. `notes` receives the accessor of a revoked token, for the audit log.
  *
- * With `wait` the revocation of a secret is sent before the answer; without it the tree sends it afterwards. With
- * `force` it is sent once, and the lease is deleted even when the target refuses. `asked` is stored with the end of a
- * token.
- *
- * @param notes receives the accessor of a revoked token, for the audit log.
  * @returns whether there was such a lease. A failure contains the error of the target; the tree retries by itself.
  */
 export async function revokeLease(
@@ -96,16 +89,16 @@ export async function revokeLease(
   return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
 }
 
-type NamedTokenLease = Extract<NamedLease, { kind: "token" }>;
+type NamedToken = Extract<NamedLease, { kind: "token" }>;
 
-async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedTokenLease): Promise<TokenView | null> {
+async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedToken): Promise<TokenView | null> {
   const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "lease", row } });
   if (!outcome?.ok || outcome.value.kind !== "token") return null;
   const { token } = outcome.value;
   return token.leased && token.path === path ? token : null;
 }
 
-/** Returns the lease of an outcome. @throws Error for an outcome without one. */
+/** The lease of an outcome. @throws Error for an outcome without one. */
 export function granted(outcome: LeaseOutcome): { readonly ok: true; readonly value: GrantedLease } {
   if (outcome.kind !== "lease") throw new Error(`this does not end in "${outcome.kind}"`);
   return ok({ lease: outcome.lease, warnings: outcome.warnings });

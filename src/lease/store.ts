@@ -1,13 +1,13 @@
-import { columnOf, type Migration, readVersions, setColumns, storedJson, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, readVersions, setColumns, Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
-import type { LeaseRecord, NewLeaseIds } from "./record.ts";
+import type { NewLeaseIds } from "./actions.ts";
 import type { LeasePlan } from "./rules.ts";
 
-/** State: held by a token. */
+/** State of a lease that a token holds. */
 export const HELD = 0;
-/** State: ended, with a pending revocation. These rows are the outbox of the tree. */
+/** Ended, with a pending revocation. These rows are the outbox of the tree. */
 const TO_REVOKE = 1;
-/** State: ended, and its revocation was given up. */
+/** Ended, and its revocation was given up. */
 export const GIVEN_UP = 2;
 
 export const LEASE_MIGRATIONS: readonly Migration[] = [
@@ -68,17 +68,16 @@ export class LeaseStore {
     this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
-  /** True when no lease is stored: none is held, and no revocation is pending or was given up. */
+  /** True when no lease is held, and no revocation is pending or was given up. */
   get isEmpty(): boolean {
     return this.#tables.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
   }
 
-  /** Drops the state in memory, because the storage of the tree is being deleted. */
+  /** Called while the storage of the tree is deleted. */
   forget(): void {
     this.#tables.forget();
   }
 
-  /** When the alarm is next due (ms), or null. */
   get nextDueAt(): number | null {
     return this.#nextDueAt;
   }
@@ -92,7 +91,7 @@ export class LeaseStore {
     this.#nextDueAt = columnOf<number | null>(this.#tables, query)[0] ?? null;
   }
 
-  /** Returns the lease with this row number, in any state. */
+  /** The lease with this row number, in any state. */
   find(row: number): LeaseRow | null {
     return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
@@ -107,9 +106,8 @@ export class LeaseStore {
 
   /** Returns the oldest leases that a token holds, at most `limit`. */
   ofToken(token: number, limit: number): LeaseRow[] {
-    return this.#tables
-      .exec<LeaseRow>(`SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`, token, limit)
-      .toArray();
+    const query = `SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`;
+    return this.#tables.exec<LeaseRow>(query, token, limit).toArray();
   }
 
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
@@ -146,14 +144,9 @@ export class LeaseStore {
    */
   end(rows: readonly number[], forced: boolean, now: number): void {
     if (rows.length === 0) return;
-    this.#tables.exec(
-      `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?, forced = ?, error = NULL
-       WHERE row IN (SELECT value FROM json_each(?)) AND (state <> ${TO_REVOKE} OR forced < ?)`,
-      now,
-      forced ? 1 : 0,
-      JSON.stringify(rows),
-      forced ? 1 : 0,
-    );
+    const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?1, forced = ?2, error = NULL
+      WHERE row IN (SELECT value FROM json_each(?3)) AND (state <> ${TO_REVOKE} OR forced < ?2)`;
+    this.#tables.exec(statement, now, forced ? 1 : 0, JSON.stringify(rows));
     this.#dueAt(now);
   }
 
@@ -169,13 +162,8 @@ export class LeaseStore {
 
   /** Returns at most `limit` due revocations, the longest waiting first. */
   due(now: number, limit: number): LeaseRow[] {
-    return this.#tables
-      .exec<LeaseRow>(
-        `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`,
-        now,
-        limit,
-      )
-      .toArray();
+    const query = `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`;
+    return this.#tables.exec<LeaseRow>(query, now, limit).toArray();
   }
 
   /**
@@ -205,22 +193,14 @@ export class LeaseStore {
 
   remove(rows: readonly number[]): void {
     if (rows.length === 0) return;
-    this.#tables.exec(
-      `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`,
-      JSON.stringify(rows),
-    );
+    const statement = `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`;
+    this.#tables.exec(statement, JSON.stringify(rows));
   }
 
   #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
-    const ended = this.#tables
-      .exec(
-        `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
-         WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`,
-        now,
-        value,
-        limit,
-      )
-      .toArray().length;
+    const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
+      WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`;
+    const ended = this.#tables.exec(statement, now, value, limit).toArray().length;
     if (ended > 0) this.#dueAt(now);
     return ended;
   }
@@ -228,8 +208,4 @@ export class LeaseStore {
   #dueAt(at: number): void {
     if (this.#nextDueAt === null || at < this.#nextDueAt) this.#nextDueAt = at;
   }
-}
-
-export function leaseRecordOf(row: LeaseRow): LeaseRecord {
-  return storedJson(row.record);
 }

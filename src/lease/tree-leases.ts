@@ -1,27 +1,28 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
-import type { SchemaVersions } from "../storage/tables.ts";
+import { type SchemaVersions, storedJson } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
-import type { HowEnded } from "../token/end-record.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
+import type { HowEnded } from "../token/state.ts";
 import { LIVE, REVOKED } from "../token/state.ts";
 import type {
   FoundInTree,
   LeaseAction,
   LeaseHolder,
   LeaseOutcome,
+  LeaseRecord,
   LeaseReference,
+  LeaseView,
   WalkAnswer,
   WalkPurpose,
 } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { LeaseOutbox } from "./outbox.ts";
-import type { LeaseView } from "./record.ts";
 import { planLease, planLeaseRenewal } from "./rules.ts";
-import { GIVEN_UP, HELD, type LeaseRow, LeaseStore, leaseRecordOf } from "./store.ts";
+import { GIVEN_UP, HELD, type LeaseRow, LeaseStore } from "./store.ts";
 
 /** Leases that one step moves to the outbox. A step takes a few ms. */
 const STEP = 500;
@@ -29,21 +30,11 @@ const STEP = 500;
 /** Revocations that the tree sends before it answers one step of a walk. */
 const WALK_SENDS = 12;
 
-const NOT_STORED: Failure = {
-  code: "unavailable",
-  message: "the lease could not be stored; try again",
-  retryAfterSeconds: 1,
-};
-
 /** The part of a token's row that leases read. */
 interface LeaseTokenRow {
   readonly row: number;
   readonly state: number;
-  readonly fixed: {
-    readonly verifier: Uint8Array;
-    readonly accessorTail: Uint8Array;
-    readonly record: Pick<TokenRecord, "leased">;
-  };
+  readonly fixed: { verifier: Uint8Array; accessorTail: Uint8Array; record: Pick<TokenRecord, "leased"> };
 }
 
 /** The tokens of the tree, which hold the leases. Times in ms. */
@@ -56,7 +47,7 @@ interface LeaseTokens {
   nextSweepAt(now: number): number | null;
 }
 
-export interface TreeLeasesDeps {
+interface TreeLeasesDeps {
   readonly env: LeaseEnv;
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
@@ -89,7 +80,7 @@ export class TreeLeases {
     return this.#calls > 0;
   }
 
-  /** Performs an action. Fails with "not_found" when the holder or the lease does not exist. */
+  /** Fails with "not_found" when the holder or the lease does not exist. */
   perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     return this.#busy(async () => {
       const now = currentTime();
@@ -114,7 +105,7 @@ export class TreeLeases {
     return this.store.endOfTokens(rows, currentTime(), STEP) < STEP;
   }
 
-  /** Returns the oldest leases that the token itself holds, at most `limit`. */
+  /** The oldest leases that the token itself holds, at most `limit`. */
   heldBy(row: number, limit: number): LeaseView[] {
     return this.store.ofToken(row, limit).map((lease) => this.#view(lease));
   }
@@ -178,7 +169,7 @@ export class TreeLeases {
     this.#tree.arm();
     if (!(await indexed)) {
       this.store.removeUnseen(ids.row);
-      return err(NOT_STORED);
+      return err(unavailable("the lease could not be stored; try again"));
     }
     // The holder may have ended while the index was written. Then the lease has ended with it.
     const row = this.store.find(ids.row);
@@ -187,9 +178,7 @@ export class TreeLeases {
 
   #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome> {
     const row = this.#find(action.lease);
-    if (row?.state === GIVEN_UP) {
-      return refuse("lease is expired and has failed previous revocation attempts");
-    }
+    if (row?.state === GIVEN_UP) return refuse("lease is expired and has failed previous revocation attempts");
     if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
     const lease = this.#view(row);
     const plan = planLeaseRenewal(lease, action.increment, now);
@@ -223,12 +212,14 @@ export class TreeLeases {
     const row = this.#tree.tokens.live(holder.row, now);
     if (!row || holder.by === "batch") return row;
     const { verifier, accessorTail } = row.fixed;
-    return holder.by === "token" ? same(verifier, holder.verifier, row) : same(accessorTail, holder.tail, row);
+    const isSame =
+      holder.by === "token" ? equalBytes(verifier, holder.verifier) : equalBytes(accessorTail, holder.tail);
+    return isSame ? row : null;
   }
 
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {
     const lease = this.store.find(row);
-    return lease && lease.path === path ? same(new Uint8Array(lease.tail), tail, lease) : null;
+    return lease?.path === path && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
   }
 
   #isHeld(lease: LeaseRow, now: number): boolean {
@@ -237,7 +228,7 @@ export class TreeLeases {
 
   #view(row: LeaseRow): LeaseView {
     return {
-      ...leaseRecordOf(row),
+      ...storedJson<LeaseRecord>(row.record),
       path: row.path,
       tail: routedIdText(this.#tree.treeId, row.row, new Uint8Array(row.tail)),
       grantedTtl: row.granted_ttl,
@@ -246,10 +237,6 @@ export class TreeLeases {
       error: row.state === GIVEN_UP ? row.error : null,
     };
   }
-}
-
-function same<T>(stored: Uint8Array, shown: Uint8Array, row: T): T | null {
-  return equalBytes(stored, shown) ? row : null;
 }
 
 function shown(lease: LeaseView, warnings: readonly string[] = []): Result<LeaseOutcome, never> {

@@ -11,22 +11,23 @@ import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
+import { leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { notifyTrees } from "./notify-trees.ts";
 import { countBelow } from "./queries.ts";
-import { leaseIdOf } from "./record.ts";
 import type { EndJob, EndProgress, WalkFailure, WalkJob, WalkProgress } from "./walk-job.ts";
 import {
+  changeWalk,
   LEASE_WALK_MIGRATIONS,
   PASS_START,
+  readWalk,
   type ShardPosition,
+  storeWalk,
   type Walk,
-  WalkStore,
   type WalkWatermark,
-} from "./walk-store.ts";
+} from "./walk-job.ts";
 
 const PARALLEL = MAX_PARALLEL_CALLS;
-/** Leases that one step reads from each shard. */
 const PAGE = 25;
 /** With a call to a tree for each lease an alarm stays below the platform's limit of calls per invocation. */
 const STEPS_PER_ALARM = 6;
@@ -52,21 +53,19 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  *
  * Guarantees: a walk processes every lease whose creation was answered before the start of the walk was. Tokens reach
  * the index later: a walk without a watermark processes those whose creation was answered two seconds earlier, and all
- * of them where one process serves everything. A lease that is created during the walk may be missed; a walk that
- * starts later processes it. A start during a walk restarts it at the beginning.
+ * of them where one process serves everything. A lease that is created during the walk may be missed. A start during a
+ * walk restarts it at the beginning.
  */
 export class LeaseScanJob extends GroveObject<LeaseEnv> {
-  readonly #store: WalkStore;
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
   readonly #eraseMount: EraseMount;
 
   constructor(ctx: DurableObjectState, env: LeaseEnv, eraseMount: EraseMount) {
     super(ctx, env, LEASE_WALK_MIGRATIONS);
     this.#eraseMount = eraseMount;
-    this.#store = new WalkStore(this.tables);
     this.alarms.add(DUTY, {
       dueAt: () => {
-        const walk = this.#store.read();
+        const walk = readWalk(this.tables);
         return walk && dueOf(walk);
       },
       run: () => this.#steps(),
@@ -76,11 +75,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /**
-   * Starts a walk over the listed leases, and waits at most `waitMs` for its end. The walk is durable once this
-   * returns. `asked` is stored with the end of tokens.
+   * Starts a walk over the listed leases, which is durable then, and waits at most `waitMs` for its end. `asked` is
+   * stored with the end of tokens.
    */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
-    this.#store.start({ ...job, mount: null, asked, watermark: null });
+    storeWalk(this.tables, { ...job, mount: null, asked, watermark: null });
     const { promise, resolve } = Promise.withResolvers<WalkProgress>();
     this.#waiting.add(resolve);
     this.alarms.pause(DUTY, 0);
@@ -92,17 +91,16 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /**
    * Ends tokens in constant time, by a watermark. Once this returns ok, no isolate with the current copy of the
-   * installation accepts them. A walk over the index later revokes their rows and then marks the watermark as cleaned.
-   *
-   * @returns ok, or a refusal: then nothing has changed.
+   * installation accepts them; after a refusal nothing has changed. A walk over the index later revokes their rows and
+   * then marks the watermark as cleaned.
    */
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
     const id = job.mount?.move?.id ?? job.mount?.uuid ?? crypto.randomUUID();
     const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
-    this.#store.start({ ...job, watermark });
+    storeWalk(this.tables, { ...job, watermark });
     this.alarms.pause(DUTY, HEAD_START_MS);
     await this.alarms.set();
-    const walk = this.#store.read();
+    const walk = readWalk(this.tables);
     // The walk requests the watermark again and stores its number. The answer need not wait for that.
     const made = walk?.watermark ? await this.#makeWatermark(walk, walk.watermark) : ok(0);
     return made.ok ? ok(null) : made;
@@ -110,32 +108,32 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /** Returns the progress of the walk; null when none is in progress. */
   progress(): EndProgress | null {
-    const walk = this.#store.read();
+    const walk = readWalk(this.tables);
     return walk && { seen: walk.seen, total: walk.total };
   }
 
   /** Starts a walk unless one is in progress. Returns whether it did. */
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
-    if (this.#store.read()) return false;
+    if (readWalk(this.tables)) return false;
     await this.start(job, UNASKED, 0);
     return true;
   }
 
   async #steps(): Promise<void> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
-      const walk = this.#store.read();
+      const walk = readWalk(this.tables);
       if (!walk || dueOf(walk) > currentTime()) return;
       const { mount, watermark } = walk;
       if (watermark && watermark.number === null) {
         const made = await this.#makeWatermark(walk, watermark);
         const knownAt = currentTime() + changeDelayMs(this.env);
-        if (made.ok) this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
+        if (made.ok) changeWalk(this.tables, walk, { watermark: { ...watermark, number: made.value, knownAt } });
       } else if (walk.phase < PHASES) await this.#step(isPassStart(walk) ? await this.#beginPass(walk) : walk);
       else if (walk.incomplete) {
-        this.#store.change(walk, PASS_START);
+        changeWalk(this.tables, walk, PASS_START);
         return this.alarms.pause(DUTY, RETRY_MS);
       } else if (watermark && !watermark.lastPass) {
-        this.#store.change(walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
+        changeWalk(this.tables, walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
       } else {
         // Erased again: a login in flight may have written since.
         if (mount && !mount.move) await this.#eraseMount(mount);
@@ -155,7 +153,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     await publishRecent(this.env, currentTime());
     // Without a watermark the progress is not shown, so the total is not needed.
     if (!watermark || watermark.lastPass) return walk;
-    return this.#store.change(walk, { total: await countBelow(this.env, walk.prefix) });
+    return changeWalk(this.tables, walk, { total: await countBelow(this.env, walk.prefix) });
   }
 
   /**
@@ -172,11 +170,10 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       return system.moveMount({ ...mount.move, from: mount.path, asked }, now);
     };
     const made = await make();
-    if (!made.ok && this.#store.read()?.generation === walk.generation) await this.wipe();
+    if (!made.ok && readWalk(this.tables)?.generation === walk.generation) await this.wipe();
     return made;
   }
 
-  /** Processes one page of each shard of a group. */
   async #step(walk: Walk): Promise<void> {
     const kind = walk.phase < MAX_GROUPS ? "token" : "secret";
     const shards = shardsOfGroup(walk.phase % MAX_GROUPS);
@@ -207,7 +204,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       number: walk.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
     };
-    this.#store.change(walk, {
+    changeWalk(this.tables, walk, {
       phase: atEnd ? phaseAfter(walk.phase) : walk.phase,
       shards: atEnd ? null : next,
       incomplete: walk.incomplete || answers.some(({ reached }) => !reached),
@@ -216,9 +213,8 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     });
   }
 
-  /** Answers the waiting callers and deletes the storage of the object. */
   async #finish(walk: Walk): Promise<void> {
-    if (this.#store.read()?.generation !== walk.generation) return;
+    if (readWalk(this.tables)?.generation !== walk.generation) return;
     const failure = walk.failure && { ...walk.failure, of: walk.seen };
     for (const answer of this.#waiting) answer({ finished: true, failure });
     this.#waiting.clear();
@@ -226,7 +222,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 }
 
-/** Returns when the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
+/** The last pass begins as soon as every isolate knows the watermark. */
 function dueOf(walk: Walk): number {
   return walk.watermark?.lastPass && isPassStart(walk) ? walk.watermark.knownAt : 0;
 }
@@ -245,10 +241,7 @@ function phaseAfter(phase: number): number {
   return shardsOfGroup(next % MAX_GROUPS).length > 0 ? next : Math.ceil(next / MAX_GROUPS) * MAX_GROUPS;
 }
 
-/**
- * Returns the progress of a clean-up; null without one. `id`: the watermark's, for a mount its uuid or that of its
- * move.
- */
+/** Progress of a clean-up; null without one. `id`: the watermark's, for a mount its uuid or that of its move. */
 export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
   const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();
   return ofPrefix ?? (await walkOfMount(env, id).progress());

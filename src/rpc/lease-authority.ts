@@ -3,7 +3,7 @@ import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLea
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { leaseIdOf } from "../lease/record.ts";
+import { leaseIdOf } from "../lease/actions.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
 import { UNASKED } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";

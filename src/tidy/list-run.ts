@@ -7,10 +7,11 @@ import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import { addToReport, type TidyReport } from "../tree/tidy/report.ts";
 import {
+  addToReport,
   type CustomIdClaim,
   SAFETY_AGE_MS,
+  type TidyReport,
   type TidyStep,
   type TidyStepResult,
   type TreePosition,

@@ -1,8 +1,7 @@
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import { shardCount } from "../listing/accessor-shards.ts";
 import { type Migration, setColumns, storedJson, type Tables } from "../storage/tables.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
-import type { TreePosition } from "../tree/tidy/step.ts";
+import { addToReport, NO_REPORT, type TidyReport, type TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition, ListRun } from "./list-run.ts";
 import type { ShardCheck } from "./shard-tidy.ts";
 

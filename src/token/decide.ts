@@ -26,9 +26,8 @@ export interface Circumstances {
 
 /**
  * Decides about a request of a token that was found alive. This is the one rule for service, batch and team tokens, in
- * the tree and in the Worker.
+ * the tree and in the Worker. `trace` receives the steps of the evaluation of the policies.
  *
- * @param trace receives the steps of the evaluation of the policies.
  * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be
  *   used at all: from this address, or because of its entity.
  */
@@ -52,8 +51,7 @@ export interface Decided<T> {
   readonly now: number;
 }
 
-/** Reads the token of a request and its entity. */
-export interface TokenSource<T> {
+interface TokenSource<T> {
   /** The token if it is alive at this moment (ms), else null. */
   readonly find: (now: number) => T | null;
   /** Reads an entity by id. A failure when it is disabled or deleted. */
@@ -65,8 +63,7 @@ export interface TokenSource<T> {
  * entity was loaded: other requests were served meanwhile, and one of them may have ended it.
  *
  * @param act runs in the step in which the token was found, without an `await` in between. After one, concurrent
- *   requests could have spent the last use or revoked the token, and each of them would still act on the token as it
- *   was found.
+ *   requests could have spent the last use or revoked the token, and each would still act on it as it was found.
  * @returns what `act` returns, or null when no such token is alive. A failure of `decide`.
  */
 export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(

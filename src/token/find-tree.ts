@@ -1,19 +1,16 @@
 import { type LocationHint, within } from "../base/location.ts";
 import type { TokenEnv } from "./env.ts";
 
-/** The stub through which a tree is called. */
 type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
 
 /**
- * The tree with this id, which must come from a token, an accessor or a list of this installation.
- *
- * @param location location hint for a new tree; undefined: near the Worker that creates it.
- * @throws when `treeId` does not have the form of an id.
+ * The tree with this id, which must come from a token, an accessor or a list of this installation. A new one is made at
+ * `location`, or near the Worker. @throws when `treeId` does not have the form of an id.
  */
 export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint): TreeStub {
   const trees = within(env, env.TOKEN_TREE);
   const id = objectIdOf(trees, treeId);
-  return location ? trees.get(id, { locationHint: location }) : trees.get(id);
+  return trees.get(id, location && { locationHint: location });
 }
 
 /** `treeAt`; null when `treeId` does not have the form of an id. */
@@ -33,11 +30,9 @@ export function newTreeId(env: TokenEnv): string {
 const OBJECT_ID = /^[0-9a-f]{64}$/;
 
 /**
- * Returns the platform's id of the object that this installation knows by `id`. In an installation that was restored
- * from a backup, `id` may be from another deployment, and the platform refuses it: the object then has `id` as its
- * name. Only for ids from tokens, accessors and lists of this installation, because any name leads to an object.
- *
- * @throws when `id` does not have the form of an id.
+ * The platform's id of the object that this installation knows by `id`. In an installation that was restored from a
+ * backup, `id` may be from another deployment, and the platform refuses it: the object then has `id` as its name. Only
+ * for ids from tokens, accessors and lists of this installation, because any name leads to an object.
  */
 function objectIdOf(objects: Pick<DurableObjectNamespace, "idFromString" | "idFromName">, id: string): DurableObjectId {
   if (!OBJECT_ID.test(id)) throw new Error("this is no id of an object");

@@ -64,12 +64,10 @@ const ACCESSOR_LABEL = new TextEncoder().encode("accessor\0");
 const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
 
 /**
- * Generates a row number for a token made at `now` (ms): the time and 12 random bits. Rows grow with time, so new ones
- * are appended and the storage stays dense. Two equal numbers in one tree are possible when both are generated in the
- * same ms. The tree refuses the second one, and any number that a deleted token may have had; the caller generates
- * another.
- *
- * @param above the number is greater than this one. A tree requires this after the clock was set back.
+ * Generates a row number for a token made at `now` (ms): the time and 12 random bits. It is above `above`, which a tree
+ * requires after the clock was set back. Rows grow with time, so new ones are appended and the storage stays dense. Two
+ * numbers of the same ms in one tree can be equal. The tree refuses the second one, and any number that a deleted token
+ * may have had; the caller generates another.
  */
 export function newRow(now: number, above = 0): number {
   if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
@@ -91,11 +89,8 @@ export function firstRowAt(ms: number): number {
 }
 
 /**
- * Generates the ids of a new token of the tree `treeId`.
- *
- * @param now ms.
- * @param customId replaces the generated token text.
- * @param above see `newRow`.
+ * Generates the ids of a token of the tree `treeId`, with the text `customId` or a generated one. For `above` see
+ * `newRow`.
  */
 export async function newTokenIds(
   keys: Keys,
@@ -205,9 +200,7 @@ export interface CustomIdHash {
 
 /**
  * The hashes of a token id that a root caller chose, under the token key of each term. A token is stored under the hash
- * of the term in which it was made.
- *
- * @param now ms. The hash for a token that is made now comes first.
+ * of the term in which it was made. The first one is for a token that is made now.
  */
 export async function customIdHashes(
   keys: Keys,

@@ -1,4 +1,5 @@
 import type { LocationHint } from "../base/location.ts";
+import type { AuditAuth } from "../wire/audit.ts";
 
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
@@ -98,4 +99,16 @@ export interface TokenView extends TokenRecord {
   readonly expiresAt: number | null;
   /** ms since 1970; null: never renewed. */
   readonly renewedAt: number | null;
+}
+
+/** A token in the audit log. `accessor`: the id of a team token; "" for a batch token. */
+export function auditAuth(record: TokenRecord, accessor: string, type: AuditAuth["token_type"]): AuditAuth {
+  return {
+    accessor,
+    display_name: record.displayName,
+    policies: record.policies,
+    entity_id: record.entityId,
+    token_type: type,
+    metadata: record.meta ?? {},
+  };
 }

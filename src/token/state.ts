@@ -1,3 +1,7 @@
+import { type EndRequest, UNASKED } from "../system/end-request.ts";
+import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
+import type { TokenRecord } from "./record.ts";
+
 /** Live. */
 export const LIVE = 0;
 /** Revoked together with all its descendants. */
@@ -11,3 +15,50 @@ export const REVOKED_ALONE = 2;
  * more.
  */
 export type TokenEnd = "expired" | "revoked" | "spent" | "ended_together" | "parent_ended" | "gone";
+
+/** How a token ended. "tidy": a tidy run found it on the list, and its tree did not have it. */
+export type HowEnded =
+  | "expired"
+  | "uses spent"
+  | "unwrapped"
+  | "revoked"
+  | "revoked by path or entity"
+  | "never issued"
+  | "tidy";
+
+/** When, how and by whose request a token ended. Holds nothing secret. */
+export interface EndRecord extends EndRequest {
+  /** The token is refused from this time on (ms). */
+  readonly at: number;
+  readonly how: HowEnded;
+  /** Accessor of the token that was ended: this token, or the ancestor that it ended with. */
+  readonly cause: string;
+}
+
+/** The earliest of several ends; the first of equal ones. */
+export function earliestEnd(ends: readonly (EndRecord | null)[]): EndRecord | null {
+  return ends.reduce((first, end) => (end && (!first || end.at < first.at) ? end : first), null);
+}
+
+/** The end of a token by expiry; null while it has not expired. Times in ms. */
+export function expiry(expiresAt: number | null, accessor: string, now: number): EndRecord | null {
+  if (expiresAt === null || expiresAt > now) return null;
+  return { ...UNASKED, at: expiresAt, how: "expired", cause: accessor };
+}
+
+/** The end by a watermark, at the time when that was made. `mark` null: unknown, and the time is `now` (ms). */
+export function endByWatermark(mark: Watermark | null, now: number): Omit<EndRecord, "cause"> {
+  // The number of a watermark is the time when it was made (ms), or more where the previous number was not below that.
+  const at = mark ? Math.min(mark.number, now) : now;
+  return { ...(mark?.asked ?? UNASKED), at, how: "revoked by path or entity" };
+}
+
+/** The end of a token by a watermark, even if its row is not marked yet; null when none ends it. `now` in ms. */
+export function watermarkEnd(
+  watermarks: Watermarks,
+  { record, accessor }: { readonly record: TokenRecord; readonly accessor: string },
+  now: number,
+): EndRecord | null {
+  const mark = endingWatermark(watermarks, record);
+  return mark && { ...endByWatermark(mark, now), cause: accessor };
+}

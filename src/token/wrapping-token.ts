@@ -7,11 +7,8 @@ export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean 
 }
 
 /**
- * Plans the token that holds a wrapped answer: an orphan with one use that expires after `ttl` seconds.
- *
- * @param creationPath path of the wrapped request; the holder of the token can look it up.
- * @param watermark number of the newest watermark; 0: none.
- * @param now ms.
+ * Plans the token that holds a wrapped answer: an orphan with one use that expires after `ttl` seconds. Its holder can
+ * look up `creationPath`, the path of the wrapped request. `watermark`: number of the newest one; 0: none.
  */
 export function wrappingToken(creationPath: string, ttl: number, watermark: number, now: number): TokenSpec {
   return {

@@ -7,7 +7,6 @@ import type { TreeEnv } from "./env.ts";
 /** How many objects share the directory. */
 export const CUSTOM_ID_SHARDS = 16;
 
-/** An entry of the directory. */
 export interface CustomIdEntry extends TokenAddress {
   readonly key: string;
 }
@@ -32,7 +31,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
     super(ctx, env, CUSTOM_ID_MIGRATIONS);
   }
 
-  /** The address of the token with this key, or null. */
+  /** The address of the token with this key. */
   find(key: string): TokenAddress | null {
     const query = "SELECT tree_id AS treeId, row FROM custom_ids WHERE key = ?";
     return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;
@@ -45,28 +44,20 @@ export class CustomIds extends GroveObject<TreeEnv> {
   }
 
   /**
-   * Reserves `key` for `address`.
-   *
-   * @param replaces the address of a stale entry that the caller found. Only this entry is replaced.
-   * @returns null when reserved, else the address that has the key.
+   * Reserves `key` for `address`, in place of the stale entry `replaces` that the caller found. Returns null when
+   * reserved, else the address that has the key.
    */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
     if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
-    this.tables.exec(
-      "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)",
-      key,
-      address.treeId,
-      address.row,
-    );
+    const statement = "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)";
+    this.tables.exec(statement, key, address.treeId, address.row);
     return null;
   }
 
   /**
-   * Writes entries of a backup. Safe to repeat.
-   *
-   * @param replaces true for entries made from rows of trees: they replace those from the backup of the directory.
-   * @throws unless the installation is being restored.
+   * Writes entries of a backup; those made from rows of trees replace (`replaces`) those of the directory. Safe to
+   * repeat. @throws unless the installation is being restored.
    */
   async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {
     await this.takesPages();

@@ -10,6 +10,23 @@ const BELOW = `WITH RECURSIVE below (row) AS (
     UNION SELECT t.row FROM below JOIN tokens t ON t.parent = below.row AND ${ALIVE}
   )`;
 
+/** At most `limit` live children after the row `after`, in the order of their rows. `now` in ms. */
+export function childrenOf(sql: SqlStorage, row: number, now: number, after: number, limit: number): number[] {
+  const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
+  return columnOf(sql, query, row, after, now, limit);
+}
+
+/** At most `limit` live descendants, in no particular order. `now` in ms. */
+export function descendantsOf(sql: SqlStorage, row: number, now: number, limit: number): number[] {
+  return columnOf(sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
+}
+
+/** Number of live descendants, counted up to `limit`. Reads one row for each. `now` in ms. */
+export function countDescendants(sql: SqlStorage, row: number, now: number, limit: number): number {
+  const query = `${BELOW} SELECT COUNT(*) AS n FROM (SELECT 1 FROM below LIMIT ?)`;
+  return sql.exec<{ n: number }>(query, row, now, now, limit).one().n;
+}
+
 /** The position of a walk among the children of one token. */
 interface Level {
   readonly parent: number;
@@ -19,75 +36,45 @@ interface Level {
   waiting: number[];
 }
 
-/** Finds live descendants of tokens, by row. Times in ms. */
-export class Descendants {
-  readonly #sql: SqlStorage;
+/**
+ * Walks over the live descendants of `top`, each after its parent, from the first one or from the one after the row
+ * `after`. Reads lazily. null when that row is no longer below `top`.
+ */
+export function walkBelow(sql: SqlStorage, top: number, now: number, after: number | null): Iterable<number> | null {
+  const levels = after === null ? [] : levelsTo(sql, top, after);
+  return levels && walk(sql, top, [...levels, level(after ?? top, 0)], now);
+}
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-  }
-
-  /** At most `limit` live children after the row `after`, in the order of their rows. */
-  children(row: number, now: number, after: number, limit: number): number[] {
-    const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
-    return columnOf(this.#sql, query, row, after, now, limit);
-  }
-
-  /** At most `limit` live descendants, in no particular order. */
-  below(row: number, now: number, limit: number): number[] {
-    return columnOf(this.#sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
-  }
-
-  /** Number of live descendants, counted up to `limit`. Reads one row for each. */
-  count(row: number, now: number, limit: number): number {
-    const query = `${BELOW} SELECT COUNT(*) AS n FROM (SELECT 1 FROM below LIMIT ?)`;
-    return this.#sql.exec<{ n: number }>(query, row, now, now, limit).one().n;
-  }
-
-  /**
-   * Walks over the live descendants of `top`, each after its parent. Reads lazily, so that the caller can stop
-   * anywhere.
-   *
-   * @param after the last row of the walk that this one continues; null: from the beginning.
-   * @returns null when that row is no longer below `top`.
-   */
-  walk(top: number, now: number, after: number | null): Iterable<number> | null {
-    const levels = after === null ? [] : this.#levelsTo(top, after);
-    return levels && this.#walk(top, [...levels, level(after ?? top, 0)], now);
-  }
-
-  *#walk(top: number, levels: Level[], now: number): Iterable<number> {
-    for (let deepest = levels.at(-1); deepest; deepest = levels.at(-1)) {
-      if (deepest.waiting.length === 0) {
-        deepest.waiting = this.children(deepest.parent, now, deepest.last, READ_AT_ONCE).reverse();
-      }
-      const next = deepest.waiting.pop();
-      if (next === undefined) levels.pop();
-      else {
-        deepest.last = next;
-        // Each row has one parent, so a forged cycle that the walk can reach leads through `top`.
-        if (next === top) continue;
-        yield next;
-        levels.push(level(next, 0));
-      }
+function* walk(sql: SqlStorage, top: number, levels: Level[], now: number): Iterable<number> {
+  for (let deepest = levels.at(-1); deepest; deepest = levels.at(-1)) {
+    if (deepest.waiting.length === 0) {
+      deepest.waiting = childrenOf(sql, deepest.parent, now, deepest.last, READ_AT_ONCE).reverse();
+    }
+    const next = deepest.waiting.pop();
+    if (next === undefined) levels.pop();
+    else {
+      deepest.last = next;
+      // Each row has one parent, so a forged cycle that the walk can reach leads through `top`.
+      if (next === top) continue;
+      yield next;
+      levels.push(level(next, 0));
     }
   }
+}
 
-  /** The levels from `top` down to that of `row`; null when it is not below, or in a forged cycle of parents. */
-  #levelsTo(top: number, row: number): Level[] | null {
-    const levels: Level[] = [];
-    const seen = new Set<number>();
-    for (let at = row; at !== top; ) {
-      if (seen.has(at)) return null;
-      seen.add(at);
-      const query = "SELECT parent FROM tokens WHERE row = ?";
-      const parent = this.#sql.exec<{ parent: number | null }>(query, at).toArray()[0]?.parent ?? null;
-      if (parent === null) return null;
-      levels.push(level(parent, at));
-      at = parent;
-    }
-    return levels.reverse();
+/** The levels from `top` down to that of `row`; null when it is not below, or in a forged cycle of parents. */
+function levelsTo(sql: SqlStorage, top: number, row: number): Level[] | null {
+  const levels: Level[] = [];
+  const seen = new Set<number>();
+  for (let at = row; at !== top; ) {
+    if (seen.has(at)) return null;
+    seen.add(at);
+    const [parent = null] = columnOf<number | null>(sql, "SELECT parent FROM tokens WHERE row = ?", at);
+    if (parent === null) return null;
+    levels.push(level(parent, at));
+    at = parent;
   }
+  return levels.reverse();
 }
 
 function level(parent: number, last: number): Level {

@@ -7,24 +7,15 @@ import type { TokenRow } from "./token-rows.ts";
 
 /** Characters of the tokens of one generation of the cache: some fifteen thousand tokens, 20 MB. */
 const MAX_KNOWN_CHARACTERS = 2 ** 23;
-/** Trees with published tokens in one generation. */
 const MAX_KNOWN_TREES = 2 ** 15;
-
-/** The address of a token, and the verifier computed from the text that a client sent. */
-interface Credential extends TokenAddress {
-  readonly verifier: Uint8Array;
-}
 
 /** Publishes live tokens of one tree to the isolate. */
 export interface TokenPublisher {
   /** Withdraws all tokens of the tree. Called in the step that ends a token or changes what a look-up shows. */
   changed(): void;
   /**
-   * Publishes a token that was found alive in this step.
-   *
-   * @param watermarks that the tree has checked it against.
-   * @param aliveUntil returns when it, or an ancestor of it, expires if nothing changes (ms); null: never. Called only
-   *   if the token is published.
+   * Publishes a token that was found alive in this step and checked against `watermarks`. `aliveUntil` is called only
+   * then, and returns when it, or an ancestor, expires if nothing changes (ms); null: never.
    */
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void;
 }
@@ -40,14 +31,12 @@ export interface KnownTokens {
   publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher;
 }
 
-/** A published token. */
-export interface KnownToken {
+interface KnownToken {
   readonly verifier: Uint8Array;
   readonly view: TokenView;
 }
 
 interface Published extends KnownToken {
-  /** The tree's mark when this was published. */
   readonly mark: object;
   /** The watermarks that the tree checked it against. Other watermarks may end the token or an ancestor. */
   readonly watermarks: Watermarks;
@@ -61,30 +50,25 @@ export const NO_KNOWN_TOKENS: KnownTokens = {
   publisherOf: () => ({ changed: () => {}, found: () => {} }),
 };
 
+const tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
+/** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
+const marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
+
 /**
  * Published tokens in the memory of an isolate that runs the Worker and all trees. An entry is valid until the tree
  * changes anything that a look-up shows: the tree withdraws all its tokens in the same step, before any client gets the
  * answer.
  */
-class SharedKnownTokens implements KnownTokens {
-  /** By tree and row. */
-  readonly tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
-  /** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
-  readonly marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
-
-  find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null {
-    const known = this.tokens.get(keyOf(treeId, row));
-    if (!known || known.mark !== this.marks.get(treeId) || known.watermarks !== watermarks) return null;
+export const SHARED_KNOWN_TOKENS: KnownTokens = {
+  find(treeId, row, watermarks, now) {
+    const known = tokens.get(keyOf(treeId, row));
+    if (!known || known.mark !== marks.get(treeId) || known.watermarks !== watermarks) return null;
     return known.until === null || now < known.until ? known : null;
-  }
-
-  publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher {
-    return new SharedPublisher(this, treeId, sync);
-  }
-}
+  },
+  publisherOf: (treeId, sync) => new SharedPublisher(treeId, sync),
+};
 
 class SharedPublisher implements TokenPublisher {
-  readonly #known: SharedKnownTokens;
   readonly #treeId: string;
   readonly #sync: () => Promise<void>;
   /** Number of changes so far, and of those that are on disk. */
@@ -93,16 +77,15 @@ class SharedPublisher implements TokenPublisher {
   #syncing = false;
 
   /** Withdraws the tokens that a previous instance of the object has published. */
-  constructor(known: SharedKnownTokens, treeId: string, sync: () => Promise<void>) {
-    this.#known = known;
+  constructor(treeId: string, sync: () => Promise<void>) {
     this.#treeId = treeId;
     this.#sync = sync;
-    known.marks.forget(treeId);
+    marks.forget(treeId);
   }
 
   changed(): void {
     this.#changes++;
-    this.#known.marks.forget(this.#treeId);
+    marks.forget(this.#treeId);
   }
 
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
@@ -113,12 +96,9 @@ class SharedPublisher implements TokenPublisher {
       this.#awaitDisk();
       return;
     }
-    const { tokens, marks } = this.#known;
-    let mark = marks.get(this.#treeId);
-    if (!mark) {
-      mark = {};
-      marks.set(this.#treeId, mark, 1);
-    }
+    const known = marks.get(this.#treeId);
+    const mark = known ?? {};
+    if (!known) marks.set(this.#treeId, mark, 1);
     const key = keyOf(this.#treeId, row.row);
     const until = aliveUntil();
     const previous = tokens.get(key);
@@ -141,8 +121,6 @@ class SharedPublisher implements TokenPublisher {
   }
 }
 
-export const SHARED_KNOWN_TOKENS: KnownTokens = new SharedKnownTokens();
-
 let current: KnownTokens = NO_KNOWN_TOKENS;
 
 /** The published tokens of this deployment. */
@@ -157,7 +135,7 @@ export function useKnownTokens(chosen: KnownTokens): void {
 
 /** The published token with this address and verifier; null when the tree has to be asked. */
 export function knownToken(
-  { treeId, row, verifier }: Credential,
+  { treeId, row, verifier }: TokenAddress & Pick<KnownToken, "verifier">,
   watermarks: Watermarks,
   now: number,
 ): TokenView | null {

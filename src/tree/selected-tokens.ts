@@ -12,7 +12,8 @@ import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/in
 import { reportTampering } from "../storage/row-seals.ts";
 import type { RowAndTail } from "../token/ids.ts";
 import { REVOKED } from "../token/state.ts";
-import type { TreeLineage } from "./lineage.ts";
+import { countDescendants, walkBelow } from "./descendants.ts";
+import { hasAbove, rowsAbove } from "./lineage.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 
@@ -21,110 +22,78 @@ const STEP = 500;
 /** Leases that one step counts. */
 const MAX_LEASES = 10_000;
 
-/** The parts of the tree that `SelectedTokens` uses. */
-interface SelectionParts extends SharedParts {
-  readonly lineage: TreeLineage;
-}
-
 /** How a revocation treats a token. "taken" revokes it; "root" and "self" spare it; "mismatched": not in the filter. */
 type Verdict = "taken" | "gone" | "mismatched" | "root" | "self";
+
+/** Hour of the last use (ms) that the list has of ancestors, by accessor. */
+type LastUses = ReadonlyMap<string, number | null>;
 
 /**
  * Decides which tokens of a tree a revocation matches, by the sealed rows of the tree. The list that found them has no
  * seals: without this check an attacker who can write its storage could choose what is revoked. Only the hour of the
  * last use is taken from the list, because the tree does not store it.
  */
-class SelectedTokens {
-  readonly #tree: SelectionParts;
-  readonly #request: SelectedInTree;
-  readonly #now: number;
-  readonly #spared: ReadonlySet<number>;
-  readonly #named: ReadonlySet<number>;
-  readonly #lastUses: ReadonlyMap<string, number | null>;
-  readonly #taken = new Map<number, boolean>();
+function selectionOf(tree: SharedParts, request: SelectedInTree, now: number, lastUses: LastUses) {
+  const { treeId, tokens, inventory } = tree;
+  const { filter } = request;
+  const spared = new Set(request.spare === null ? [] : rowsAbove(tree, request.spare));
+  const named = new Set(filter === null ? request.tokens.map(({ row }) => row) : []);
+  const taken = new Map<number, boolean>();
 
-  /**
-   * @param now ms.
-   * @param lastUses hour of the last use (ms) that the list has of ancestors, by accessor.
-   */
-  constructor(
-    tree: SelectionParts,
-    request: SelectedInTree,
-    now: number,
-    lastUses: ReadonlyMap<string, number | null>,
-  ) {
-    this.#tree = tree;
-    this.#request = request;
-    this.#now = now;
-    this.#lastUses = lastUses;
-    this.#spared = new Set(request.spare === null ? [] : tree.lineage.rowsAbove(request.spare));
-    this.#named = new Set(request.filter === null ? request.tokens.map(({ row }) => row) : []);
-  }
+  /** The fields of a token that filters test. `children` is not counted. */
+  const listedOf = (token: TokenRow): ListedToken => {
+    const entry = inventory.newEntryOf(token, tokens.parentOf(token, now));
+    return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
+  };
 
-  /** How the revocation treats a token of its request. */
-  verdict(named: RowAndTail): Verdict {
-    const { filter } = this.#request;
-    const token = this.#tree.tokens.liveNamed(named, this.#now);
-    if (!token) return "gone";
-    if (filter && !this.#isListedRightly(token, filter)) return "mismatched";
-    return this.#unlessKept(token);
-  }
+  const unlessKept = ({ row, fixed }: TokenRow): Verdict => {
+    if (!request.includeRoot && isRoot(fixed.record)) return "root";
+    return spared.has(row) ? "self" : "taken";
+  };
 
-  /** True when the revocation matches the token itself, whether or not the request contains it. */
-  takes(row: number): boolean {
-    const known = this.#taken.get(row);
-    if (known !== undefined) return known;
-    const taken = this.#takes(row);
-    this.#taken.set(row, taken);
-    return taken;
-  }
-
-  #takes(row: number): boolean {
-    const { filter } = this.#request;
-    const token = this.#tree.tokens.live(row, this.#now);
-    if (!token || (filter === null && !this.#named.has(row))) return false;
-    return (!filter || this.#isSelected(token, filter)) && this.#unlessKept(token) === "taken";
-  }
-
-  #unlessKept({ row, fixed }: TokenRow): Verdict {
-    if (!this.#request.includeRoot && isRoot(fixed.record)) return "root";
-    return this.#spared.has(row) ? "self" : "taken";
-  }
-
-  #isListedRightly(token: TokenRow, filter: TokenFilter): boolean {
-    const { treeId } = this.#tree;
-    const { unusedSince, ...rest } = filter;
-    const listed = this.#listed(token);
+  const isListedRightly = (token: TokenRow, { unusedSince, ...rest }: TokenFilter): boolean => {
+    const listed = listedOf(token);
     if (!matchesFixed(rest, listed, treeId)) {
       reportTampering({ kind: "inventory entry", object: treeId, row: token.row });
       return false;
     }
-    return matches(listed.lastUsed === null ? rest : { ...rest, unusedSince }, listed, treeId, this.#now);
-  }
+    return matches(listed.lastUsed === null ? rest : { ...rest, unusedSince }, listed, treeId, now);
+  };
 
-  #isSelected(token: TokenRow, filter: TokenFilter): boolean {
-    const listed = this.#listed(token);
-    const lastUsed = listed.lastUsed ?? this.#lastUses.get(listed.accessor) ?? null;
-    return matches(filter, { ...listed, lastUsed }, this.#tree.treeId, this.#now);
-  }
+  const isSelected = (token: TokenRow): boolean => {
+    if (filter === null) return named.has(token.row);
+    const listed = listedOf(token);
+    const lastUsed = listed.lastUsed ?? lastUses.get(listed.accessor) ?? null;
+    return matches(filter, { ...listed, lastUsed }, treeId, now);
+  };
 
-  /** The fields of a token that filters test. `children` is not counted. */
-  #listed(token: TokenRow): ListedToken {
-    const { tokens, inventory } = this.#tree;
-    const entry = inventory.newEntryOf(token, tokens.parentOf(token, this.#now));
-    return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
-  }
+  return {
+    verdict(token: RowAndTail): Verdict {
+      const found = tokens.liveNamed(token, now);
+      if (!found) return "gone";
+      return filter && !isListedRightly(found, filter) ? "mismatched" : unlessKept(found);
+    },
+
+    /** True when the revocation matches the token itself, whether or not the request contains it. */
+    takes(row: number): boolean {
+      const known = taken.get(row);
+      if (known !== undefined) return known;
+      const token = tokens.live(row, now);
+      const takes = token !== null && isSelected(token) && unlessKept(token) === "taken";
+      taken.set(row, takes);
+      return takes;
+    },
+  };
 }
 
 /** Revokes the matching tokens of a request. Synchronous, so that all of them are revoked in one transaction. */
 export function revokeFiltered(
-  tree: SelectionParts,
+  tree: SharedParts,
   request: Omit<RevokeInTree, "sweptByCaller">,
   now: number,
 ): RevokedInTree {
   const done = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
-  const { tokens, lineage, descendants } = tree;
-  const selected = new SelectedTokens(tree, request, now, new Map());
+  const selected = selectionOf(tree, request, now, new Map());
   const taken = new Set<number>();
   for (const token of request.tokens) {
     const verdict = selected.verdict(token);
@@ -134,34 +103,31 @@ export function revokeFiltered(
   }
   const known = new Map<number, boolean>();
   for (const row of taken) {
-    if (lineage.hasAbove(row, (above) => taken.has(above), known)) continue;
-    done.total += 1 + descendants.count(row, now, Number.MAX_SAFE_INTEGER);
+    if (hasAbove(tree, row, (above) => taken.has(above), known)) continue;
+    done.total += 1 + countDescendants(tree.sql, row, now, Number.MAX_SAFE_INTEGER);
   }
-  if (!request.dry) for (const row of taken) tokens.revoke(row, REVOKED, "revoked", request.asked);
+  if (!request.dry) for (const row of taken) tree.tokens.revoke(row, REVOKED, "revoked", request.asked);
   return { ...done, revoked: taken.size };
 }
 
 /**
- * Counts what a revocation would end, in bounded steps. It counts the topmost matching tokens, each with its live
- * descendants. So every token is counted once, even if several calls name tokens of the same tree.
- *
- * @param from cursor of the previous step; null: the first step.
- * @param lastUses hour of the last use (ms) that the list has of ancestors, by accessor.
- * @param now ms.
+ * Counts what a revocation would end, in bounded steps (`from`: cursor of the previous one). It counts the topmost
+ * matching tokens, each with its live descendants. So every token is counted once, even if several calls name tokens of
+ * the same tree.
  */
 export function countSelected(
-  tree: SelectionParts,
+  tree: SharedParts,
   request: SelectedInTree,
   from: CountCursor | null,
-  lastUses: ReadonlyMap<string, number | null>,
+  lastUses: LastUses,
   now: number,
 ): CountedInTree {
   if (!tree.tokens.isCreated) return { tally: NO_TALLY, anew: true, next: null };
   const { tokens } = request;
-  const selected = new SelectedTokens(tree, request, now, lastUses);
-  const step = new CountStep(tree, now);
+  const selected = selectionOf(tree, request, now, lastUses);
+  const step = countStep(tree, now);
   const known = new Map<number, boolean>();
-  const begun = from?.row == null ? null : tree.descendants.walk(tokens[from.at]?.row ?? 0, now, from.row);
+  const begun = from?.row == null ? null : walkBelow(tree.sql, tokens[from.at]?.row ?? 0, now, from.row);
   // If the row of the cursor was swept meanwhile, the count starts again.
   const anew = from === null || (from.row !== null && begun === null);
   let at = anew ? 0 : from.at;
@@ -172,67 +138,60 @@ export function countSelected(
   }
   for (; at < tokens.length; at++) {
     const token = tokens[at];
-    if (step.isFull) return { tally: step.tally(), anew, next: { at, row: null } };
+    if (step.isFull()) return { tally: step.tally(), anew, next: { at, row: null } };
     if (!token || !step.judge(selected.verdict(token))) continue;
-    if (tree.lineage.hasAbove(token.row, (above) => selected.takes(above), known)) continue;
-    const row = step.count(tree.descendants.walk(token.row, now, null) ?? [], token.row);
+    if (hasAbove(tree, token.row, selected.takes, known)) continue;
+    const row = step.count(walkBelow(tree.sql, token.row, now, null) ?? [], token.row);
     if (row !== null) return { tally: step.tally(), anew, next: { at, row } };
   }
   return { tally: step.tally(), anew, next: null };
 }
 
-/** The counts of one step. */
-class CountStep {
-  readonly #tree: SelectionParts;
-  readonly #now: number;
-  readonly #rows: number[] = [];
-  readonly #counted: GroupedToken[] = [];
-  readonly #seen: Record<Verdict, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };
-  #looked = 0;
+function countStep(tree: SharedParts, now: number) {
+  const rows: number[] = [];
+  const counted: GroupedToken[] = [];
+  const seen: Record<Verdict, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };
+  let looked = 0;
+  const isFull = () => looked >= STEP;
 
-  constructor(tree: SelectionParts, now: number) {
-    this.#tree = tree;
-    this.#now = now;
-  }
-
-  get isFull(): boolean {
-    return this.#looked >= STEP;
-  }
-
-  /** Counts the verdict on a token. Returns true when it would be revoked. */
-  judge(verdict: Verdict): boolean {
-    this.#looked++;
-    this.#seen[verdict]++;
-    return verdict === "taken";
-  }
-
-  /** Counts `top` and the rows of `below`. Returns the last row when the step is full before the end, else null. */
-  count(below: Iterable<number>, top?: number): number | null {
-    if (top !== undefined) this.#add(top);
-    for (const row of below) {
-      this.#add(row);
-      if (this.isFull) return row;
-    }
-    return null;
-  }
-
-  tally(): Tally {
-    const leases = this.#tree.leases.store.countOfTokens(this.#rows, MAX_LEASES + 1);
-    return {
-      matched: this.#seen.taken,
-      root: this.#seen.root,
-      self: this.#seen.self,
-      total: this.#counted.length,
-      leases: { count: Math.min(leases, MAX_LEASES), more: leases > MAX_LEASES },
-      by: groupsOf(this.#counted),
-    };
-  }
-
-  #add(row: number): void {
-    this.#looked++;
-    const token = this.#tree.tokens.live(row, this.#now);
+  const add = (row: number): void => {
+    looked++;
+    const token = tree.tokens.live(row, now);
     if (!token) return;
-    this.#rows.push(row);
-    this.#counted.push(fixedPart(token.fixed.record));
-  }
+    rows.push(row);
+    counted.push(fixedPart(token.fixed.record));
+  };
+
+  return {
+    isFull,
+
+    /** Counts the verdict on a token. Returns true when it would be revoked. */
+    judge(verdict: Verdict): boolean {
+      looked++;
+      seen[verdict]++;
+      return verdict === "taken";
+    },
+
+    /** Counts `top` and the rows of `below`. Returns the last row when the step is full before the end, else null. */
+    count(below: Iterable<number>, top?: number): number | null {
+      if (top !== undefined) add(top);
+      for (const row of below) {
+        add(row);
+        if (isFull()) return row;
+      }
+      return null;
+    },
+
+    tally(): Tally {
+      const leases = tree.leases.store.countOfTokens(rows, MAX_LEASES + 1);
+      return {
+        matched: seen.taken,
+        root: seen.root,
+        self: seen.self,
+        total: counted.length,
+        leases: { count: Math.min(leases, MAX_LEASES), more: leases > MAX_LEASES },
+        by: groupsOf(counted),
+      };
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
-import { CubbyholeStore } from "./cubbyhole/store.ts";
-import { Descendants } from "./descendants.ts";
+import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
 import { knownTokens } from "./known-tokens.ts";
 import { TreeKeys } from "./tree-keys.ts";
@@ -12,12 +11,9 @@ import { TreeUpdates } from "./updates/tree-updates.ts";
 export type SharedParts = Readonly<ReturnType<typeof sharedParts>>;
 
 /**
- * Makes the shared parts.
- *
- * @param treeId the id that the tree was created with, which tokens, accessors and seals contain. The object of a
- *   restored tree has another.
- * @param alarm sets the alarm for what is due first (`arm`). The same while a caller waits for the sweep
- *   (`armBehindSweep`).
+ * Makes the shared parts. `treeId`: the id that the tree was created with, which tokens, accessors and seals contain;
+ * the object of a restored tree has another. `arm` sets the alarm for what is due first, `armBehindSweep` the same
+ * while a caller waits for the sweep.
  */
 export function sharedParts(
   storage: DurableObjectStorage,
@@ -32,8 +28,7 @@ export function sharedParts(
   const changed = (row: number) => inventory.changed(row);
   const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
   const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);
-  const descendants = new Descendants(sql);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, ...alarm });
-  return { env, sql, treeId, keys, tokens, descendants, cubbyhole, leases, inventory, publisher, arm: alarm.arm };
+  return { env, sql, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm: alarm.arm };
 }

@@ -14,39 +14,45 @@ import type {
   SelectedInTree,
 } from "../listing/inventory/selection.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
+import type { Origin } from "../storage/stored-object.ts";
 import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
-import { readVersions } from "../storage/tables.ts";
+import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
-import { auditAuth } from "../token/audit-auth.ts";
 import { findAndDecide } from "../token/decide.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
+import { auditAuth } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { writeAuditLine } from "../wire/audit.ts";
-import type { CubbyholeValue } from "./cubbyhole/store.ts";
+import type { CubbyholeValue } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
-import type { Lineage, TreePicture } from "./lineage.ts";
+import {
+  accessorsAbove,
+  accessorsFrom,
+  type Lineage,
+  lineageOf,
+  pictureOf,
+  type TreePicture,
+  unsweptEnd,
+} from "./lineage.ts";
 import { countSelected, revokeFiltered } from "./selected-tokens.ts";
+import { sharedParts } from "./shared-parts.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
-import { assembleTree, type TreeParts } from "./tree-parts.ts";
-
-/** The answer for every token that can't be used, whatever the reason. */
-const REFUSED = err(UNAUTHENTICATED);
+import { act, answerCall, endOf, findCaller, findLive, writeChild, writeFirst } from "./tree-actions.ts";
+import { TreeUpkeep } from "./tree-upkeep.ts";
 
 /**
- * A token tree: a token without a parent, and all its descendants. The revocation of a subtree, the count of a use and
- * the check of an expiry are each one transaction.
- *
- * Methods that change something read and write without an `await` in between, which makes them one transaction. They
- * wait for the installation before that.
+ * A token tree: a token without a parent, and all its descendants. Methods that change something wait for the
+ * installation, and then read and write without an `await` in between: the revocation of a subtree, the count of a use
+ * and the check of an expiry are each one transaction.
  */
 export class TokenTree extends StoredObject<TreeEnv> {
   protected override readonly takesPages = () => takesPages(this.env);
-  #tree: TreeParts;
+  #tree: ReturnType<typeof assembleTree>;
 
   constructor(ctx: DurableObjectState, env: TreeEnv) {
     const versions = readVersions(ctx.storage.sql);
@@ -70,20 +76,20 @@ export class TokenTree extends StoredObject<TreeEnv> {
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    if (!this.#tree.upkeep.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
+    if (!this.#tree.upkeep.end.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
     this.#tree.upkeep.begin(allocatedBy);
     this.#tree.tokens.begin();
-    return ok(this.#tree.actions.start(spec, ids, cubbyhole, allocatedBy) ?? "taken");
+    return ok(writeFirst(this.#tree, spec, ids, cubbyhole, allocatedBy) ?? "taken");
   }
 
   /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
-  async abandon(row: number): Promise<void> {
-    await this.#tree.upkeep.abandon(row);
+  abandon(row: number): Promise<void> {
+    return this.#tree.upkeep.abandon(row);
   }
 
   /** Publishes the first token for the shard that allocated the tree's id. True when the id can be allocated again. */
-  async report(): Promise<boolean> {
+  report(): Promise<boolean> {
     return this.#tree.upkeep.report();
   }
 
@@ -104,53 +110,46 @@ export class TokenTree extends StoredObject<TreeEnv> {
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
     this.#tree.keys.use(installation);
-    const source = {
-      find: (now: number) => this.#tree.actions.find(call, now),
-      loadEntity: (id: string) => loadActiveEntity(this.env, id),
-    };
-    const answer = await findAndDecide(installation, call, source, (decided) => {
+    const find = (now: number) => findCaller(this.#tree, call, now);
+    const loadEntity = (id: string) => loadActiveEntity(this.env, id);
+    const answer = await findAndDecide(installation, call, { find, loadEntity }, (decided) => {
       const { caller } = decided.found;
       // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
-      return ok(this.#tree.actions.answer(decided, call, installation.watermarks.newest));
+      return ok(answerCall(this.#tree, decided, call, installation.watermarks.newest));
     });
-    return answer ?? REFUSED;
+    return answer ?? err(UNAUTHENTICATED);
   }
 
-  /**
-   * Performs an action on a token of this tree for a caller whose own tree already allowed it.
-   *
-   * @returns "not_found" when the target is not alive.
-   */
+  /** Performs an action on a token for a caller whose own tree allowed it. "not_found" when the target is not alive. */
   async act(action: TargetAction): Promise<Result<Outcome>> {
     await this.#tree.keys.open();
     const now = currentTime();
-    const outcome = this.#tree.actions.act(action, null, now);
-    if (action.kind === "lookup" && action.target.by === "token") this.#tree.actions.findLive(action.target.row, now);
+    const outcome = act(this.#tree, action, null, now);
+    if (action.kind === "lookup" && action.target.by === "token") findLive(this.#tree, action.target.row, now);
     return outcome;
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
   endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
-    return this.#opened(({ actions }) => actions.endOf(target, currentTime()));
+    return this.#opened((tree) => endOf(tree, target, currentTime()));
   }
 
   /**
    * Writes a child that a "create" action of this tree has planned, after the Worker has prepared what is outside the
-   * tree, such as the reservation of a custom id.
-   *
-   * @returns "not_found" when the parent is not alive any more. `REVOKED_MEANWHILE` when a watermark ends the token.
+   * tree, such as the reservation of a custom id. "not_found" when the parent is not alive any more.
+   * `REVOKED_MEANWHILE` when a watermark ends the token.
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
     await this.#tree.keys.open(spec.record.watermark);
     if (!this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    return this.#tree.actions.insert(spec, ids, parent, []);
+    return writeChild(this.#tree, spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive. Asked for the parent of a batch token. */
   isAlive(row: number): Promise<boolean> {
-    return this.#opened(({ actions }) => actions.findLive(row, currentTime()) !== null);
+    return this.#opened((tree) => findLive(tree, row, currentTime()) !== null);
   }
 
   /** The state of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
@@ -169,9 +168,9 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** The ancestors and descendants of a token of this tree; null when it is not alive. See `TreeLineage.of`. */
+  /** The ancestors and descendants of a token of this tree; null when it is not alive. See `lineageOf`. */
   lineage(row: number, tail: Uint8Array, limit: number, after: number): Promise<Lineage | null> {
-    return this.#opened(({ lineage }) => lineage.of(row, tail, limit, after));
+    return this.#opened((tree) => lineageOf(tree, { row, tail }, limit, after));
   }
 
   /** Rows of the live tokens among `tokens`. */
@@ -184,32 +183,27 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** How a dead token ended that is not swept yet; null when it is alive or not in this tree. */
   unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
-    return this.#opened(({ lineage }) => lineage.unsweptEnd(row, tail));
+    return this.#opened((tree) => unsweptEnd(tree, { row, tail }));
   }
 
   /** A token with two levels below it; null when it is not alive. */
   picture(row: number, tail: Uint8Array): Promise<TreePicture | null> {
-    return this.#opened(({ lineage }) => lineage.picture(row, tail));
+    return this.#opened((tree) => pictureOf(tree, { row, tail }));
   }
 
   /** Accessors of a token of this tree and of its nearest ancestors. */
   accessorsFrom(row: number): Promise<string[]> {
-    return this.#opened(({ lineage }) => lineage.accessorsFrom(row));
+    return this.#opened((tree) => accessorsFrom(tree, row));
   }
 
   /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countSelected`. */
   async countMeant(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
     await this.#tree.keys.open();
     // Only the list stores the hour of the last use. It is asked about ancestors only if the filter tests that hour.
-    const asked = request.filter?.unusedSince === undefined ? [] : this.#accessorsAbove(request.tokens);
+    const asked = request.filter?.unusedSince === undefined ? [] : accessorsAbove(this.#tree, request.tokens);
     const listed = await findInInventory(this.env, asked);
     const lastUses = new Map([...listed].map(([accessor, { lastUsed }]) => [accessor, lastUsed]));
     return countSelected(this.#tree, request, from, lastUses, currentTime());
-  }
-
-  #accessorsAbove(tokens: readonly RowAndTail[]): string[] {
-    const rows = new Set(tokens.flatMap(({ row }) => this.#tree.lineage.rowsAbove(row)));
-    return [...rows].flatMap((row) => this.#tree.tokens.accessorOf(row) ?? []);
   }
 
   /** Revokes tokens of this tree that a filter matched, with everything below them. Safe to repeat. */
@@ -221,18 +215,18 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Sweeps dead tokens, as many as one alarm would. Returns true when none is left. See `TreeUpkeep.sweep`. */
-  async sweep(): Promise<boolean> {
+  sweep(): Promise<boolean> {
     return this.#tree.upkeep.sweep();
   }
 
   /** Sends all pending updates now. Once it returns, the lists have them, unless a shard did not answer. */
-  async publishUpdates(): Promise<void> {
-    await this.#tree.inventory.publishAll();
+  publishUpdates(): Promise<void> {
+    return this.#tree.inventory.publishAll();
   }
 
   /** Moves all pending updates into the queue of this isolate, for a caller that sends the queue. */
-  async enqueueUpdates(): Promise<void> {
-    await this.#tree.inventory.enqueueAll();
+  enqueueUpdates(): Promise<void> {
+    return this.#tree.inventory.enqueueAll();
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
@@ -255,28 +249,34 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#opened(({ tokens, upkeep }) => (tokens.isCreated ? upkeep.tidy(step) : nothingHere(step)));
   }
 
-  override async alarm(): Promise<void> {
-    await this.#tree.upkeep.alarm();
+  override alarm(): Promise<void> {
+    return this.#tree.upkeep.alarm();
   }
 
   /**
-   * Writes pages of a backup, all of them or the next one. See `StoredObject.importPage`.
-   *
-   * @returns after the last page, the inventory entry of a tree's only token, for the caller to list. null when there
-   *   are more pages, or when the tree itself publishes its tokens later.
+   * Writes pages of a backup (see `StoredObject.importPage`). Returns, after the last page, the inventory entry of a
+   * tree's only token, for the caller to list. null when there are more pages, or when the tree itself publishes its
+   * tokens later.
    */
   async restore(page: ObjectPage): Promise<Result<InventoryEntry | null, PageRefusal>> {
     const written = await this.importPage(page);
     if (!written.ok || !page.isLast) return written;
-    const { sql } = this.ctx.storage;
-    this.#tree = assembleTree(this.ctx.storage, this.origin, this.env, readVersions(sql));
+    const { storage } = this.ctx;
+    this.#tree = assembleTree(storage, this.origin, this.env, readVersions(storage.sql));
     await this.#tree.keys.open();
     return ok(await this.#tree.upkeep.restored());
   }
 
   /** Loads the keys for seals of rows, then runs `work` on the parts of the tree. */
-  async #opened<T>(work: (tree: TreeParts) => T | Promise<T>): Promise<T> {
+  async #opened<T>(work: (tree: ReturnType<typeof assembleTree>) => T | Promise<T>): Promise<T> {
     await this.#tree.keys.open();
     return work(this.#tree);
   }
+}
+
+function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
+  const alarm = { arm: () => upkeep.arm(), armBehindSweep: () => upkeep.arm(true) };
+  const shared = sharedParts(storage, origin.id, env, versions, alarm);
+  const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
+  return { ...shared, upkeep };
 }

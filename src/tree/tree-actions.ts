@@ -5,15 +5,15 @@ import type { Verdict } from "../policy/acl.ts";
 import type { Asker, EndRequest } from "../system/end-request.ts";
 import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
-import type { HowEnded } from "../token/end-record.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
+import type { HowEnded } from "../token/state.ts";
 import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
-import type { CubbyholeValue } from "./cubbyhole/store.ts";
+import type { CubbyholeValue } from "./cubbyhole.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
@@ -27,204 +27,201 @@ interface FoundCaller {
   readonly caller: TokenView;
 }
 
-/** Performs the actions of requests in a tree, on the token of the caller or on one that it names. */
-export class TreeActions {
-  readonly #tree: SharedParts;
-
-  constructor(tree: SharedParts) {
-    this.#tree = tree;
+/** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
+export function findCaller(tree: SharedParts, { row, verifier, action }: TreeCall, now: number): FoundCaller | null {
+  const { treeId, tokens, keys } = tree;
+  if (action?.kind === "create") {
+    const known = knownToken({ treeId, row, verifier }, keys.watermarks(), now);
+    if (known) return { row: null, caller: known };
   }
+  const found = tokens.live(row, now);
+  if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
+  return { row: found, caller: tokens.view(found, now) };
+}
 
-  /** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
-  find({ row, verifier, action }: TreeCall, now: number): FoundCaller | null {
-    const { treeId, tokens, keys } = this.#tree;
-    if (action?.kind === "create") {
-      const known = knownToken({ treeId, row, verifier }, keys.watermarks(), now);
-      if (known) return { row: null, caller: known };
+/** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
+export function findLive(tree: SharedParts, row: number, now: number): TokenRow | null {
+  const found = tree.tokens.live(row, now);
+  if (found) noteUse(tree, found, tree.tokens.view(found, now), now, true);
+  return found;
+}
+
+/** Counts the use and performs the action of a request after its decision. One step, without an `await`. */
+export function answerCall(
+  tree: SharedParts,
+  { found: { row, caller }, verdict, now }: Decided<FoundCaller>,
+  { action }: TreeCall,
+  watermark: number,
+): TreeAnswer {
+  if (row) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
+  // A use counts as soon as the token is authenticated, also when the policies refuse the request.
+  const usesLeft = !row || row.usesLeft === 0 ? 0 : tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
+  if (usesLeft < 0) tree.arm();
+  const used = { ...caller, usesLeft };
+  if (!verdict) return { caller: used, verdict: null, outcome: null };
+  const outcome = action && perform(tree, action, caller, row, verdict, watermark, now);
+  return { caller: used, verdict, outcome };
+}
+
+/**
+ * Writes the first token of the tree with the first values in its cubbyhole, and queues the update of the lists. null:
+ * nothing is written, as its row number is taken. For `allocatedBy` see `TreeUpdates.started`.
+ */
+export function writeFirst(
+  { tokens, cubbyhole, inventory, arm }: SharedParts,
+  spec: TokenSpec,
+  ids: NewTokenIds,
+  values: readonly CubbyholeValue[],
+  allocatedBy: number | null,
+): TokenView | null {
+  const token = tokens.insert(spec, ids, null);
+  if (!token) return null;
+  for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
+  inventory.started(spec, ids, allocatedBy);
+  arm();
+  return token;
+}
+
+/** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
+export function writeChild(
+  { tokens, inventory, arm }: SharedParts,
+  spec: TokenSpec,
+  ids: NewTokenIds,
+  parent: number,
+  warnings: readonly string[],
+): Result<Outcome> {
+  const token = tokens.insert(spec, ids, parent);
+  if (!token) return ok({ kind: "row_taken", above: tokens.floor });
+  inventory.born(ids.row, parent);
+  arm();
+  return ok({ kind: "created", token, warnings });
+}
+
+/** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
+function noteUse(tree: SharedParts, found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
+  const { tokens, inventory, publisher, keys } = tree;
+  inventory.used(found.row, now);
+  if (!publishes) return;
+  // The tree does not see the uses of a published token. It is withdrawn when the first use of the next hour is due.
+  const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
+  publisher.found(found, view, keys.watermarks(), until);
+}
+
+function perform(
+  tree: SharedParts,
+  action: CallerAction,
+  caller: TokenView,
+  callerRow: TokenRow | null,
+  verdict: Verdict,
+  watermark: number,
+  now: number,
+): Result<Outcome> {
+  switch (action.kind) {
+    case "create": {
+      const plan = planCreate(action, caller, verdict.sudo, watermark, now);
+      if (!plan.ok) return plan;
+      const { spec, warnings } = plan.value;
+      if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
+      return writeChild(tree, spec, action.ids, caller.row, warnings);
     }
-    const found = tokens.live(row, now);
-    if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
-    return { row: found, caller: tokens.view(found, now) };
-  }
-
-  /** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
-  findLive(row: number, now: number): TokenRow | null {
-    const { tokens } = this.#tree;
-    const found = tokens.live(row, now);
-    if (found) this.#used(found, tokens.view(found, now), now, true);
-    return found;
-  }
-
-  /** Counts the use and performs the action of a request after its decision. One step, without an `await`. */
-  answer({ found, verdict, now }: Decided<FoundCaller>, call: TreeCall, watermark: number): TreeAnswer {
-    const { row, caller } = found;
-    const { action } = call;
-    if (row) this.#used(row, caller, now, action === null || !WITHDRAWS.has(action.kind));
-    // A use counts as soon as the token is authenticated, also when the policies refuse the request.
-    const usesLeft =
-      !row || row.usesLeft === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
-    if (usesLeft < 0) this.#tree.arm();
-    const used = { ...caller, usesLeft };
-    if (!verdict) return { caller: used, verdict: null, outcome: null };
-    const outcome = action && this.#perform(action, caller, row, verdict, watermark, now);
-    return { caller: used, verdict, outcome };
-  }
-
-  /**
-   * Writes the first token of the tree with the first values in its cubbyhole, and queues the update of the lists.
-   *
-   * @param allocatedBy see `TreeUpdates.started`.
-   * @returns null, with nothing written, when its row number is taken.
-   */
-  start(
-    spec: TokenSpec,
-    ids: NewTokenIds,
-    values: readonly CubbyholeValue[],
-    allocatedBy: number | null,
-  ): TokenView | null {
-    const { tokens, cubbyhole, inventory, arm } = this.#tree;
-    const token = tokens.insert(spec, ids, null);
-    if (!token) return null;
-    for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
-    inventory.started(spec, ids, allocatedBy);
-    arm();
-    return token;
-  }
-
-  /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
-  insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome> {
-    const { tokens, inventory, arm } = this.#tree;
-    const token = tokens.insert(spec, ids, parent);
-    if (!token) return ok({ kind: "row_taken", above: tokens.floor });
-    inventory.born(ids.row, parent);
-    arm();
-    return ok({ kind: "created", token, warnings });
-  }
-
-  /** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
-  #used(found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
-    const { tokens, inventory, publisher, keys } = this.#tree;
-    inventory.used(found.row, now);
-    if (!publishes) return;
-    // The tree does not see the uses of a published token. It is withdrawn when the first use of the next hour is due.
-    const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
-    publisher.found(found, view, keys.watermarks(), until);
-  }
-
-  #perform(
-    action: CallerAction,
-    caller: TokenView,
-    callerRow: TokenRow | null,
-    verdict: Verdict,
-    watermark: number,
-    now: number,
-  ): Result<Outcome> {
-    switch (action.kind) {
-      case "create": {
-        const plan = planCreate(action, caller, verdict.sudo, watermark, now);
-        if (!plan.ok) return plan;
-        const { spec, warnings } = plan.value;
-        if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
-        return this.insert(spec, action.ids, caller.row, warnings);
-      }
-      case "cubbyhole_read":
-      case "cubbyhole_list":
-      case "cubbyhole_write":
-      case "cubbyhole_delete":
-        return this.#tree.cubbyhole.perform(action, caller.row, verdict);
-      case "revoke":
-      case "revoke_orphan":
-      case "unwrap": {
-        const asked = { ...action.asked, by: askerOf(caller) };
-        return this.act({ ...action, asked }, callerRow, now);
-      }
-      default:
-        return this.act(action, callerRow, now);
+    case "cubbyhole_read":
+    case "cubbyhole_list":
+    case "cubbyhole_write":
+    case "cubbyhole_delete":
+      return tree.cubbyhole.perform(action, caller.row, verdict);
+    case "revoke":
+    case "revoke_orphan":
+    case "unwrap": {
+      const asked = { ...action.asked, by: askerOf(caller) };
+      return act(tree, { ...action, asked }, callerRow, now);
     }
+    default:
+      return act(tree, action, callerRow, now);
   }
+}
 
-  /**
-   * Performs an action in one step, without an `await`: each of several concurrent calls sees the changes of the
-   * others.
-   *
-   * @param callerRow the row for the target "self"; null when the caller is not a token of this tree.
-   * @param now ms.
-   * @returns "not_found" when the target is not alive.
-   */
-  act(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
-    const { tokens } = this.#tree;
-    const row = this.#find(action.target, callerRow, now);
-    if (!row) return NOT_FOUND;
-    switch (action.kind) {
-      case "lookup":
-        return ok({ kind: "token", token: tokens.view(row, now) });
-      case "revoke":
-        return this.#revoke(row, REVOKED, "revoked", action.asked);
-      case "revoke_orphan":
-        return this.#revoke(row, REVOKED_ALONE, "revoked", action.asked);
-      case "renew":
-        return this.#renew(action, tokens.view(row, now), now);
-      case "unwrap":
-        return this.#unwrap(row, action, now);
-    }
+/**
+ * Performs an action in one step, without an `await`: each of several concurrent calls sees the changes of the others.
+ * "not_found" when the target is not alive. `callerRow`: the target "self".
+ */
+export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
+  const { tokens } = tree;
+  const { target } = action;
+  const live = target.by === "self" ? callerRow : tokens.live(target.row, now);
+  const row = live && matches(live, target) ? live : null;
+  if (!row) return NOT_FOUND;
+  switch (action.kind) {
+    case "lookup":
+      return ok({ kind: "token", token: tokens.view(row, now) });
+    case "revoke":
+      return revoke(tree, row, REVOKED, "revoked", action.asked);
+    case "revoke_orphan":
+      return revoke(tree, row, REVOKED_ALONE, "revoked", action.asked);
+    case "renew":
+      return renew(tree, action, tokens.view(row, now), now);
+    case "unwrap":
+      return unwrap(tree, row, action, now);
   }
+}
 
-  /** Why a token can't be used at `now` (ms); null while it is alive. */
-  endOf(target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
-    const { tokens } = this.#tree;
-    const row = tokens.find(target.row);
-    return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
-  }
+/** Why a token can't be used at `now` (ms); null while it is alive. */
+export function endOf({ tokens }: SharedParts, target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
+  const row = tokens.find(target.row);
+  return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
+}
 
-  #find(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
-    if (target.by === "self") return callerRow;
-    const row = this.#tree.tokens.live(target.row, now);
-    return row && matches(row, target) ? row : null;
-  }
+function revoke(
+  { tokens, arm }: SharedParts,
+  { row, fixed }: TokenRow,
+  state: typeof REVOKED | typeof REVOKED_ALONE,
+  how: HowEnded,
+  asked: EndRequest,
+): Result<Outcome> {
+  tokens.revoke(row, state, how, asked);
+  arm();
+  return ok({ kind: "revoked", accessor: fixed.accessor });
+}
 
-  #revoke(
-    { row, fixed }: TokenRow,
-    state: typeof REVOKED | typeof REVOKED_ALONE,
-    how: HowEnded,
-    asked: EndRequest,
-  ): Result<Outcome, never> {
-    this.#tree.tokens.revoke(row, state, how, asked);
-    this.#tree.arm();
-    return ok({ kind: "revoked", accessor: fixed.accessor });
-  }
+type Action<K extends TargetAction["kind"]> = Extract<TargetAction, { kind: K }>;
 
-  #unwrap(row: TokenRow, { take, asked }: Extract<TargetAction, { kind: "unwrap" }>, now: number): Result<Outcome> {
-    const token = this.#tree.tokens.view(row, now);
-    const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
-    if (!sealed) return NOT_FOUND;
-    if (take) this.#revoke(row, REVOKED, "unwrapped", asked);
-    return ok({ kind: "wrapped", token, sealed });
-  }
+function unwrap(tree: SharedParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: number): Result<Outcome> {
+  const token = tree.tokens.view(row, now);
+  const sealed = isWrappingToken(token) ? tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
+  if (!sealed) return NOT_FOUND;
+  if (take) revoke(tree, row, REVOKED, "unwrapped", asked);
+  return ok({ kind: "wrapped", token, sealed });
+}
 
-  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome> {
-    const refusal = refuseRenewal(token);
-    if (refusal) return err(refusal);
-    if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
-    const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
-    if (!plan.ok) return plan;
-    const { ttl, expiresAt, warnings } = plan.value;
-    this.#tree.tokens.renew(token.row, ttl, expiresAt, now);
-    this.#tree.arm();
-    return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
-  }
+function renew(
+  { tokens, arm }: SharedParts,
+  { terms, increment, mount }: Action<"renew">,
+  token: TokenView,
+  now: number,
+): Result<Outcome> {
+  const refusal = refuseRenewal(token);
+  if (refusal) return err(refusal);
+  if ((token.role !== null || token.login !== null) && !terms) return ok({ kind: "needs_terms", token });
+  const plan = planRenew(token, terms ?? ownTerms(token), increment, mount, now);
+  if (!plan.ok) return plan;
+  const { ttl, expiresAt, warnings } = plan.value;
+  tokens.renew(token.row, ttl, expiresAt, now);
+  arm();
+  return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
 }
 
 function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
   return { accessor, displayName, entityId };
 }
 
-function matches({ fixed }: TokenRow, target: Exclude<Target, { by: "self" }>): boolean {
+function matches({ fixed }: TokenRow, target: Target): boolean {
   switch (target.by) {
     case "token":
       return equalBytes(fixed.verifier, target.verifier);
     case "accessor":
       return equalBytes(fixed.accessorTail, target.tail);
+    // The Worker has compared the keyed hash of a lease id.
     case "lease":
+    case "self":
       return true;
   }
 }

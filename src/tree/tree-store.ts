@@ -1,14 +1,20 @@
 import { currentTime, earliest } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
-import { readVersions, Tables } from "../storage/tables.ts";
+import { columnOf, readVersions, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";
 import { firstRowAt, type NewTokenIds, type RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
+import {
+  type EndRecord,
+  endByWatermark,
+  type HowEnded,
+  LIVE,
+  REVOKED,
+  REVOKED_ALONE,
+  type TokenEnd,
+} from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
-import { TokenAncestors } from "./token-ancestors.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/new-tokens.ts";
 
@@ -21,7 +27,6 @@ export class TreeStore extends TokenRows {
   /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
   readonly #floor: RowFloor;
-  readonly #ancestors: TokenAncestors;
   readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
   /** True when the table was found empty and no token has been written since. */
@@ -47,7 +52,6 @@ export class TreeStore extends TokenRows {
   ) {
     super(sql, treeId, keys, versions);
     this.#changed = changed;
-    this.#ancestors = new TokenAncestors(this.sql, this, keys.watermarks);
     this.#voidViews = voidViews;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
@@ -97,7 +101,7 @@ export class TreeStore extends TokenRows {
     return this.#hasDead;
   }
 
-  /** True when the tree has at most one token and has never had a second one since it was started. */
+  /** True when the tree has never had a second token since it was started. */
   get isSingle(): boolean {
     return this.listing.upTo === null;
   }
@@ -113,7 +117,7 @@ export class TreeStore extends TokenRows {
     return found && this.endOf(found, now) === null ? found : null;
   }
 
-  /** `live`, for a token that is named by its row and the tail of its accessor. */
+  /** `live`, for a token named by its row and the tail of its accessor. */
   liveNamed({ row, tail }: RowAndTail, now: number): TokenRow | null {
     const found = this.live(row, now);
     return found && equalBytes(found.fixed.accessorTail, tail) ? found : null;
@@ -125,8 +129,8 @@ export class TreeStore extends TokenRows {
     if (expiresAt !== null && expiresAt <= now) return "expired";
     if (isEnded(this.keys.watermarks(), "all", fixed.record)) return "ended_together";
     if (parent === null) return null;
-    if (this.#mayHaveDead(now) && this.#ancestors.isDead(parent, now)) return "parent_ended";
-    return this.#ancestors.isEnded(parent) ? "parent_ended" : null;
+    if (this.#mayHaveDead(now) && this.isDeadAbove(parent, now)) return "parent_ended";
+    return this.isEndedAbove(parent) ? "parent_ended" : null;
   }
 
   /**
@@ -136,10 +140,10 @@ export class TreeStore extends TokenRows {
   aliveUntil({ parent, expiresAt }: TokenRow, now: number): number | null {
     if (parent === null) return expiresAt;
     if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
-    return earliest(expiresAt, this.#ancestors.firstExpiry(parent));
+    return earliest(expiresAt, this.firstExpiryAbove(parent));
   }
 
-  /** The view of a stored token at `now` (ms). */
+  /** What the tree shows of a token at `now` (ms). */
   view(token: TokenRow, now: number): TokenView {
     const { row, usesLeft, grantedTtl, expiresAt, renewedAt, fixed } = token;
     const { record, accessor } = fixed;
@@ -150,24 +154,23 @@ export class TreeStore extends TokenRows {
   /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
   parentOf({ parent }: TokenRow, now: number): number | null {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
-    const [found] = this.sql.exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", parent).toArray();
-    return found && found.state !== REVOKED_ALONE ? parent : null;
+    const [state = REVOKED_ALONE] = columnOf<number>(this.sql, "SELECT state FROM tokens WHERE row = ?", parent);
+    return state === REVOKED_ALONE ? null : parent;
   }
 
   /** Number of children of the token. Reads them all. */
   countChildren(row: number): number {
-    return this.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
+    return columnOf<number>(this.sql, "SELECT COUNT(*) FROM tokens WHERE parent = ?", row)[0] ?? 0;
   }
 
   /** Number of tokens that have a parent. Reads them all. */
   countBelow(): number {
-    const query = "SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL";
-    return this.sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
+    return columnOf<number>(this.sql, "SELECT COUNT(*) FROM tokens WHERE parent IS NOT NULL")[0] ?? 0;
   }
 
   /** The row of the oldest token; null when there is none. */
   oldest(): number | null {
-    return this.sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").toArray()[0]?.row ?? null;
+    return columnOf<number | null>(this.sql, "SELECT MIN(row) FROM tokens")[0] ?? null;
   }
 
   /** True when no token is left. */
@@ -182,17 +185,14 @@ export class TreeStore extends TokenRows {
 
   /** True when the tree has no more tokens than `rows`: no others, if these exist. */
   hasOnly(rows: readonly number[]): boolean {
-    const found = this.sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray();
-    return found.length <= rows.length;
+    return this.sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray().length <= rows.length;
   }
 
   /**
-   * Raises the row floor for rows that this transaction has deleted, so that their numbers are never used again.
-   *
-   * @param now ms. When no token is left, the floor rises to this moment: it then also covers tokens that were deleted
-   *   before there was a floor.
-   * @param isReused true when an empty tree is allocated again. Otherwise its storage is deleted, and it needs no
-   *   floor.
+   * Raises the row floor for rows that this transaction has deleted at `now` (ms), so that their numbers are never used
+   * again. In an empty tree that is allocated again (`isReused`) it rises to this moment: it then also covers tokens
+   * that were deleted before there was a floor. Otherwise the storage of an empty tree is deleted, and it needs no
+   * floor.
    */
   deleted(rows: readonly number[], now: number, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
@@ -200,11 +200,7 @@ export class TreeStore extends TokenRows {
     else if (isReused) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
   }
 
-  /**
-   * Writes a new token.
-   *
-   * @returns null, with no token written, when another token has, or may have had, the row number.
-   */
+  /** Writes a new token. null: not written, as another token has, or may have had, the row number. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): TokenView | null {
     if (ids.row <= this.floor) return null;
     const { record, expiresAt } = spec;
@@ -232,9 +228,8 @@ export class TreeStore extends TokenRows {
     this.#knownEmpty = false;
     if (parent !== null) this.cacheWritten(ids, recordJson);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
-    const { row, accessor } = ids;
+    const place = { treeId: this.treeId, row: ids.row, accessor: ids.accessor, orphan: parent === null };
     const { numUses: usesLeft, creationTtl: grantedTtl } = record;
-    const place = { treeId: this.treeId, row, accessor, orphan: parent === null };
     return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
   }
 
@@ -248,10 +243,8 @@ export class TreeStore extends TokenRows {
   }
 
   /**
-   * Counts one use and returns the uses left. The last use returns -1 and ends the token.
-   *
-   * @param left uses left before this one.
-   * @param by the token itself, which the mark names.
+   * Counts one use of `left` and returns the uses left. The last use returns -1 and ends the token, which its mark
+   * names (`by`).
    */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
@@ -278,9 +271,7 @@ export class TreeStore extends TokenRows {
 
   /**
    * Revokes those rows from `first` to `last` that watermarks end, so that they stay ended when the watermarks are
-   * forgotten. See `TokenRows.endedByWatermarks`.
-   *
-   * @returns the number of revoked rows.
+   * forgotten. Returns their number. See `TokenRows.endedByWatermarks`.
    */
   revokeEnded(first: number, last: number): number {
     const ended = this.endedByWatermarks(first, last);

@@ -12,10 +12,8 @@ import { TreeTidy } from "./tidy/tree-tidy.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
-
 /** Delay (ms) of the alarm that takes over the sweep when a call that waits for it ends early. */
 const SWEEP_BY_CALLER_MS = 60_000;
-
 /** Time after the expiry of the only token (ms). If no shard has asked for it by then, the tree ends it by itself. */
 const FORGOTTEN_MS = 86_400_000;
 
@@ -28,10 +26,9 @@ const FORGOTTEN_MS = 86_400_000;
 export class TreeUpkeep {
   readonly #tree: SharedParts;
   readonly #alarm: EarliestAlarm;
-  readonly #end: TreeEnd;
+  readonly end: TreeEnd;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
-  /** Number of tidy steps in flight. */
   #tidying = 0;
   /** True when a shard lists the only token, or has a record that it allocated the id of the tree. */
   #isWatched = false;
@@ -41,24 +38,19 @@ export class TreeUpkeep {
   constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin) {
     this.#tree = tree;
     this.#alarm = new EarliestAlarm(storage);
-    this.#end = new TreeEnd(tree, storage, origin, this.#alarm);
-    this.#sweep = new TreeSweep(tree, this.#end);
+    this.end = new TreeEnd(tree, storage, origin, this.#alarm);
+    this.#sweep = new TreeSweep(tree, this.end);
     this.#tidy = new TreeTidy(tree);
   }
 
-  /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
-  get isEmpty(): boolean {
-    return this.#end.isEmpty;
-  }
-
-  /** Called before the first token is written. @param allocatedBy shard that allocated the tree's id; null: none. */
+  /** Called before the first token is written. */
   begin(allocatedBy: number | null): void {
-    this.#end.taken();
+    this.end.taken();
     this.#isWatched = allocatedBy !== null && !this.#noteIsGone;
     this.#noteIsGone = false;
   }
 
-  /** Restores the state in memory after a wake-up with tokens. Sets a lost alarm again: the rows say when it is due. */
+  /** Restores the state in memory after a wake-up with tokens, and sets a lost alarm again. */
   async wake(): Promise<void> {
     this.#refresh();
     const isLost = await this.#alarm.load();
@@ -68,9 +60,8 @@ export class TreeUpkeep {
   }
 
   /**
-   * Publishes the tokens of a restored tree again, because no list has them.
-   *
-   * @returns the entry of a tree's only token, for the caller to list; null when the alarm publishes the tokens.
+   * Publishes the tokens of a restored tree again, because no list has them. Returns the entry of a tree's only token,
+   * for the caller to list; null when the alarm publishes the tokens.
    */
   async restored(): Promise<InventoryEntry | null> {
     if (!this.#tree.tokens.isCreated) return null;
@@ -95,12 +86,11 @@ export class TreeUpkeep {
 
   /**
    * Answers the shard that allocated the id of this tree and has no update of its first token: publishes that token.
-   *
-   * @returns true when the tree is empty and its id can be allocated again.
+   * True when the tree is empty and its id can be allocated again.
    */
   async report(): Promise<boolean> {
-    this.#noteIsGone = this.#end.isEmpty;
-    if (this.#end.isEmpty) return this.#end.isFree;
+    this.#noteIsGone = this.end.isEmpty;
+    if (this.end.isEmpty) return this.end.isFree;
     await this.#listFirst();
     this.arm();
     return false;
@@ -111,7 +101,7 @@ export class TreeUpkeep {
    * token from the list with the answer, so no other call is needed. Safe to repeat after a lost answer.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#end.isFree, end: null };
+    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.end.isFree, end: null };
     if (this.#tree.tokens.live(row, currentTime())) {
       const [entry] = this.#tree.inventory.describe([row]);
       if (entry) return { kind: "alive", entry };
@@ -123,14 +113,12 @@ export class TreeUpkeep {
       this.arm();
       return { kind: "ending" };
     }
-    return { kind: "gone", isFree: await this.#end.offersByAnswer(() => this.#settle()), end };
+    return { kind: "gone", isFree: await this.end.offersByAnswer(() => this.#settle()), end };
   }
 
   /**
-   * Sweeps dead tokens, as many as one alarm would, for a caller that waits in order to bound the number of trees that
-   * sweep at a time. The alarm continues after a failure, and with what is left.
-   *
-   * @returns true when no dead token is left.
+   * Sweeps dead tokens, as many as one alarm would, for a caller that bounds the number of trees that sweep at a time.
+   * The alarm continues after a failure, and with what is left. Returns true when no dead token is left.
    */
   async sweep(): Promise<boolean> {
     if (!this.#tree.tokens.isCreated) return true;
@@ -167,7 +155,7 @@ export class TreeUpkeep {
       await this.#alarm.load();
       this.arm();
       // If this step has emptied the tree, the alarm frees it.
-      if (swept > 0 && this.#end.isEmpty) void this.#alarm.set(currentTime());
+      if (swept > 0 && this.end.isEmpty) void this.#alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     } finally {
       this.#tidying--;
@@ -178,11 +166,11 @@ export class TreeUpkeep {
   async alarm(): Promise<void> {
     this.#alarm.clear();
     if (!this.#tree.tokens.isCreated) return;
-    const later = this.#sweep.putOffTo();
+    const later = this.#sweep.turns.putOffTo();
     if (later !== null) return this.#alarm.set(later);
     try {
       await this.#tree.keys.open();
-      await (this.#tree.tokens.isSingle ? this.#sweep.runAtOnce() : this.#sweep.run());
+      await this.#sweep.run(!this.#tree.tokens.isSingle);
       // A caller that waited for the sweep may have freed the tree.
       if (!this.#tree.tokens.isCreated) return;
       await this.#tree.leases.work();
@@ -201,10 +189,10 @@ export class TreeUpkeep {
   /** After a sweep: frees the tree if it is empty, or sets the alarm for what is due next. */
   async #settle(): Promise<void> {
     if (!this.#tree.tokens.isCreated) return;
-    if (this.#end.isEmpty) {
+    if (this.end.isEmpty) {
       // Calls that wait for another object use the tables again afterwards.
       if (this.#tree.leases.isBusy || this.#tidying > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
-      await this.#end.free();
+      await this.end.free();
     }
     this.#refresh();
     this.arm();
@@ -215,7 +203,6 @@ export class TreeUpkeep {
     this.#isWatched = await this.#tree.inventory.publishFirst();
   }
 
-  /** Reads again what the parts remember of the rows. */
   #refresh(): void {
     this.#tree.tokens.refresh();
     this.#tree.leases.store.refresh();
@@ -223,9 +210,8 @@ export class TreeUpkeep {
   }
 
   /**
-   * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have.
-   *
-   * @param isSweptByCaller true: a caller waits for the sweep. The alarm takes it over only if that call ends early.
+   * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have. If a caller
+   * waits for the sweep, the alarm takes it over only if that call ends early.
    */
   arm(isSweptByCaller = false): void {
     const { tokens, leases, inventory } = this.#tree;

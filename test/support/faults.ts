@@ -3,7 +3,7 @@ import { SweepTurns } from "../../src/base/turns/turns.ts";
 import { LeaseStore } from "../../src/lease/store.ts";
 import { InventoryStore } from "../../src/listing/inventory/shard/inventory-store.ts";
 import { UpdateQueue } from "../../src/listing/updates/publish.ts";
-import { CubbyholeStore } from "../../src/tree/cubbyhole/store.ts";
+import { CubbyholeStore } from "../../src/tree/cubbyhole.ts";
 import { atCalls, failing } from "./calls.ts";
 
 /* Faults within an object or an isolate, by what they mean for the service. What fails between objects is in calls.ts. */

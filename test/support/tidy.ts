@@ -4,7 +4,7 @@ import type { InventoryEntry } from "../../src/listing/inventory/entry.ts";
 import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
-import type { TidyReport } from "../../src/tree/tidy/report.ts";
+import type { TidyReport } from "../../src/tree/tidy/step.ts";
 import { holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { bindings } from "./service.ts";
 import { insertRows } from "./storage-writer.ts";

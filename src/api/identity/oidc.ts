@@ -7,11 +7,23 @@ import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
 import { loadEntity } from "../../identity/standing.ts";
 import { newKeyPair } from "../../issuer/key-pair.ts";
-import { DEFAULT_KEY, type IssuerRole, type KeyConfig, SIGNING_ALGORITHMS } from "../../issuer/model.ts";
 import { issuerOf } from "../../issuer/oidc-issuer.ts";
-import { forgetPublishedKeys, type KnownIssuer, loadPublishedKeys } from "../../issuer/published-keys.ts";
-import { issuerNameProblem, maySign, readIssuer } from "../../issuer/rules.ts";
-import { ensureDefaultKey, writeSigningKey } from "../../issuer/service.ts";
+import {
+  DEFAULT_KEY,
+  type IssuerRole,
+  issuerNameProblem,
+  type KeyConfig,
+  maySign,
+  readIssuer,
+  SIGNING_ALGORITHMS,
+} from "../../issuer/rules.ts";
+import {
+  ensureDefaultKey,
+  forgetPublishedKeys,
+  type KnownIssuer,
+  loadPublishedKeys,
+  writeSigningKey,
+} from "../../issuer/signing-keys.ts";
 import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
 import { issuerUrl, pluginIssuerUrl, signToken, verifyToken } from "../../issuer/tokens.ts";
 import { fieldSchema, list, sent, sentDuration, text } from "../../wire/fields.ts";

@@ -17,7 +17,7 @@ import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
-import { openValue } from "../../tree/cubbyhole/seal.ts";
+import { openValue } from "../../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
 import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";

@@ -5,7 +5,7 @@ import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { DENIED, err, ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenamedField, TokenRole } from "../../token/role.ts";
-import { ROLE_FIELDS } from "../../token/roles/fields.ts";
+import { ROLE_FIELDS } from "../../token/role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";

@@ -1,8 +1,8 @@
 import { currentTime, earliest } from "../../base/clock.ts";
 import { MAX_ENDED } from "../../base/limits.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId } from "../../token/ids.ts";
+import type { EndRecord } from "../../token/state.ts";
 import { accessorShard, accessorShardNumber, askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";

@@ -3,27 +3,17 @@ import { hasUnprintable } from "../../base/name.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/builtin.ts";
 import type { MountTtl } from "../../system/mount.ts";
+import type { RoleFields } from "../role.ts";
 import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
 import { readCidrs } from "../rules/address.ts";
-import type { RoleFields } from "./fields.ts";
 
-/** Characters of a role name. */
 export const MAX_ROLE_NAME = 128;
-/** Characters of a path suffix. */
 const MAX_PATH_SUFFIX = 256;
 /** Characters of a whole role as it is stored. Every creation with the role sends it to a tree. */
 const MAX_ROLE_LENGTH = 65_536;
 
 const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period", "period"] as const;
 const PATH_SUFFIX = /\w[\w.-]+\w/;
-
-/** The effective value of a field with two names. */
-interface RenamedValue<T> {
-  readonly value: T;
-  readonly byOldName: boolean;
-  /** Prefix of an error about the value. */
-  readonly label: string;
-}
 
 /** A role after a write, and warnings for the caller. */
 export interface RoleChange {
@@ -57,11 +47,8 @@ export function newRole(name: string): TokenRole {
 }
 
 /**
- * Applies a write to a role. Fields that the write does not name keep their values. Messages are the reference's
- * (auth/token/roles; docs/conformance.md T26 to T43).
- *
- * @param before the stored role, or `newRole` for the first write.
- * @returns the role to store, or the first error of the write (400): then nothing of it applies.
+ * Applies a write to a role. Fields that the write does not name keep their values. After an error (400) nothing of it
+ * applies. Messages are the reference's (auth/token/roles; docs/conformance.md T26 to T43).
  */
 export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
   const warnings: string[] = [];
@@ -175,13 +162,8 @@ function refusedNames(names: readonly string[] | null | undefined): string[] | u
   return names ? [...new Set(names.map(normalizePolicyName))].filter((name) => name !== "").sort() : undefined;
 }
 
-/** Returns the value under the new name, else the one under the deprecated name; null when neither was sent. */
-function pickRenamed<T>(
-  field: RenamedField,
-  byNewName: T | undefined,
-  byOldName: T | undefined,
-  warnings: string[],
-): RenamedValue<T> | null {
+/** Prefers the value under the new name. null when neither was sent. */
+function pickRenamed<T>(field: RenamedField, byNewName: T | undefined, byOldName: T | undefined, warnings: string[]) {
   if (byNewName !== undefined) {
     if (byOldName !== undefined) {
       warnings.push(`Both 'token_${field}' and deprecated '${field}' value supplied, ignoring the deprecated value`);

@@ -1,6 +1,7 @@
 import { IsolateCopy } from "../../base/isolate-copy.ts";
 import { within } from "../../base/location.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
+import type { Verdict } from "../../policy/acl.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
@@ -8,9 +9,8 @@ import { maxCopyAgeMs } from "../../system/copy-age.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../env.ts";
-import type { TokenRole } from "../role.ts";
+import type { RoleFields, TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
-import type { RoleFields } from "./fields.ts";
 
 /** Maximum number of roles of one mount. Bounds the answer of a list. */
 const MAX_ROLES = 10_000;
@@ -18,12 +18,6 @@ const MAX_ROLES = 10_000;
 export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [
   { version: 1, description: "token roles", sql: valuesTable("roles") },
 ];
-
-/** What the caller's policies grant on the path of a role. */
-export interface WriteGrants {
-  readonly create: boolean;
-  readonly update: boolean;
-}
 
 /** The roles of one token mount. Names keep their case. */
 export class TokenRoles extends GroveObject<TokenEnv> {
@@ -41,15 +35,13 @@ export class TokenRoles extends GroveObject<TokenEnv> {
   }
 
   /**
-   * Creates or changes the role `name`. The check whether it exists, the check of `grants` and the write are one
-   * transaction, so a caller with `create` but without `update` can never change a role.
-   *
-   * @returns warnings for the caller; "permission_denied", or a 400 when the role is invalid or there are too many.
+   * Creates or changes the role `name`, and returns warnings for the caller. The check whether it exists, the check of
+   * `grants` and the write are one transaction, so a caller with `create` but without `update` can never change a role.
    */
   async write(
     name: string,
     sent: RoleFields,
-    grants: WriteGrants,
+    grants: Pick<Verdict, "create" | "update">,
     mount: MountTtl,
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();

@@ -4,11 +4,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 /** Maximum number of networks that one token or role may be bound to. */
 const MAX_CIDRS = 128;
 
-/**
- * Reads a list of networks that tokens are bound to, each as `parseCidr` does.
- *
- * @param field its name, for the message.
- */
+/** Reads a list of networks that tokens are bound to, each as `parseCidr` does. `field`: its name, for the message. */
 export function readCidrs(items: readonly string[], field: string): Result<string[], string> {
   if (items.length > MAX_CIDRS) return err(`${field}: more than ${MAX_CIDRS} networks`);
   const networks: string[] = [];
@@ -22,8 +18,7 @@ export function readCidrs(items: readonly string[], field: string): Result<strin
 
 /**
  * Reads one entry of a list of bound networks: a CIDR block, or a single address. Host bits are kept as written.
- *
- * @returns the text that is stored and shown (a network of one address without its mask), or a message.
+ * Returns the text that is stored and shown (a network of one address without its mask), or a message.
  */
 export function parseCidr(text: string): Result<string, string> {
   const trimmed = text.trim();

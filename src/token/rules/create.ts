@@ -1,5 +1,5 @@
 import { lesserLimit } from "../../base/limits.ts";
-import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
+import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -31,24 +31,15 @@ export interface CreateRequest {
 /** The token that creates another one. `numUses`: given to it at its creation; 0: no limit. */
 export type Creator = Pick<TokenView, "policies" | "entityId" | "boundCidrs" | "numUses" | "expiresAt">;
 
-/** Inputs of `planCreate`. */
-interface CreateInput {
-  readonly request: CreateRequest;
-  readonly role: TokenRole | null;
-  readonly mount: MountTtl;
-}
-
 /**
- * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their
- * messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
+ * Decides a creation: the first rule that refuses wins, with a 400, and nothing is written here. The order of the
+ * checks and their messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
  *
  * @param sudo true for root, and when the rule that decides the request path grants sudo.
  * @param watermark number of the newest watermark; 0: none.
- * @param now ms.
- * @returns the token to make, or the refusal (400 with a message).
  */
 export function planCreate(
-  { request, role, mount }: CreateInput,
+  { request, role, mount }: { request: CreateRequest; role: TokenRole | null; mount: MountTtl },
   creator: Creator,
   sudo: boolean,
   watermark: number,
@@ -61,13 +52,8 @@ export function planCreate(
   const refusal = refuseFields(request, type.value, creator, role);
   if (refusal) return refuse(refusal);
 
-  const chosen = choosePolicies({
-    requested: request.policies,
-    noDefaultPolicy: request.noDefaultPolicy,
-    callerPolicies: creator.policies,
-    sudo,
-    role,
-  });
+  const { policies: requested, noDefaultPolicy } = request;
+  const chosen = choosePolicies({ requested, noDefaultPolicy, callerPolicies: creator.policies, sudo, role });
   if (!chosen.ok) return refuse(chosen.error);
   const policies = chosen.value;
   const isRoot = policies.includes("root");
@@ -85,12 +71,8 @@ export function planCreate(
   if (durations) return refuse(durations);
 
   const warnings: string[] = [];
-  const explicitMaxTtl = mergeLimit(
-    "Explicit max TTL",
-    request.explicitMaxTtl,
-    role?.tokenExplicitMaxTtl ?? 0,
-    warnings,
-  );
+  const roleMaxTtl = role?.tokenExplicitMaxTtl ?? 0;
+  const explicitMaxTtl = mergeLimit("Explicit max TTL", request.explicitMaxTtl, roleMaxTtl, warnings);
   // A batch token can't be renewed, so a role can't make it periodic. The role's explicit maximum still applies to it.
   const rolePeriod = type.value === "batch" ? 0 : (role?.tokenPeriod ?? 0);
   const period = mergeLimit("Period", request.period, rolePeriod, warnings);
@@ -160,11 +142,7 @@ export function isMadeElsewhere(
 }
 
 /** The failure of a creation when a watermark ended all tokens of its kind meanwhile. A retry comes after it. */
-export const REVOKED_MEANWHILE: Failure = {
-  code: "unavailable",
-  message: "tokens of this kind were revoked while this one was made; try again",
-  retryAfterSeconds: 1,
-};
+export const REVOKED_MEANWHILE = unavailable("tokens of this kind were revoked while this one was made; try again");
 
 /** The reference's warning for every custom id. */
 const CUSTOM_ID_WARNING =
@@ -178,12 +156,7 @@ function resolveType(requested: string, role: TokenRole | null): Result<TokenTyp
   return ok(roleType === "default-batch" ? "batch" : "service");
 }
 
-function refuseFields(
-  request: CreateRequest,
-  type: TokenType,
-  creator: Creator,
-  role: TokenRole | null,
-): string | null {
+function refuseFields(request: CreateRequest, type: TokenType, creator: Creator, role: TokenRole | null) {
   if (type === "batch") {
     if (request.explicitMaxTtl !== 0) return 'batch tokens cannot have "explicit_max_ttl" set';
     if (request.numUses !== 0) return 'batch tokens cannot have "num_uses" set';
@@ -214,11 +187,8 @@ function checkDurations(request: CreateRequest, sudo: boolean): string | null {
 
 function mergeLimit(what: string, requested: number, fromRole: number, warnings: string[]): number {
   const lesser = lesserLimit(requested, fromRole);
-  if (requested !== 0 && fromRole !== 0) {
-    warnings.push(
-      `${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`,
-    );
-  }
+  const warning = `${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`;
+  if (requested !== 0 && fromRole !== 0) warnings.push(warning);
   return lesser;
 }
 

@@ -30,11 +30,8 @@ export interface Login {
 }
 
 /**
- * Decides the token of a login. It is an orphan with a tree of its own, so no revocation of another token ends it.
- *
- * @param watermark number of the newest watermark; 0: none.
- * @param now ms.
- * @returns the token to make, or the refusal (400 with a message).
+ * Decides the token of a login, or refuses it (400). The token is an orphan with a tree of its own, so no revocation of
+ * another token ends it. `watermark`: number of the newest one; 0: none.
  */
 export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<TokenPlan> {
   const type = loginTokenType(mount.config.tokenType, login.tokenType);
@@ -48,16 +45,10 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
   if (policies.includes("root")) return refuse("auth methods cannot create root tokens");
   const refusal = policyAssignRefusal(policies);
   if (refusal) return refuse(refusal);
+  const { ttl: requestedTtl, period, explicitMaxTtl } = login;
   const ttl = narrowTtl(mountTtl(mount), login.maxTtl);
-  const grant = grantTtl({
-    issuedAt: now,
-    now,
-    requestedTtl: login.ttl,
-    defaultTtl: ttl.defaultSeconds,
-    period: login.period,
-    explicitMaxTtl: login.explicitMaxTtl,
-    mount: ttl,
-  });
+  const defaultTtl = ttl.defaultSeconds;
+  const grant = grantTtl({ issuedAt: now, now, requestedTtl, defaultTtl, period, explicitMaxTtl, mount: ttl });
   if (!grant.ok) throw new Error("a lifetime that begins now has not passed");
   return ok({
     spec: {
@@ -73,8 +64,8 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
         path: `auth/${mount.path}login`,
         createdAt: now,
         creationTtl: grant.value.ttl,
-        explicitMaxTtl: login.explicitMaxTtl,
-        period: login.period,
+        explicitMaxTtl,
+        period,
         renewable: type === "service",
         entityId: login.entityId,
         boundCidrs: login.boundCidrs,

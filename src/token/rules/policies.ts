@@ -24,8 +24,6 @@ export interface PolicyChoice {
  * them. Otherwise a caller without sudo can give at most its own policies, and a caller with sudo any. If the role has
  * `token_no_default_policy`, the token gets `default` only when that is named. Messages are the reference's
  * (docs/conformance.md T11, T25, T30 to T35).
- *
- * @returns the names, or a message that says which rule refused.
  */
 export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
   const { requested, noDefaultPolicy, callerPolicies, sudo, role } = choice;

@@ -34,10 +34,8 @@ export function roleTerms(
 }
 
 /**
- * Returns why `token` can't be renewed under any terms, or null.
- *
- * The initial root token has no lease; a token that never expires has a lease that is not renewable. Messages are the
- * reference's (docs/conformance.md T53, X4, X9).
+ * Why `token` can't be renewed under any terms, or null. The initial root token has no lease; a token that never
+ * expires has a lease that is not renewable. Messages are the reference's (docs/conformance.md T53, X4, X9).
  */
 export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "expiresAt">): Failure | null {
   if (!token.leased) return invalid("invalid lease ID");
@@ -46,11 +44,8 @@ export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "e
 }
 
 /**
- * Decides a renewal.
- *
- * @param increment requested TTL in seconds; 0 or less: `terms.ttl`. Ignored for periodic tokens.
- * @param now ms.
- * @returns the grant, or a 400 of `refuseRenewal` or for a token past its maximum TTL.
+ * Decides a renewal. `increment`: requested TTL in seconds; 0 or less: `terms.ttl`. Ignored for periodic tokens.
+ * Refuses with the failure of `refuseRenewal`, or a 400 for a token past its maximum TTL.
  */
 export function planRenew(
   token: TokenView,

@@ -26,10 +26,8 @@ export interface GrantedTtl {
 
 /**
  * Computes the TTL of a token, at its creation and at every renewal. The mount's maximum and an explicit maximum limit
- * it, counted from the creation of the token. The end of a periodic token is limited by an explicit maximum only. The
- * warnings are the reference's (auth/token/create).
- *
- * @returns the grant, with a warning for each value that was lowered; an error when the end has already passed.
+ * it, counted from the creation of the token. The end of a periodic token is limited by an explicit maximum only. There
+ * is a warning, in the reference's words (auth/token/create), for each value that was lowered.
  */
 export function grantTtl(terms: TtlTerms): Result<GrantedTtl, "past_max_ttl"> {
   const { now, issuedAt, period, explicitMaxTtl, mount } = terms;

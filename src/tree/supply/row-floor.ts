@@ -1,4 +1,4 @@
-import { type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
 
 export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
   {
@@ -21,7 +21,7 @@ export class RowFloor {
 
   constructor(sql: SqlStorage, versions: SchemaVersions) {
     this.#tables = new Tables(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
-    this.#row = this.#tables.exec<{ row: number }>("SELECT row FROM row_floor").toArray()[0]?.row ?? 0;
+    this.#row = columnOf<number>(this.#tables, "SELECT row FROM row_floor")[0] ?? 0;
   }
 
   /** The greatest number that must not be used; 0 in a tree that has deleted nothing. */

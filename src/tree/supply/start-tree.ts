@@ -1,19 +1,17 @@
 import { currentTime } from "../../base/clock.ts";
 import type { LocationHint } from "../../base/location.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
-import { err, type Failure, ok, type Result } from "../../base/result.ts";
+import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { allocateTree, unpooledTree } from "../../listing/tree-ids.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
 import type { TokenSpec, TokenView } from "../../token/record.ts";
-import type { CubbyholeValue } from "../cubbyhole/store.ts";
+import type { CubbyholeValue } from "../cubbyhole.ts";
 import type { TreeEnv } from "../env.ts";
 
-/** Options of `startTree`. */
 interface BeforeStart {
-  /** The text of the token, if root chose it. */
   readonly customId?: string;
   /** Called with the token's address before it is written. Returns the first values in its cubbyhole, or a failure. */
   readonly prepare?: (place: TokenAddress) => Promise<Result<readonly CubbyholeValue[]>>;
@@ -23,12 +21,6 @@ interface BeforeStart {
 
 /** The first attempt with the id of a tree that was never used. */
 const FIRST_NEW_TREE_ATTEMPT = 3;
-
-const NOT_STORED: Failure = {
-  code: "unavailable",
-  message: "the token could not be stored; try again",
-  retryAfterSeconds: 1,
-};
 
 /**
  * Starts a tree with its first token. No other object wakes, because the id of the tree is not derived from a name.
@@ -55,7 +47,7 @@ export async function startTree(
     noteChange(treeId, currentTime());
     return ok({ token: created.value, ids });
   }
-  return err(NOT_STORED);
+  return err(unavailable("the token could not be stored; try again"));
 }
 
 /** Returns a refusal of the platform as a failure. Nothing was written, so the caller can undo its earlier steps. */

@@ -16,7 +16,6 @@ export interface TreeReuse {
   readonly reuses: boolean;
   /** True when a tree keeps its file: its id can be offered before its last rows are deleted. */
   keepsFile(tree: TreeEnd): boolean;
-  /** Frees an empty tree. */
   free(tree: TreeEnd): Promise<void>;
 }
 
@@ -42,12 +41,12 @@ export const REUSED_TREES: TreeReuse = {
 
 let current = DELETED_TREES;
 
-/** How this deployment frees empty trees. */
+/** The choice of this deployment. */
 export function treeReuse(): TreeReuse {
   return current;
 }
 
-/** Chooses how this deployment frees empty trees. */
+/** Chooses for this deployment. */
 export function useTreeReuse(chosen: TreeReuse): void {
   current = chosen;
 }

@@ -1,14 +1,13 @@
-import { storedJson } from "../../storage/tables.ts";
+import { columnOf, storedJson } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
-import { type EndRecord, earliestEnd, expiry } from "../../token/end-record.ts";
-import { LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
+import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 
 /** Dead tokens that the first query reads. In a wide tree, the other dead tokens are found below the first of these. */
 const FIRST_LOOK = 32;
 
-/** Notified of live tokens that became orphans, and of the number of dead tokens that were detached. */
+/** Notified of live tokens that became orphans, and of the number of detached dead ones. */
 interface SweepObserver {
   freed(rows: readonly number[]): void;
   cutOff(count: number): void;
@@ -41,10 +40,8 @@ const COLUMNS = `t.row, t.parent, t.state, t.accessor, t.expires_at, t.ended,
   CASE WHEN instr(t.record, '"customIdKey"') > 0 THEN ${CUSTOM_ID_KEY} END AS custom_id_key`;
 
 /**
- * Finds the dead tokens of a tree, in bounded pieces. When there are many, it makes a plan first.
- *
- * A dead token with children is never deleted before them, so after any crash its descendants still have a dead
- * ancestor.
+ * Finds the dead tokens of a tree, in bounded pieces. When there are many, it makes a plan first. A dead token with
+ * children is never deleted before them, so after any crash its descendants still have a dead ancestor. Times in ms.
  */
 export class DeadTokens {
   readonly #sql: SqlStorage;
@@ -78,11 +75,8 @@ export class DeadTokens {
 
   /**
    * Returns the tokens to delete next, at most about `limit`, in this order: from the plan, or by a search. A search
-   * also marks and detaches at most about as many rows; it returns no token when it did only that. The caller has
-   * deleted or put back the tokens of the previous call.
-   *
-   * @param now ms.
-   * @returns null when no dead token is left.
+   * also marks and detaches at most about as many rows; it returns no token when it did only that. null: no dead token
+   * is left. The caller has deleted or put back the tokens of the previous call.
    */
   next(now: number, limit: number): SweepCandidate[] | null {
     this.#returned = 0;
@@ -113,32 +107,26 @@ export class DeadTokens {
     this.#returned = 0;
   }
 
-  /** Drops the plan, when no dead token is left. */
   forget(): void {
     this.#returned = 0;
     this.#plan.forget();
   }
 
   #read(rows: readonly number[], now: number): SweepCandidate[] {
-    const found = this.#sql
-      .exec<FoundRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN tokens t ON t.row = j.value`,
-        JSON.stringify(rows),
-      )
-      .toArray();
+    const query = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN tokens t ON t.row = j.value`;
+    const found = this.#sql.exec<FoundRow>(query, JSON.stringify(rows)).toArray();
     // A token without a mark of its own was planned as the child of a marked one.
     const parents = new Set(found.flatMap(({ state, parent }) => (state === LIVE && parent !== null ? [parent] : [])));
-    const marks = new Map([...parents].map((parent) => [parent, this.#markOf(parent)]));
+    const marks = new Map<number, EndRecord>();
+    for (const parent of parents) {
+      const [ended] = columnOf<string | null>(this.#sql, "SELECT ended FROM tokens WHERE row = ?", parent);
+      if (ended) marks.set(parent, storedJson<EndRecord>(ended));
+    }
     return found.map((dead) => {
       const isBelowDead = dead.state === LIVE;
       const above = isBelowDead && dead.parent !== null ? (marks.get(dead.parent) ?? null) : null;
       return this.#candidate(dead, isBelowDead, above, now);
     });
-  }
-
-  #markOf(row: number): EndRecord | null {
-    const found = this.#sql.exec<{ ended: string | null }>("SELECT ended FROM tokens WHERE row = ?", row).toArray()[0];
-    return found?.ended ? storedJson<EndRecord>(found.ended) : null;
   }
 
   #search(now: number, limit: number): SweepCandidate[] | null {
@@ -173,24 +161,18 @@ export class DeadTokens {
   }
 
   #freeChildren(parent: number, limit: number): number {
-    const freed = this.#sql
-      .exec<{ row: number }>(
-        "UPDATE tokens SET parent = NULL WHERE row IN (SELECT row FROM tokens WHERE parent = ? LIMIT ?) RETURNING row",
-        parent,
-        limit,
-      )
-      .toArray();
-    this.#observer?.freed(freed.map(({ row }) => row));
+    const children = "SELECT row FROM tokens WHERE parent = ? LIMIT ?";
+    const statement = `UPDATE tokens SET parent = NULL WHERE row IN (${children}) RETURNING row`;
+    const freed = columnOf<number>(this.#sql, statement, parent, limit);
+    this.#observer?.freed(freed);
     return freed.length;
   }
 
   /**
-   * Works on `dead` and the topmost `limit` tokens below it. A subtree that fits the limit is taken whole, from the
-   * bottom up. In a larger one, tokens with children of their own are marked themselves and detached. Leaves are taken
-   * at once, so the usual wide tree is swept without a second write per token.
-   *
-   * @param victims receives the tokens to delete.
-   * @returns the number of detached tokens.
+   * Adds `dead` and the topmost `limit` tokens below it to `victims`. A subtree that fits the limit is taken whole,
+   * from the bottom up. In a larger one, tokens with children of their own are marked themselves and detached, and
+   * their number is returned. Leaves are taken at once, so the usual wide tree is swept without a second write per
+   * token.
    */
   #takeSubtree(dead: DeadRow, limit: number, now: number, victims: Map<number, SweepCandidate>): number {
     const top = this.#candidate(dead, false, null, now);
@@ -241,9 +223,8 @@ export class DeadTokens {
   }
 
   /**
-   * Marks dead tokens with children as revoked, and detaches them from their parents. Returns their number.
-   *
-   * @param mark JSON of the end of their dead ancestor; null: each takes the mark of its parent.
+   * Marks dead tokens with children as revoked and detaches them. Returns their number. `mark`: JSON of the end of
+   * their dead ancestor; null: each takes the mark of its parent.
    */
   #cutOff(inner: readonly number[], mark: string | null): number {
     if (inner.length === 0) return 0;
@@ -268,7 +249,7 @@ export class DeadTokens {
   }
 }
 
-/** True for a token with children that was revoked alone: they live on, and become orphans before it is deleted. */
+/** True for a token with children that live on: they become orphans before it is deleted. */
 function keepsChildren({ state, has_children }: DeadRow): boolean {
   return state === REVOKED_ALONE && has_children !== 0;
 }

@@ -1,8 +1,8 @@
 import { REVOKED } from "../../token/state.ts";
 
 /**
- * Approximate maximum of dead tokens in a plan: 4 MiB of row numbers, sorted in 40 ms. The plan of a larger tree has
- * the children of some parents only; when their rows are far apart, each deletion writes a page of its own.
+ * Approximate maximum of dead tokens in a plan: 4 MiB of row numbers, sorted in 40 ms. In a larger tree it has the
+ * children of some parents only; when their rows are far apart, each deletion writes a page of its own.
  */
 const MAX_PLANNED = 2 ** 19;
 /** Revoked tokens that one query reads, and children of one of them. */
@@ -12,10 +12,7 @@ const CHILDREN_AT_ONCE = 100;
 /** An empty plan. Row numbers have more than 32 bits, so they are stored as doubles. */
 const NONE = new Float64Array();
 
-interface DeadRow extends Record<string, SqlStorageValue> {
-  row: number;
-  has_children: number;
-}
+type DeadRow = { row: number; has_children: number };
 
 /** SQL: whether the token `t` has children. */
 export const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
@@ -30,7 +27,6 @@ export class SweepPlan {
   readonly #sql: SqlStorage;
   /** Finds the rows, while the plan is being made. */
   #search: Generator<DeadRow, void> | null = null;
-  /** Rows found so far. */
   #found: number[] = [];
   /** The finished plan. */
   #rows = NONE;
@@ -46,7 +42,6 @@ export class SweepPlan {
     return this.#search !== null;
   }
 
-  /** Begins a new plan. */
   begin(): void {
     this.forget();
     this.#search = this.#deadRows();
@@ -73,11 +68,8 @@ export class SweepPlan {
   }
 
   /**
-   * Adds more dead tokens to the plan.
-   *
-   * @param limit number of tokens. It reads about as many rows.
-   * @returns rows of children of a dead token that have children themselves. The caller marks and detaches them, and a
-   *   later look, or the next plan, processes them as revoked tokens.
+   * Adds about `limit` dead tokens to the plan. Returns children of a dead token that have children themselves. The
+   * caller marks and detaches them, and a later look, or the next plan, processes them as revoked tokens.
    */
   look(limit: number): number[] {
     const inner: number[] = [];

@@ -5,8 +5,8 @@ import type { Ending } from "../../listing/inventory/ended.ts";
 import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/counts.ts";
-import type { EndRecord } from "../../token/end-record.ts";
 import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
+import type { EndRecord } from "../../token/state.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 import { type TreeEnd, treeReuse } from "../supply/tree-end.ts";
@@ -24,7 +24,6 @@ const PLAN_ROWS = 500;
  * platform allows. The next alarm does the rest.
  */
 const SWEEP_STEPS = 30;
-
 /** Time after its creation (ms) from which a token is listed, unless something failed. */
 const LISTED_AFTER_MS = 60_000;
 
@@ -35,48 +34,36 @@ export class TreeSweep {
   readonly #dead: DeadTokens;
   /** Rows of the next piece. */
   #rows = FIRST_PIECE;
-  readonly #turns: SweepTurns;
+  readonly turns: SweepTurns;
   /** Settles with the run that was requested last. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(tree: SharedParts, end: TreeEnd) {
     this.#tree = tree;
     this.#end = end;
-    this.#turns = sweepThreads().turnsOfTree();
+    this.turns = sweepThreads().turnsOfTree();
     this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
   }
 
-  /** Time to which a due sweep is postponed because many trees sweep (ms); null: it runs now. */
-  putOffTo(): number | null {
-    return this.#turns.putOffTo();
-  }
-
   /**
-   * Runs the steps of one alarm. Requests are served between them. Several calls run one after the other.
+   * Runs the steps of one alarm, and serves requests between them. Several calls run one after the other. True when no
+   * dead token is left.
    *
-   * @returns true when no dead token is left.
+   * @param takesTurns false for a tree with a single token. Its pieces are too small to need a turn. While requests end
+   *   many such trees, waiting for turns would take longer than the next tree takes to end, and trees that wait stay in
+   *   memory.
    */
-  run(): Promise<boolean> {
-    return this.#inTurn(() => this.#run(this.#turns));
+  run(takesTurns = true): Promise<boolean> {
+    return this.#inTurn(() => this.#run(takesTurns ? this.turns : null));
   }
 
   /**
-   * The same without turns, for a tree with a single token. Its pieces are too small to need a turn. While requests end
-   * many such trees, waiting for turns would take longer than the next tree takes to end, and trees that wait stay in
-   * memory.
-   */
-  runAtOnce(): Promise<boolean> {
-    return this.#inTurn(() => this.#run(null));
-  }
-
-  /**
-   * Runs one step for a caller that removes the only token of the tree, in this row, from the list itself.
-   *
-   * @returns how the token ended; null when its row still exists.
+   * Runs one step for a caller that removes the only token, in this row, from the list itself. Returns how the token
+   * ended; null when its row still exists.
    */
   stepFor(row: number): Promise<EndRecord | null> {
     return this.#inTurn(async () => {
-      const swept = (await this.#step(row, this.#turns)) ?? [];
+      const swept = (await this.#step(row, this.turns)) ?? [];
       countEvent("tokens_swept", [], swept.length);
       return swept.find((token) => token.row === row)?.end ?? null;
     });
@@ -95,29 +82,26 @@ export class TreeSweep {
     countEvent("sweep", [], 1);
     try {
       for (let step = 0; step < SWEEP_STEPS; step++) {
-        this.#turns.began(this.#tree.treeId);
+        this.turns.began(this.#tree.treeId);
         const swept = await this.#step(null, turns);
         if (swept === null) return true;
         countEvent("tokens_swept", [], swept.length);
       }
       return false;
     } finally {
-      this.#turns.ended(this.#tree.treeId);
+      this.turns.ended(this.#tree.treeId);
       countEvent("sweep", [], -1);
     }
   }
 
   /** Runs one step, beside a run that may be in progress. Returns the number of deleted tokens. */
   async step(): Promise<number> {
-    return (await this.#step(null, this.#turns))?.length ?? 0;
+    return (await this.#step(null, this.turns))?.length ?? 0;
   }
 
   /**
-   * Runs one step. Safe to repeat after a crash anywhere in it.
-   *
-   * @param delisted row of the token that the caller removes from the list after its deletion; null: none.
-   * @param turns turns for the pieces; null: they take none.
-   * @returns the deleted tokens; null when no dead token was left.
+   * Runs one step. Safe to repeat after a crash anywhere in it. The caller removes the token in the row `delisted` from
+   * the list. Pieces take no turns when `turns` is null. Returns the deleted tokens; null when no dead token was left.
    */
   async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
     const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
@@ -161,8 +145,7 @@ export class TreeSweep {
   }
 
   /**
-   * Runs a piece that holds the thread. Its time sets the rows of the next one. Calls to other objects are not timed:
-   * requests run during them.
+   * Runs a piece that holds the thread. Its time sets the rows of the next one. Calls to other objects are not timed.
    */
   async #piece<T>(turns: SweepTurns | null, work: () => T): Promise<T> {
     const measured = () => {
@@ -195,10 +178,7 @@ export class TreeSweep {
     });
   }
 
-  /**
-   * Describes an ended token for the lists. A token that was just created may not be listed yet, so its record is sent
-   * as well.
-   */
+  /** A token that was just created may not be listed yet, so its record is sent as well. */
   #endingOf({ row, accessor, end }: SweepCandidate): Ending {
     const { tokens, inventory } = this.#tree;
     // `upTo` also passes tokens that ended before they were published. So the age of the token counts as well.

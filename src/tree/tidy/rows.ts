@@ -10,22 +10,10 @@ import type { TidyStep, TreePosition } from "./step.ts";
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
 
-type StoredAccessor = Pick<ComparedRow, "row" | "accessor">;
-
-/** A token of the tree, alive or not. */
-export interface TidyRow {
-  readonly row: number;
-  readonly accessor: string;
-}
+type StoredAccessor = { row: number; accessor: ArrayBuffer };
 
 /** The columns of a token that its entries in the lists are compared with. */
-type ComparedRow = {
-  row: number;
-  accessor: ArrayBuffer;
-  custom_id_key: string | null;
-  expires_at: number | null;
-  record: string;
-};
+type ComparedRow = StoredAccessor & { custom_id_key: string | null; expires_at: number | null; record: string };
 
 /**
  * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row
@@ -34,13 +22,9 @@ type ComparedRow = {
 export function compareLists(sql: SqlStorage, treeId: string, step: Pick<TidyStep, "accessors" | "customIds">) {
   const rowsOfAccessors = step.accessors.map(({ accessor }) => decodeStoredId(accessor)?.row ?? null);
   const claimed = [...rowsOfAccessors, ...step.customIds.map(({ row }) => row)];
-  const stored = sql
-    .exec<ComparedRow>(
-      `SELECT row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key, expires_at, record
-       FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
-      JSON.stringify(claimed.filter((row) => row !== null)),
-    )
-    .toArray();
+  const query = `SELECT row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key, expires_at, record
+    FROM tokens WHERE row IN (SELECT value FROM json_each(?))`;
+  const stored = sql.exec<ComparedRow>(query, JSON.stringify(claimed.filter((row) => row !== null))).toArray();
   const tokens = new Map(stored.map((token) => [accessorOf(treeId, token), token]));
   const keys = new Map(stored.map((token) => [token.row, token.custom_id_key]));
   const that = (is: (entry: Entry, token: ComparedRow) => boolean) =>
@@ -58,8 +42,8 @@ export function compareLists(sql: SqlStorage, treeId: string, step: Pick<TidySte
 
 type Entry = Exclude<ListedClaim["entry"], string>;
 
-/** At most `limit` tokens after the row number `after`, in order. */
-export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limit: number): TidyRow[] {
+/** At most `limit` tokens after the row number `after`, alive or not, in order. */
+export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limit: number) {
   return sql
     .exec<StoredAccessor>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, limit)
     .toArray()
@@ -68,16 +52,11 @@ export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limi
 
 /** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns their number. */
 export function orphanChildrenOfMissingParents(sql: SqlStorage, after: number, last: number): number {
-  return sql
-    .exec(
-      `UPDATE tokens SET parent = NULL
-       WHERE row > ? AND row <= ? AND parent IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM tokens p WHERE p.row = tokens.parent)
-       RETURNING row`,
-      after,
-      last,
-    )
-    .toArray().length;
+  const statement = `UPDATE tokens SET parent = NULL
+    WHERE row > ? AND row <= ? AND parent IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM tokens p WHERE p.row = tokens.parent)
+    RETURNING row`;
+  return sql.exec(statement, after, last).toArray().length;
 }
 
 /** Tables of things that tokens own: the column with the row of the token, and the condition of rows to check. */
@@ -88,11 +67,11 @@ const OWNED = {
 
 /**
  * Checks the next TIDY_ROWS owners after the row number `after` in a table of things that tokens own, and passes those
- * without a token to `act`. Seeks from owner to owner in the index, without a read of the rows in between.
+ * without a token to `act`. Seeks from owner to owner in the index, without a read of the rows in between. Returns how
+ * many things were removed, and after which owner the next step continues; null at the end of the table.
  *
  * @param act removes at most TIDY_ROWS things of these owners and returns how many. If it is TIDY_ROWS, there may be
  *   more, and the next step checks the same owners again.
- * @returns how many were removed, and after which owner the next step continues; null at the end of the table.
  */
 export function forMissingOwners(
   sql: SqlStorage,
@@ -130,46 +109,32 @@ function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
 
 /** Deletes at most TIDY_ROWS cubbyhole entries of `owners`. Returns their number. */
 export function dropEntries(sql: SqlStorage, owners: readonly number[]): number {
-  return sql
-    .exec(
-      `DELETE FROM cubbyhole WHERE (row, path) IN (
-         SELECT c.row, c.path FROM json_each(?1) n JOIN cubbyhole c ON c.row = n.value LIMIT ?2
-       ) RETURNING row`,
-      JSON.stringify(owners),
-      TIDY_ROWS,
-    )
-    .toArray().length;
+  const statement = `DELETE FROM cubbyhole WHERE (row, path) IN (
+      SELECT c.row, c.path FROM json_each(?1) n JOIN cubbyhole c ON c.row = n.value LIMIT ?2
+    ) RETURNING row`;
+  return sql.exec(statement, JSON.stringify(owners), TIDY_ROWS).toArray().length;
 }
 
 function accessorOf(treeId: string, { row, accessor }: StoredAccessor): string {
   return routedIdText(treeId, row, new Uint8Array(accessor));
 }
 
-/**
- * The terms of `aged` in which a token of the tree was made: its text is hashed under that term. By the primary key.
- */
+/** The terms of `aged` in which a token was made: its text is hashed under that term. By the primary key. */
 export function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
-  return aged
-    .filter(
-      ({ from, until }) =>
-        sql
-          .exec("SELECT 1 FROM tokens WHERE row >= ? AND row < ? LIMIT 1", firstRowAt(from), firstRowAt(until + 1))
-          .toArray().length > 0,
-    )
-    .map(({ version }) => version);
+  const query = "SELECT 1 FROM tokens WHERE row >= ? AND row < ? LIMIT 1";
+  const made = aged.filter(
+    ({ from, until }) => sql.exec(query, firstRowAt(from), firstRowAt(until + 1)).toArray().length > 0,
+  );
+  return made.map(({ version }) => version);
 }
 
 /** The terms of the next values in the cubbyhole after `from`, and where the next step continues; null at the end. */
 export function termsOfValues(sql: SqlStorage, from: TreePosition) {
   if (!isMade(sql, "cubbyhole")) return { terms: [], next: null };
-  const rows = sql
-    .exec<{ row: number; path: string; head: ArrayBuffer }>(
-      `SELECT row, path, substr(value, 1, 2) AS head FROM cubbyhole
-       WHERE (row, path) > (?, ?) ORDER BY row, path LIMIT ${TIDY_ROWS}`,
-      from.after,
-      from.path ?? "",
-    )
-    .toArray();
+  const query = `SELECT row, path, substr(value, 1, 2) AS head FROM cubbyhole
+    WHERE (row, path) > (?, ?) ORDER BY row, path LIMIT ${TIDY_ROWS}`;
+  type Found = { row: number; path: string; head: ArrayBuffer };
+  const rows = sql.exec<Found>(query, from.after, from.path ?? "").toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
   return { terms: termsOf(rows), next: last ? { after: last.row, path: last.path } : null };
 }
@@ -177,18 +142,13 @@ export function termsOfValues(sql: SqlStorage, from: TreePosition) {
 /** The terms of the data of the next leases after `from`, and where the next step continues; null at the end. */
 export function termsOfLeaseData(sql: SqlStorage, from: TreePosition) {
   if (!isMade(sql, "leases")) return { terms: [], next: null };
-  const rows = sql
-    .exec<{ row: number; head: ArrayBuffer | null }>(
-      `SELECT row, substr(data, 1, 2) AS head FROM leases WHERE row > ? ORDER BY row LIMIT ${TIDY_ROWS}`,
-      from.after,
-    )
-    .toArray();
+  const query = `SELECT row, substr(data, 1, 2) AS head FROM leases WHERE row > ? ORDER BY row LIMIT ${TIDY_ROWS}`;
+  const rows = sql.exec<{ row: number; head: ArrayBuffer | null }>(query, from.after).toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
   return { terms: termsOf(rows), next: last ? { after: last.row } : null };
 }
 
-/** Reads the terms of texts that `sealText` has sealed: the first two bytes. */
+/** The terms of texts that `sealText` has sealed: the first two bytes. */
 function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
-  const terms = rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : []));
-  return [...new Set(terms)];
+  return [...new Set(rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : [])))];
 }

@@ -3,20 +3,25 @@ import { askApart, sweepThreads } from "../../base/turns/turns.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
-import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import {
   compareLists,
   dropEntries,
   forMissingOwners,
   orphanChildrenOfMissingParents,
   TIDY_ROWS,
-  type TidyRow,
   termsOfLeaseData,
   termsOfTokens,
   termsOfValues,
   tokensAfter,
 } from "./rows.ts";
-import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
+import {
+  NO_REPAIRS,
+  SAFETY_AGE_MS,
+  type TidyStep,
+  type TidyStepResult,
+  type TreePosition,
+  type TreeRepairs,
+} from "./step.ts";
 
 /**
  * Tokens of one step where requests share its thread: they wait some ms for it. Elsewhere a step has `TIDY_ROWS`
@@ -27,22 +32,11 @@ const SHARED_THREAD_TOKENS = 50;
 /** The tables in the order in which a run checks them. The last two are read only if key terms are to be deleted. */
 const TABLES: readonly TreePosition["table"][] = ["tokens", "cubbyhole", "leases", "values", "lease data"];
 
-/** The result of a step on one table. */
+/** The result of a step on one table. `next`: where the next step continues in the table; null at its end. */
 interface TableStep {
   readonly repairs?: Partial<TreeRepairs>;
-  /** Key terms that its rows need. */
   readonly terms?: readonly number[];
-  /** Where the next step continues in the table; null at its end. */
   readonly next: Omit<TreePosition, "table"> | null;
-}
-
-/** The progress of a run in all rows of the tree. */
-interface WalkProgress {
-  /** The run and its aged terms, as JSON. */
-  readonly of: string;
-  /** null at the end. */
-  readonly next: TreePosition | null;
-  readonly terms: ReadonlySet<number>;
 }
 
 /** The part of a tidy run that works on the rows of one tree. */
@@ -51,15 +45,15 @@ export class TreeTidy {
   /**
    * The progress of the last run in the rows of this tree, with the key terms that they need. Several shards may list
    * the tree in one run, and a caller repeats its step after a crash: rows are checked once, but every caller gets all
-   * terms. In memory only: after a restart of the object, a caller continues from its own cursor.
+   * terms. In memory only: after a restart of the object, a caller continues from its own cursor. `of`: the run and its
+   * aged terms, as JSON.
    */
-  #progress: WalkProgress | null = null;
+  #progress: { of: string; next: TreePosition | null; terms: ReadonlySet<number> } | null = null;
 
   constructor(tree: SharedParts) {
     this.#tree = tree;
   }
 
-  /** Performs one step: a batch of rows of one table. The tables follow one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
     const found = compareLists(this.#tree.sql, this.#tree.treeId, step);
     const of = JSON.stringify([step.run, step.aged]);
@@ -117,7 +111,7 @@ export class TreeTidy {
   }
 
   /** Lists those of the tokens that are alive and not on their list. Returns the number of listed tokens. */
-  async #relist(unsure: readonly TidyRow[]): Promise<number> {
+  async #relist(unsure: ReturnType<typeof tokensAfter>): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));
     const added = await askApart([...byShard(alive)], ([shard, of]) => accessorShard(env, shard).relist(of));
@@ -145,13 +139,6 @@ function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]):
 /** The result of a tree that was never created, or whose storage is lost: no listed token exists. */
 export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
   const goneAccessors = accessors.map(({ accessor }) => accessor);
-  return {
-    goneAccessors,
-    goneCustomIds: customIds,
-    staleEntries: [],
-    wrongEntries: [],
-    repairs: NO_REPAIRS,
-    terms: [],
-    next: null,
-  };
+  const found = { goneAccessors, goneCustomIds: customIds, staleEntries: [], wrongEntries: [] };
+  return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
 }

@@ -3,7 +3,6 @@ import { columnOf, type Migration, type SchemaVersions, Tables } from "../../sto
 
 /** Delay (ms) from the writing of a token to the alarm that checks whether the shards have it. */
 export const BACKSTOP_MS = 5000;
-/** Maximum number of tokens in a batch. */
 const BATCH = 2000;
 /** Maximum number of unconfirmed batches: while there are so many, no further tokens are read. */
 const MAX_BATCHES = 10;
@@ -31,7 +30,7 @@ export class ListingMark {
     this.#upTo = this.#read();
   }
 
-  /** The row; null in a tree that has not had a second token. */
+  /** null in a tree that has not had a second token. */
   get upTo(): number | null {
     return this.#upTo;
   }
@@ -47,7 +46,6 @@ export class ListingMark {
     if (this.#upTo !== null && row <= this.#upTo) this.#set(row - 1);
   }
 
-  /** Raises the mark: all tokens up to `row` are listed. */
   listed(row: number): void {
     if (this.#upTo !== null && row > this.#upTo) this.#set(row);
   }
@@ -70,14 +68,13 @@ export class ListingMark {
     this.#upTo = null;
   }
 
-  /** Resets the mark after the storage of the tree was deleted. */
   forget(): void {
     this.#mark.forget();
     this.#upTo = null;
   }
 
   #read(): number | null {
-    return this.#mark.exec<{ up_to: number }>("SELECT up_to FROM listed").toArray()[0]?.up_to ?? null;
+    return columnOf<number>(this.#mark, "SELECT up_to FROM listed")[0] ?? null;
   }
 
   #set(row: number): void {
@@ -88,9 +85,7 @@ export class ListingMark {
 
 /** What `NewTokens` uses of the tree, and of the queue of its isolate. */
 interface Publishing {
-  /** Inventory entries of the live tokens among the rows. */
   readonly describe: (rows: readonly number[]) => readonly InventoryEntry[];
-  /** Puts a new token into the queue. */
   readonly publish: (entry: InventoryEntry) => void;
   /** True while an update of the token is pending or in flight: its shard may not have it. */
   readonly isOnItsWay: (accessor: string) => boolean;
@@ -103,9 +98,9 @@ interface Batch {
 }
 
 /**
- * The outbox of a tree: new tokens, from the writing of their rows until the shards have confirmed them. A batch does
- * not wait for the previous one, so a token is listed as soon as if it were alone. The stored mark rises with the
- * confirmations: after a crash all tokens above it are published again.
+ * The outbox of a tree: new tokens, until the shards have confirmed them. A batch does not wait for the previous one,
+ * so a token is listed as soon as if it were alone. The stored mark rises with the confirmations: after a crash all
+ * tokens above it are published again. Times in ms.
  */
 export class NewTokens {
   readonly #mark: Pick<ListingMark, "outbox" | "listed">;
@@ -123,7 +118,6 @@ export class NewTokens {
     return this.#backstopAt;
   }
 
-  /** True while a batch is unconfirmed. */
   get isOnItsWay(): boolean {
     return this.#batches.length > 0;
   }
@@ -133,20 +127,18 @@ export class NewTokens {
     return this.isOnItsWay && this.#unqueued(1).length > 0;
   }
 
-  /** Resumes publishing after a restart of the object. Returns true when there are unconfirmed tokens. `now` in ms. */
+  /** Resumes publishing after a restart of the object. Returns true when there are unconfirmed tokens. */
   refresh(now: number): boolean {
     if (this.#mark.outbox(0, 1).length === 0) return false;
     this.#backstopAt ??= now + BACKSTOP_MS;
     return true;
   }
 
-  /** Called after the first token of a tree was queued. `now` in ms. */
   started(row: number, accessor: string, now: number): void {
     this.#batches = [{ accessors: [accessor], last: row }];
     this.#backstopAt = now + BACKSTOP_MS;
   }
 
-  /** Called after a token was written in this row. `now` in ms. */
   written(row: number, now: number): void {
     this.#backstopAt ??= now + BACKSTOP_MS;
     // Isolates number rows independently. A row with a lower number than the end of a batch can be written after the
@@ -166,7 +158,7 @@ export class NewTokens {
     return rows;
   }
 
-  /** Raises the mark for confirmed batches. Returns true when there are tokens to queue. `now` in ms. */
+  /** Raises the mark for confirmed batches. Returns true when there are tokens to queue. */
   noteListed(now: number): boolean {
     const firstOnItsWay = this.#batches.findIndex(({ accessors }) => accessors.some(this.#publishing.isOnItsWay));
     const known = this.#batches.splice(0, firstOnItsWay < 0 ? this.#batches.length : firstOnItsWay);
@@ -185,7 +177,6 @@ export class NewTokens {
     if (this.isOnItsWay) this.#backstopAt = at;
   }
 
-  /** Resets the state when the tree is freed. */
   forget(): void {
     this.#batches = [];
     this.#backstopAt = null;

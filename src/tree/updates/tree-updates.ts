@@ -11,9 +11,9 @@ import {
   RETRY_MS,
   UPDATES,
 } from "../../listing/updates/publish.ts";
-import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
+import type { EndRecord } from "../../token/state.ts";
 import type { TreeEnv } from "../env.ts";
 import type { SweepCandidate } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
@@ -27,7 +27,6 @@ const MAX_ROUNDS = 10;
 const BATCH = 2000;
 /** Tokens whose number of children is remembered. */
 const COUNTED_PARENTS = 1000;
-
 /** Tokens whose last use is remembered. */
 const REMEMBERED_USES = 10_000;
 /** Resolution of the last use (ms): the uses of a token are published at most once an hour. */
@@ -43,7 +42,7 @@ export class TreeUpdates {
   readonly #keys: TreeKeys;
   readonly #tokens: TreeStore;
   /** Rows with changes to publish. */
-  #changed = new Set<number>();
+  readonly #changed = new Set<number>();
   /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
   /** The hour in which a token was used last (ms), by row. The tree does not store it. */
@@ -66,7 +65,6 @@ export class TreeUpdates {
     });
   }
 
-  /** When the alarm has work here (ms), or null. */
   get nextDueAt(): number | null {
     return this.#newTokens.backstopAt;
   }
@@ -77,10 +75,8 @@ export class TreeUpdates {
   }
 
   /**
-   * Queues the first token of a tree, which was just written.
-   *
-   * @param allocatedBy the shard that allocated the id of the tree: it asks for the token if it gets no update. null:
-   *   no shard did, and the tree checks by itself whether the token is listed.
+   * Queues the first token of a tree, which was just written. The shard that allocated the id of the tree asks for the
+   * token if it gets no update. If no shard did (null), the tree checks by itself whether the token is listed.
    */
   started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
@@ -90,7 +86,6 @@ export class TreeUpdates {
     this.#lookIn(CONFIRM_DELAY_MS);
   }
 
-  /** Notes that a token was written in `row`, below `parent`. */
   born(row: number, parent: number): void {
     this.#children.set(row, 0, 1);
     this.#addChildren(parent, 1);
@@ -106,7 +101,7 @@ export class TreeUpdates {
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** Notes a use of a token. The first use of each hour is published. `now` in ms. */
+  /** Notes a use of a token at `now` (ms). The first use of each hour is published. */
   used(row: number, now: number): void {
     if (!tracksLastUse(this.#env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
@@ -124,7 +119,6 @@ export class TreeUpdates {
     return tracksLastUse(this.#env) ? hourOf(now) + USE_HOUR_MS : null;
   }
 
-  /** Notes that live tokens became orphans. */
   freed(rows: readonly number[]): void {
     if (rows.length === 0) return;
     for (const row of rows) this.changed(row);
@@ -136,7 +130,6 @@ export class TreeUpdates {
     this.#addBelow(-count);
   }
 
-  /** Notes that tokens were deleted. */
   died(tokens: readonly Pick<SweepCandidate, "row" | "parent" | "isBelowDead">[]): void {
     const children = tokens.filter(({ parent }) => parent !== null);
     const ofLiving = children.filter(({ isBelowDead }) => !isBelowDead);
@@ -189,9 +182,7 @@ export class TreeUpdates {
   }
 
   /**
-   * Publishes the first token, even if it is listed already. False, with nothing done, when it is not alive.
-   *
-   * @throws when its shard does not answer.
+   * Publishes the first token, even if it is listed. False: it is not alive. @throws when its shard does not answer.
    */
   async publishFirst(): Promise<boolean> {
     await this.#keys.open();
@@ -230,7 +221,6 @@ export class TreeUpdates {
     this.#addBelow(0);
   }
 
-  /** Schedules the publishing of tokens that the shards may not have. */
   #hasOutbox(): void {
     noteWaiting(this.#treeId, true);
     this.#lookIn(READ_DELAY_MS);
@@ -301,7 +291,6 @@ export class TreeUpdates {
   }
 }
 
-/** True unless the setting TRACK_LAST_USE is "false". */
 function tracksLastUse(env: Pick<TreeEnv, "TRACK_LAST_USE">): boolean {
   return env.TRACK_LAST_USE !== "false";
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { KeyWrite, RoleWrite } from "../../../src/issuer/model.ts";
+import type { KeyWrite, RoleWrite } from "../../../src/issuer/rules.ts";
 import { issuerNameProblem, maySign, planKey, planRole, readIssuer } from "../../../src/issuer/rules.ts";
 
 const NOTHING: KeyWrite = {};

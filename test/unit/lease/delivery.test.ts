@@ -3,8 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { sealText } from "../../../src/crypto/sealed-data.ts";
 import type { Env } from "../../../src/env.ts";
-import { leaseDataContext, type Revocation, sendRevocation } from "../../../src/lease/delivery.ts";
-import { signingKey } from "../../../src/lease/signature.ts";
+import { leaseDataContext, type Revocation, sendRevocation, signingKey } from "../../../src/lease/delivery.ts";
 import { environmentWith } from "../../support/environment.ts";
 
 const NOW = Date.UTC(2027, 2, 1);

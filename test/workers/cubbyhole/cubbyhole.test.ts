@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole/store.ts";
+import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole.ts";
 import { costOf } from "../../support/costs.ts";
 import { fillCubbyhole } from "../../support/cubbyholes.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";

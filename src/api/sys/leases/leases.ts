@@ -5,11 +5,11 @@ import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
+import { type LeaseView, leaseIdOf } from "../../../lease/actions.ts";
+import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
 import { listLeases } from "../../../lease/queries.ts";
-import { type LeaseView, leaseIdOf } from "../../../lease/record.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
-import { SIGNATURE_HEADER, signingKey } from "../../../lease/signature.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { anyObject, duration, type FieldSchema, fieldSchema, flag, text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";

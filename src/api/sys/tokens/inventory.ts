@@ -10,7 +10,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { accessorTarget, lookUpOf, type NamedToken, onToken, outcomeOf } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
-import { leaseIdOf } from "../../../lease/record.ts";
+import { leaseIdOf } from "../../../lease/actions.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import { cursorText, type Order, readCursor } from "../../../listing/inventory/order.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";

@@ -1,7 +1,7 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
-import { signMountToken } from "../../../issuer/service.ts";
+import { signMountToken } from "../../../issuer/tokens.ts";
 import {
   type CloudAnswer,
   type Credentials,

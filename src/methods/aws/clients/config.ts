@@ -1,7 +1,6 @@
 import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { DEFAULT_KEY } from "../../../issuer/model.ts";
-import { issuerNameProblem } from "../../../issuer/rules.ts";
+import { DEFAULT_KEY, issuerNameProblem } from "../../../issuer/rules.ts";
 import {
   fieldSchema,
   flag,

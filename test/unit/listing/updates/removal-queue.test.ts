@@ -4,8 +4,8 @@ import { accessorShardNumber } from "../../../../src/listing/accessor-shards.ts"
 import type { Ending } from "../../../../src/listing/inventory/ended.ts";
 import { RemovalQueue } from "../../../../src/listing/updates/remove-from-lists.ts";
 import { UNASKED } from "../../../../src/system/end-request.ts";
-import type { EndRecord } from "../../../../src/token/end-record.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
+import type { EndRecord } from "../../../../src/token/state.ts";
 
 const TREE = toHex(randomBytes(32));
 const ROW = firstRowAt(Date.UTC(2026, 5, 1));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ROLE_VIEW } from "../../../../src/api/token/roles.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
+import { ROLE_FIELDS } from "../../../../src/token/role.ts";
 import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
-import { ROLE_FIELDS } from "../../../../src/token/roles/fields.ts";
 import { readFields } from "../../../../src/wire/fields.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 18_000 };

@@ -1,10 +1,14 @@
 import type { JWK } from "jose";
+import { currentTime } from "../base/clock.ts";
 import { IsolateCopy } from "../base/isolate-copy.ts";
+import { ok, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
-import { openPublicKey } from "./key-pair.ts";
+import { newKeyPair, openPublicKey } from "./key-pair.ts";
 import { issuerOf } from "./oidc-issuer.ts";
+import { DEFAULT_KEY, type KeyWrite, NEW_KEY } from "./rules.ts";
 
 /** The published data of the issuer, as an isolate caches them. */
 export interface KnownIssuer {
@@ -43,4 +47,28 @@ async function read(env: IssuerEnv, installation: Installation): Promise<KnownIs
   const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
   const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
   return { issuer: answer.issuer, jwks: { keys }, maxAge, revision: answer.revision };
+}
+
+/** Writes a key. Generates key pairs, which is slow, only when the object answers that it needs them. */
+export async function writeSigningKey(
+  env: IssuerEnv,
+  keys: Keys,
+  name: string,
+  write: KeyWrite,
+): Promise<Result<null>> {
+  const issuer = issuerOf(env);
+  let written = await issuer.writeKey(name, write, null, currentTime());
+  if (written.ok && written.value === "needs_versions") {
+    const algorithm = write.algorithm ?? NEW_KEY.algorithm;
+    const [signing, next] = await Promise.all([newKeyPair(keys, algorithm), newKeyPair(keys, algorithm)]);
+    written = await issuer.writeKey(name, write, { signing, next }, currentTime());
+  }
+  forgetPublishedKeys();
+  return written.ok ? ok(null) : written;
+}
+
+/** Creates the default key unless it exists. */
+export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null>> {
+  if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
+  return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] });
 }

@@ -1,7 +1,10 @@
-import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result } from "../../base/result.ts";
-import type { Verdict } from "../../policy/acl.ts";
-import { columnOf, type Migration, readVersions, Tables } from "../../storage/tables.ts";
-import type { CallerAction, Outcome } from "../../token/actions.ts";
+import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openText, sealText } from "../crypto/sealed-data.ts";
+import type { Verdict } from "../policy/acl.ts";
+import { columnOf, type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
+import type { CallerAction, Outcome } from "../token/actions.ts";
+import type { TokenAddress } from "../token/ids.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
   {
@@ -26,14 +29,11 @@ export const MAX_ENTRIES = 1_000;
 /** Maximum bytes of all sealed values of one token, with their paths. A whole tree of tokens shares 10 GB. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Number and bytes of the values of a token, without the value that is being written. */
-interface OtherEntries {
-  readonly entries: number;
-  readonly bytes: number;
-}
+/** The values of a token without the one that is being written. */
+type OtherEntries = { entries: number; bytes: number };
 
 /** Why a value can't be stored (a 400), or null. `bytes`: size of the sealed value and its path. */
-export function cubbyholeProblem(others: OtherEntries, bytes: number): Failure | null {
+export function cubbyholeProblem(others: Readonly<OtherEntries>, bytes: number): Failure | null {
   if (bytes > MAX_VALUE_BYTES) return invalid("the value is too large to be kept");
   if (others.entries >= MAX_ENTRIES) return invalid(`a token can keep at most ${MAX_ENTRIES} values in its cubbyhole`);
   if (others.bytes + bytes > MAX_BYTES) {
@@ -58,7 +58,6 @@ export class CubbyholeStore {
     this.#tables = new Tables(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
   }
 
-  /** True when no token has a value. */
   get isEmpty(): boolean {
     return this.#tables.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
   }
@@ -68,7 +67,6 @@ export class CubbyholeStore {
     this.#tables.forget();
   }
 
-  /** Performs an action on the cubbyhole of the token `row`, whose policies gave `verdict`. */
   perform(action: CubbyholeAction, row: number, verdict: Verdict): Result<Outcome> {
     switch (action.kind) {
       case "cubbyhole_read": {
@@ -93,7 +91,6 @@ export class CubbyholeStore {
     }
   }
 
-  /** The sealed value at `path` of the token `row`, or null. */
   read(row: number, path: string): Uint8Array | null {
     const query = "SELECT value FROM cubbyhole WHERE row = ? AND path = ?";
     const [value] = columnOf<ArrayBuffer>(this.#tables, query, row, path);
@@ -102,39 +99,26 @@ export class CubbyholeStore {
 
   /** Number and bytes of the values of the token `row`, without the one at `path`. Reads all of them. */
   #others(row: number, path: string): OtherEntries {
-    const [others] = this.#tables
-      .exec<{ entries: number; bytes: number }>(
-        `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
-         FROM cubbyhole WHERE row = ? AND path <> ?`,
-        row,
-        path,
-      )
-      .toArray();
-    return others ?? { entries: 0, bytes: 0 };
+    const query = `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
+      FROM cubbyhole WHERE row = ? AND path <> ?`;
+    return this.#tables.exec<OtherEntries>(query, row, path).toArray()[0] ?? { entries: 0, bytes: 0 };
   }
 
   /** Number and bytes of the values of these tokens, of at most `limit` values. `more`: there are others. */
   sizeOf(rows: readonly number[], limit: number): { values: number; bytes: number; more: boolean } {
-    const [size] = this.#tables
-      .exec<{ n: number; bytes: number }>(
-        `SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM (
-           SELECT LENGTH(c.path) + LENGTH(c.value) AS size
-           FROM json_each(?) r JOIN cubbyhole c ON c.row = r.value LIMIT ?
-         )`,
-        JSON.stringify(rows),
-        limit + 1,
-      )
-      .toArray();
-    const { n, bytes } = size ?? { n: 0, bytes: 0 };
-    return { values: Math.min(n, limit), bytes, more: n > limit };
+    const query = `SELECT COUNT(*) AS entries, COALESCE(SUM(size), 0) AS bytes FROM (
+        SELECT LENGTH(c.path) + LENGTH(c.value) AS size
+        FROM json_each(?) r JOIN cubbyhole c ON c.row = r.value LIMIT ?
+      )`;
+    const [size] = this.#tables.exec<OtherEntries>(query, JSON.stringify(rows), limit + 1).toArray();
+    const { entries, bytes } = size ?? { entries: 0, bytes: 0 };
+    return { values: Math.min(entries, limit), bytes, more: entries > limit };
   }
 
-  /** Replaces the value at `path`. */
   write(row: number, path: string, sealed: Uint8Array): void {
     this.#tables.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
   }
 
-  /** Drops all values of these tokens. */
   deleteOf(rows: readonly number[]): void {
     this.#tables.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
   }
@@ -164,4 +148,31 @@ export class CubbyholeStore {
 /** The first text after everything that starts with `folder`: its slash replaced by the next character. */
 function afterFolder(folder: string): string {
   return `${folder.slice(0, -1)}0`;
+}
+
+/** Seals a value for the cubbyhole of one token. */
+export function sealValue(
+  keys: Keys,
+  owner: TokenAddress,
+  path: string,
+  value: Readonly<Record<string, unknown>>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return sealText(keys, context(owner, path), JSON.stringify(value));
+}
+
+/** Opens a value that was sealed for this token and path. @throws for anything else: the storage is damaged. */
+export async function openValue(
+  keys: Keys,
+  owner: TokenAddress,
+  path: string,
+  sealed: Uint8Array,
+): Promise<Record<string, unknown>> {
+  const plain = await openText(keys, context(owner, path), sealed);
+  if (plain === null) throw new Error("a cubbyhole value does not open");
+  return storedJson<Record<string, unknown>>(plain);
+}
+
+/** Binds a value to its token and path: a copy at another row or path in the storage does not open. */
+function context({ treeId, row }: TokenAddress, path: string): string {
+  return `cubbyhole ${treeId} ${row} ${path}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cubbyholeProblem, MAX_BYTES, MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../../src/tree/cubbyhole/store.ts";
+import { cubbyholeProblem, MAX_BYTES, MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole.ts";
 
 describe("what a token may keep", () => {
   it.each([
