@@ -16,7 +16,6 @@ import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";
 
-/** Maximum number of names in an answer. */
 const MAX_LIST = 10_000;
 
 const READ_BY_UNWRAPPING =
@@ -117,7 +116,6 @@ function listRoute(path: string, operationId: string): Route {
   });
 }
 
-/** Returns the token that the cubbyhole belongs to. */
 async function ownCubbyhole({
   presented,
 }: Pick<PresentedContext<unknown>, "presented">): Promise<Result<TokenAddress>> {

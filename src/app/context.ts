@@ -31,7 +31,6 @@ export interface Admission {
   readonly refusal: Failure | null;
   /** True when the limit depends on the role in the body. The request is not counted yet. */
   readonly byRole: boolean;
-  /** Headers for the answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +45,6 @@ export interface AppEnv {
     requestId: string;
     head: RequestHead;
     dialect: Dialect;
-    /** The outcome so far. */
     answer: Answer;
     record: AuditRecord;
     /** Loaded once for the request. A failure while the service is sealed or not initialized. */

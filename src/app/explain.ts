@@ -17,7 +17,6 @@ import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing, pathProblem, readNamespace } from "../wire/request.ts";
 import { accessOf, findRoute, placeOf, type Tables } from "./places.ts";
 
-/** The request that is explained. */
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
   readonly clientAddress: string | null;
   /** True when its namespace does not exist. */
@@ -239,7 +238,6 @@ const MESSAGES = {
   team: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
 } as const;
 
-/** Returns a reason that does not depend on a rule. */
 function plainReason(reason: keyof typeof MESSAGES): Reason {
   return { reason, message: MESSAGES[reason] };
 }
@@ -247,7 +245,6 @@ function plainReason(reason: keyof typeof MESSAGES): Reason {
 /** Added to a refusal by the policies. */
 const UNSERVED = "No endpoint serves the request, either: see path-help.";
 
-/** Returns the reason when the policies allow a request that no endpoint serves. */
 function unservedReason(code: string): Reason {
   const words =
     code === "unsupported_operation"

@@ -8,11 +8,9 @@ import type { RouteTable } from "./places.ts";
 /** The answer of `path-help`: a text, and an OpenAPI document for programs. */
 export interface Help {
   readonly text: string;
-  /** The OpenAPI document of the endpoints in the text. */
   readonly openapi: JsonSchema;
 }
 
-/** The HTTP method of each operation. */
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   read: "GET",
   list: "LIST",

@@ -17,7 +17,6 @@ import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 
-/** The installation until it is loaded. */
 const NOT_LOADED = err({ code: "uninitialized" } as const);
 
 /**
@@ -102,12 +101,7 @@ export const limitRequests: Middleware = async (c, next) => {
   return withLimits(refuse(c, admission.refusal), admission);
 };
 
-/**
- * Counts a login whose limit depends on its role.
- *
- * @param role as it was sent; null when the body can't be read, which counts as a login without a role.
- * @returns the refusal of a login above the limit; else null.
- */
+/** Counts a login whose limit depends on its role. `role`: null when the body can't be read, which counts as no role. */
 async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
   if (!c.get("admission").byRole) return null;
   const admission = await admitByRole(c, role);
@@ -115,7 +109,6 @@ async function limitRole(c: AppContext, role: unknown): Promise<Response | null>
   return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
 }
 
-/** Adds the headers about the limit to an answer. */
 function withLimits(response: Response, { headers }: Admission): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
@@ -151,7 +144,6 @@ async function settingsFor(c: AppContext): Promise<Env> {
   return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
 }
 
-/** True when the body of the request is a part of a backup. */
 function isBackupPart(c: AppContext): boolean {
   const { path } = c.get("head");
   return path.ok && path.value === "sys/restore/part";

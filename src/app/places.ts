@@ -7,7 +7,6 @@ import type { AccessRequest, Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
 
-/** A route that matches a path, with the values of its parameters. */
 interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -39,7 +38,6 @@ export class RouteTable {
     return err({ code: "unsupported_path" });
   }
 
-  /** Returns the routes of a path, each with its operations there. */
   serving(path: string): ReadonlyMap<Route, readonly Operation[]> {
     const found = new Map<Route, readonly Operation[]>();
     for (const operation of this.#operations) {
@@ -49,7 +47,6 @@ export class RouteTable {
     return found;
   }
 
-  /** Returns the route of an operation on a path, or null. */
   find(operation: Operation, path: string): RouteMatch | null {
     const key = `${operation} ${path}`;
     const known = this.#plain.get(key);

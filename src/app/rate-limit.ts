@@ -30,7 +30,6 @@ const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
 /** Request counts of this isolate. They outlive a copy of the quotas, so that a changed policy does not reset the counts. */
 const windows = new AddressWindows(MAX_CLIENTS);
 
-/** A limit, and the key under which its requests are counted. */
 interface Applied {
   readonly key: string;
   readonly limit: RateLimit;

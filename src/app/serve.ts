@@ -65,8 +65,6 @@ function isForgeable(request: GroveRequest): boolean {
 /**
  * Answers a caller with a token. Reads the token; its tree authenticates, authorizes and acts in one hop; then the route
  * answers. Only a caller whose policies reach the path learns that the path is unknown or a field is malformed.
- *
- * @param found the route, or the reason why there is none.
  */
 async function serveCaller(
   c: AppContext,

@@ -24,7 +24,6 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly all: string;
   /** Names of operations on one record and on all, with `*` for the verb. */
   readonly operationIds: { readonly one: string; readonly all: string };
-  /** Fields of a write. */
   readonly fields: FieldSchema<Fields>;
   readonly view: View<Shown<Thing>>;
   /** The properties that a list shows beside the id. */

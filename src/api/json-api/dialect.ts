@@ -18,13 +18,9 @@ import {
 import { readSender } from "../../wire/sender.ts";
 import { readDocument } from "./routes.ts";
 
-/** The media type of JSON:API. */
 const MEDIA_TYPE = "application/vnd.api+json";
 
-/**
- * Reads a request of the interface of teams. Its fields, which policies can limit, are the attributes of the resource in a
- * write, and the query in a read.
- */
+/** Its fields, which policies can limit, are the attributes of the resource in a write, and the query in a read. */
 async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
   const { path } = head;
   if (!path.ok) return path;
@@ -55,10 +51,7 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
   });
 }
 
-/**
- * Reads the fields of a request: the attributes of a write, the resource identifiers of a deletion of several resources,
- * or the query.
- */
+/** The attributes of a write, the resource identifiers of a deletion of several resources, or the query. */
 async function readFields(request: Request, env: Env, operation: Operation, query: URLSearchParams) {
   const isWrite = operation === "update" || operation === "patch";
   const body = isWrite || operation === "delete" ? await readBody(request, env) : ok(null);

@@ -19,7 +19,6 @@ const MAX_NUMBER = 1_000_000_000;
 const NUMBER = "page[number]";
 const SIZE = "page[size]";
 
-/** The parameters of every list. */
 const PAGE_FIELDS = fieldSchema({
   [NUMBER]: pageNumber(1, MAX_NUMBER, "must be a whole number from 1").describe("Number of the page, from 1"),
   [SIZE]: pageNumber(DEFAULT_SIZE, MAX_SIZE, `must be a whole number from 1 to ${MAX_SIZE}`).describe(
@@ -39,7 +38,6 @@ export interface ListQuery<Q> {
   readonly page: PageRequest;
   /** All parameters as they were sent, for the links to other pages. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The list's own parameters. */
   readonly own: Q;
 }
 
@@ -120,7 +118,6 @@ function pageNumber(otherwise: number, max: number, message: string): Field<numb
   });
 }
 
-/** The position of a page in its list. */
 interface PagePlace {
   readonly number: number;
   readonly size: number;
@@ -205,11 +202,7 @@ export function readDocument({ data }: Readonly<Record<string, unknown>>): Resul
   return ok({ type, attributes });
 }
 
-/**
- * Checks a resource.
- *
- * @param types allowed types. An empty type is accepted too, because go-tfe sends it for tokens of teams.
- */
+/** Checks a resource. An empty type is accepted too, because go-tfe sends it for tokens of teams. */
 function readResource<A>({ type, attributes }: Resource, types: readonly string[], schema: FieldSchema<A>): Result<A> {
   if (type === null || (type !== "" && !types.includes(type))) return refused("/data/type", `type must be ${types[0]}`);
   const read = readValues(schema, attributes);

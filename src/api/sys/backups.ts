@@ -256,7 +256,6 @@ export const RESTORE_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** @param now ms. */
 function readEnds(since: string, before: string, now: number): Result<EndsOfRestore> {
   const issuedSince = since === "" ? null : parseRfc3339(since);
   if (since !== "" && (issuedSince === null || issuedSince > now)) return err(NO_PAST_TIME);

@@ -26,7 +26,6 @@ const NO_ATTEMPT = invalid("no root generation in progress");
 /** Length of the one-time password, in characters: that of the token that is combined with it. */
 const OTP_LENGTH = SERVICE_TOKEN_LENGTH;
 
-/** An attempt to generate a root token. */
 interface Attempt {
   /** "" when there is no attempt. */
   readonly nonce: string;
@@ -170,9 +169,7 @@ async function beginAttempt(env: Env, installation: Installation, otp: string): 
 
 /**
  * Creates a root token for the holder of the seal key. The attempt is closed first: then there is at most one token for
- * an attempt, also after two calls at once or a crash.
- *
- * @returns the token XOR the one-time password, in base64 without padding.
+ * an attempt, also after two calls at once or a crash. Returns the token XOR the one-time password.
  */
 async function finishAttempt(env: Env, installation: Installation, nonce: string, key: string) {
   const now = currentTime();

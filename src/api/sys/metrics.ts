@@ -24,7 +24,6 @@ const reading = new SharedReading<InstallationFigures>(30_000, 10_000);
 
 /** Maximum number of policies with a sample of their own. Those with the most tokens have one. */
 const MAX_POLICIES = 200;
-/** Maximum number of entities that are counted. */
 const MAX_ENTITIES = 100_000;
 
 const HOUR_MS = 3_600_000;

@@ -48,7 +48,6 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
   }),
 );
 
-/** A policy without its text. */
 const POLICY_VIEW = view<StoredPolicy>({
   name: ["string", (policy) => policy.name],
   version: ["integer", (policy) => policy.version],
@@ -59,10 +58,7 @@ const POLICY_VIEW = view<StoredPolicy>({
   "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
 });
 
-/**
- * Lists a page of the names that begin with `prefix`, sorted. In the list of all names `root` is the last one, as in
- * the reference.
- */
+/** A page of the names that begin with `prefix`. In the list of all names `root` is the last one, as in the reference. */
 async function listNames(env: Env, prefix: string, page: Page): Promise<string[]> {
   const all = prefix === "";
   if (all && page.after === ROOT_POLICY) return [];
@@ -97,7 +93,6 @@ function showPolicy(policy: StoredPolicy, textKey: "rules" | "policy"): Record<s
   return { ...POLICY_VIEW.show(policy), [textKey]: policy.text };
 }
 
-/** Fields of a write that replaces the policy. */
 const WRITE_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy expires, as RFC 3339"),
@@ -114,7 +109,6 @@ const OLD_WRITE_FIELDS = fieldSchema({
   rules: deprecated(text()).describe("Older name of `policy`"),
 });
 
-/** Fields of a write that changes only what it sends. */
 const PATCH_FIELDS = fieldSchema({
   ...WRITE_FIELDS.shape,
   cas_required: sent(WRITE_FIELDS.shape.cas_required),

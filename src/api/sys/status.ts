@@ -17,7 +17,6 @@ import { view } from "../../wire/view.ts";
 /** The version of the reference whose interface Grove implements. Clients enable features by it. */
 const API_VERSION = "2.6.2";
 
-/** The name of the cluster in answers. */
 const CLUSTER_NAME = "grove";
 
 type ServiceState = ReturnType<typeof stateOf>;

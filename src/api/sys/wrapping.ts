@@ -106,9 +106,8 @@ function tokenProblem({ data, token }: GroveRequest): Failure | null {
 }
 
 /**
- * Returns the action on the wrapping token of a request: the token in the body, or else the caller's own.
- *
- * @param own true to unwrap: the caller's own token is allowed, and the token is revoked. False to rewrap.
+ * Returns the action on the wrapping token of a request: the token in the body, or else the caller's own. With `own`, to
+ * unwrap, the caller's own token is allowed, and the token is revoked.
  */
 async function prepareByToken(context: PresentedContext<Fields>, own: boolean): Promise<Result<Unwrapping>> {
   const { env, request, installation, fields, presented } = context;

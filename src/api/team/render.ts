@@ -52,7 +52,6 @@ export const LISTED_TOKEN_VIEW = view<ListedToken>({
   Type: ["string", () => "authentication-tokens"],
 });
 
-/** Permissions of the caller by name. */
 type Permissions = Readonly<Record<string, boolean>>;
 
 export const TEAM_VIEW = view<{ readonly team: TeamRecord; readonly permissions: Permissions }>({

@@ -18,7 +18,6 @@ import { TEAMS_ROUTES } from "./teams.ts";
 import { authorOf, TEAM_TOKEN_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
-/** Base path of the interface of teams. */
 const TEAMS_BASE = "/api/v2/";
 
 /** Service discovery for clients of the Terraform ecosystem: the base path of each service id. */

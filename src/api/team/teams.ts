@@ -26,7 +26,6 @@ import {
 import { TEAM_VIEW, teamsFor } from "./render.ts";
 
 const TYPES = ["teams"];
-/** Maximum number of names in `filter[names]`. */
 const MAX_NAMES = 100;
 const NAMES = "filter[names]";
 /** Related resources of a team, which never exist. */

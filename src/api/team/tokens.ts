@@ -37,7 +37,6 @@ export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
   return { type: "users", id: await userIdOf(keys, identity), name: displayName };
 }
 
-/** Allowed types of a document about a token. */
 const TOKEN_TYPES = ["authentication-token", "authentication-tokens"];
 
 const EXPIRY = exact("string | null", (value) => readExpiry(value, currentTime()));
@@ -47,7 +46,6 @@ const NEW_TOKEN_FIELDS = {
   "expired-at": EXPIRY.describe("When the token expires (RFC 3339). Default: the rule of the organization, or never"),
 };
 
-/** The attributes of the token without a description. */
 const UNDESCRIBED = strictSchema({
   ...NEW_TOKEN_FIELDS,
   description: exact("any", (value = null) =>
@@ -55,7 +53,6 @@ const UNDESCRIBED = strictSchema({
   ).describe("Must be null: tokens with a description are created at `authentication-tokens`"),
 });
 
-/** The attributes of a token with a description. */
 const DESCRIBED = strictSchema({
   ...NEW_TOKEN_FIELDS,
   description: exactString("must be a string", descriptionProblem).describe("Unique among the tokens of the team"),
@@ -78,11 +75,9 @@ const ROTATION = strictSchema({
   ).describe("For a day, a repeat with the same key answers the same token"),
 });
 
-/** Maximum number of tokens that one request deletes. */
 const MAX_DELETED = 100;
 const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
 
-/** A resource identifier of a token. */
 const IDENTIFIER = fieldSchema({
   type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
   id: exactString(DELETED),

@@ -42,7 +42,6 @@ const WEBHOOK_VIEW = view<Webhook>({
   }),
 });
 
-/** A delivery to a webhook. */
 const DELIVERY_VIEW = view<Delivery>({
   id: ["string", (delivery) => `${delivery.tokenId}.${delivery.trigger}`],
   type: ["string", () => "notification-deliveries"],
@@ -84,24 +83,20 @@ const CHANGES = {
 
 /** The attributes of a change; those that are absent stay as they are. */
 const WEBHOOK_CHANGE = fieldSchema({ name: sent(NAME), url: sent(URL), ...CHANGES });
-/** The attributes of a new webhook. */
 const NEW_WEBHOOK = fieldSchema({ name: NAME, url: URL, ...CHANGES });
 
 function textProblem(text: string): string | null {
   return text.length >= 1 && text.length <= MAX_TEXT ? null : TEXT;
 }
 
-/** The webhook in the path, or null. */
 async function findWebhook(context: CallContext): Promise<SealedWebhook | null> {
   const { name, organization } = organizationIn(context);
   return (await organization.webhooks(name))?.find(({ id }) => id === context.params.id) ?? null;
 }
 
 /**
- * Changes a webhook. An enabled webhook must first accept a verification. If another request has changed the webhook
- * meanwhile, the change is refused.
- *
- * @param before the webhook as it was read; a new one has revision 0.
+ * Changes a webhook; a new one has revision 0. An enabled webhook must first accept a verification. If another request
+ * has changed the webhook meanwhile, the change is refused.
  */
 async function storeWebhook(context: CallContext, before: SealedWebhook, changes: Values<typeof WEBHOOK_CHANGE>) {
   const { env, installation } = context;
@@ -134,11 +129,7 @@ const NOT_STORED = {
   changed: refused("/data", "the notification configuration was changed by another request meanwhile: try again"),
 };
 
-/**
- * Seals the key of a webhook's signatures for its new URL.
- *
- * @param token the new key. undefined keeps the previous key, null removes it.
- */
+/** Seals the key of a webhook's signatures for its new URL. `token`: undefined keeps the previous key, null removes it. */
 async function secretFor(keys: Keys, before: SealedWebhook, url: string, token: string | null | undefined) {
   if (token === null) return ok(null);
   if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));

@@ -49,9 +49,7 @@ const FIELDS = fieldSchema({
   entity_alias: text().describe("The alias, allowed by the role, whose entity the token belongs to"),
 });
 
-/** Maximum length of a display name that a client sends, in characters. */
 const MAX_DISPLAY_NAME = 512;
-/** Maximum length of an entity alias that a client sends, in characters. */
 const MAX_ENTITY_ALIAS = 512;
 
 /** `create`, `create-orphan` and `create/:role_name`. */

@@ -72,7 +72,6 @@ export const RENEW_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Defines the renewal of the token in the path or in the body. */
 function renewRoute(path: string, description: Omit<RouteDescription, "answers">): Route {
   return tokenRoute<{ increment: number; token?: unknown }, NonNullable<NamedToken<RenewAction>>>("update", path, {
     ...description,

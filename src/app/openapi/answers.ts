@@ -63,7 +63,6 @@ const AUTH = schemaOf({
   num_uses: "integer",
 });
 
-/** Properties of every answer in the envelope. */
 const ENVELOPE = {
   request_id: { type: "string" },
   lease_id: { type: "string" },

@@ -19,19 +19,15 @@ export interface DocumentedRoutes {
   readonly dialect: GroveRequest["dialect"];
   /** Prefix of the path of each route, with a slash at the end; "" for none. It can contain `{name}`. */
   readonly prefix: string;
-  /** Descriptions of the names in the prefix. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Prefix of the id of each operation. */
   readonly idPrefix: string;
 }
 
-/** The description of one field of an endpoint. */
 interface DocumentedField extends FieldKind {
   readonly name: string;
   readonly description: string;
 }
 
-/** An operation and its place in the document. */
 interface PlacedOperation {
   readonly mount: DocumentedRoutes;
   readonly route: Route;

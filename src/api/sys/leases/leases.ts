@@ -27,11 +27,7 @@ function leasePath(path: string, { lease_id: id }: Readonly<Record<string, unkno
   return path.replace(/^(sys\/leases\/(?:renew|revoke)\/).+$/s, (_, bare: string) => bare + id);
 }
 
-/**
- * Reads the lease id of the body, or else of the path. Messages are the reference's (sys/leases).
- *
- * @param sent the field of the body, of any type.
- */
+/** Reads the lease id of the body, of any type, or else of the path. Messages are the reference's (sys/leases). */
 function readLeaseIdField(sent: unknown, inPath: string): Result<string> {
   if (sent !== undefined && typeof sent !== "string") return refuse("invalid lease ID");
   const id = sent || inPath;
@@ -93,7 +89,6 @@ function leaseFacts(shown: ShownLease, now: number): LeaseFacts {
   return { id: shown.leaseId, path, renewable, issuedAt: createdAt, expiresAt, renewedAt, error: null, now };
 }
 
-/** Answers with the lease that a registration or a renewal granted. */
 function grantedReply(granted: Result<GrantedLease>): Result<Reply> {
   if (!granted.ok) return granted;
   const { lease, warnings } = granted.value;
@@ -101,7 +96,6 @@ function grantedReply(granted: Result<GrantedLease>): Result<Reply> {
   return ok({ kind: "data", data: null, lease: shown, warnings });
 }
 
-/** The names of leases and folders below a path. */
 async function leaseNames({ env, installation, params }: CallContext, after: string, limit: number) {
   await publishRecent(env, currentTime());
   return listLeases(env, installation.keys, params.prefix === undefined ? "" : `${params.prefix}/`, after, limit);

@@ -110,7 +110,6 @@ function readLimit(limit: string): number | null {
 /** Maximum number of clean-ups whose progress is read for one answer. */
 const MAX_PROGRESSES = 64;
 
-/** A revocation that set a watermark, and the progress of its clean-up. */
 const REVOCATION_VIEW = view<{
   readonly watermark: StoredWatermark;
   readonly progress: EndProgress | null;

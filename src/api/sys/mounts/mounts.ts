@@ -127,7 +127,6 @@ async function disableMount({ env, params, caller, request }: CallContext): Answ
   return changedReply(env, ended);
 }
 
-/** The end of the path of a mount's settings. */
 const TUNE_SUFFIX = /\/tune$/;
 
 const TUNE_SHAPE = { ...TUNE_VIEW.shape, "not_before?": "string" } as const;
@@ -178,7 +177,6 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
   ];
 }
 
-/** Returns the path of the mount whose settings are meant, as it is stored. */
 function tunedPath(params: Readonly<Record<string, string>>): string {
   return normalizeMountPath((params.path ?? "").replace(TUNE_SUFFIX, ""));
 }

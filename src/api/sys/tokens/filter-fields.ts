@@ -11,7 +11,6 @@ import { issuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 
-/** Maximum number of pairs of metadata in a filter. */
 const MAX_PAIRS = 32;
 
 /** The fields of a filter. An empty text is the same as an absent field. */

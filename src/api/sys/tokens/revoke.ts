@@ -209,7 +209,6 @@ function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(sentFields).filter(([name]) => kept.includes(name)));
 }
 
-/** Reads which tokens are selected: a filter, or accessors. */
 async function readSelected(context: CallContext<RevokeFields>) {
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text. Without that condition more tokens would match.
@@ -237,7 +236,6 @@ function isEmpty(name: string, value: unknown): boolean {
   return text === "" || text === null || (name === "display_name" && text === "*");
 }
 
-/** Returns some of the selected tokens that would be revoked. */
 async function sampleOf(env: Env, selection: Selection, now: number): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
   const kept: string[] = (spare && (await treeOf(env, spare.treeId)?.accessorsFrom(spare.row))) ?? [];

@@ -35,12 +35,10 @@ const GROUP_KINDS: ReadonlyMap<string, GroupKind> = new Map([
   ["entity", "entity"],
   ["display_name", "name"],
 ]);
-/** The values of `group_by`, for descriptions and messages. */
 const GROUP_NAMES = [...GROUP_KINDS.keys(), "metadata.NAME"].join(", ");
 const HOURS = ["end_hour", "created_hour"] as const;
 const SUMMARY_NAMES = `${GROUP_NAMES}, ${HOURS.join(", ")}, tree`;
 
-/** Reads `group_by`; null for an unknown value. */
 function readGroupBy(value: string): GroupKind | null {
   const metadata = /^metadata\.(.{1,256})$/s.exec(value)?.[1];
   return metadata === undefined ? (GROUP_KINDS.get(value) ?? null) : `metadata.${metadata}`;
