@@ -20,11 +20,7 @@ export function endedReply(env: Env, end: Result<unknown>): Answered {
   return changedReply(env, end, { kind: "empty", warnings: stalenessWarnings(env) });
 }
 
-/**
- * Ends all tokens and leases below the prefix of a job before the answer.
- *
- * @param createdBefore only tokens that were created before this time (ms) end; null: all.
- */
+/** Ends all tokens and leases below the prefix of a job before the answer; only those older than `createdBefore` (ms) if set. */
 export async function endBelow(
   { env, caller, request }: CallContext,
   job: WalkJob,

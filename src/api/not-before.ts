@@ -2,11 +2,7 @@ import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 
-/**
- * Reads the time before which something was issued: an RFC 3339 time that has passed, as ms; null for "now".
- *
- * @param field name of the field, for the message. @param now ms.
- */
+/** Reads the time before which something was issued: an RFC 3339 time that has passed, as ms; null for "now". */
 export function readPastTime(text: string, field: string, now: number): Result<number | null> {
   if (text === "now") return ok(null);
   const time = parseRfc3339(text);

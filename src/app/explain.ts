@@ -157,11 +157,7 @@ const FIELDS = fieldSchema({
 });
 type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | undefined };
 
-/**
- * Returns the routes `sys/explain/access` and `access-self`: whether a request would be allowed, and why.
- *
- * @param tables a function, because the tables include these routes.
- */
+/** Returns the routes `sys/explain/access` and `access-self`. `tables` is a function, because they include these routes. */
 export function explainRoutes(tables: () => Tables): readonly Route[] {
   const answer = async (context: CallContext, asked: AskedRequest, subject: Subject) =>
     dataReply(await explain(context, tables(), subject, asked));

@@ -21,11 +21,8 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
 };
 
 /**
- * Returns the help for a path: the methods and parameters of an endpoint, or the endpoints below the path.
- *
- * @param path as the table has it; "" for the whole table.
- * @param idPrefix prefix of the ids of operations.
- * @returns null when nothing is at or below the path.
+ * Returns the help for a path of the table ("": all of it): the methods and parameters of an endpoint, or the endpoints below
+ * the path; null when there is nothing. `idPrefix` is that of the ids of operations.
  */
 export function helpOf(table: RouteTable, path: string, idPrefix: string, version: string): Help | null {
   const asked = path.replace(/\/+$/, "");

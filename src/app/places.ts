@@ -95,10 +95,8 @@ export interface Place {
 const NO_ROUTES = new RouteTable([]);
 
 /**
- * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount. For help, the path
- * can also be that of the mount itself.
- *
- * @param installation null: it is not loaded, and no mount is known.
+ * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount: none is known
+ * without an installation. For help, the path can also be that of the mount itself.
  */
 export function placeOf(tables: Tables, installation: Installation | null, { operation, path }: Asked): Place | null {
   const [first = ""] = path.split("/", 1);
@@ -130,11 +128,7 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
   return ok({ route, params, mountPath, pattern: place.mount + route.path });
 }
 
-/**
- * Returns a request in the terms of policies: with the canonical path of its route, and the alternate path if it has one.
- *
- * @param found null when no endpoint serves the request.
- */
+/** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path if it has one. */
 export async function accessOf(
   context: Pick<ReadyContext, "env" | "installation">,
   request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,

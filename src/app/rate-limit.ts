@@ -39,11 +39,7 @@ interface Applied {
 
 const INIT_TOKEN: Applied = { key: "init", limit: INIT_LIMIT, builtIn: true };
 
-/**
- * Counts a request of which only the head was read.
- *
- * @returns `byRole` when the limit depends on the role of the login; `admitByRole` then counts the request.
- */
+/** Counts a request of which only the head was read. `admitByRole` counts a login whose limit depends on its role. */
 export async function admit(c: AppContext): Promise<Admission> {
   const { path } = c.get("head");
   if (!path.ok) return ADMITTED;

@@ -57,12 +57,7 @@ export function includeField(related: readonly string[]): { readonly include: Fi
   return { include: exact("string", (value) => ok(value)).describe(description) };
 }
 
-/**
- * Checks the `include` parameter: names with commas between them.
- *
- * @param related names of the related resources, which never exist.
- * @returns the member of the document for included resources.
- */
+/** Checks the `include` parameter: names of `related` resources, which never exist, with commas between them. */
 export function readInclude(
   value: unknown,
   related: readonly string[],
@@ -78,12 +73,7 @@ export function readInclude(
   return refusedParameter("include", message);
 }
 
-/**
- * Reads the query of a list. A parameter without effect is refused, because a client would take the list for filtered.
- *
- * @param own the list's own parameters.
- * @param related see `readInclude`.
- */
+/** Reads the query of a list. A parameter without effect is refused, because a client would take the list for filtered. */
 export function readListQuery<Q>(
   data: Readonly<Record<string, unknown>>,
   own: FieldSchema<Q>,

@@ -29,10 +29,7 @@ const INCREMENT = { increment: duration().describe("Its new lifetime, from now")
 const IN_PATH = fieldSchema(INCREMENT);
 const IN_BODY = fieldSchema({ token: unread("string").describe("The token"), ...INCREMENT });
 
-/**
- * `renew` (also with the token in the URL), `renew-self` and `renew-accessor`.
- * Messages are the reference's (auth/token/renew).
- */
+/** `renew`, `renew-self` and `renew-accessor`. Messages are the reference's (auth/token/renew). */
 export const RENEW_ROUTES: readonly Route[] = [
   renewRoute("renew", { summary: "Renews a token.", operationId: "renew" }),
   renewRoute("renew/:token", {

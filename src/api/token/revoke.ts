@@ -16,10 +16,7 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
 
 const TOKEN = fieldSchema({ token: unread("string").describe("The token") });
 
-/**
- * `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL).
- * Messages are the reference's (auth/token/revoke).
- */
+/** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan`. Messages are the reference's (auth/token/revoke). */
 export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute("update", "revoke", {
     summary: "Revokes a token and all its descendants.",

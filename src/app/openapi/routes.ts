@@ -16,9 +16,7 @@ interface DocumentedMount extends Pick<Mount, "type" | "path"> {
 
 /**
  * Returns the route of the OpenAPI document. Without a token the document describes the whole interface. With a token it has
- * the mounts of the installation that the caller can access.
- *
- * @param tables a function, because the tables include this route.
+ * the mounts that the caller can access. `tables` is a function, because they include this route.
  */
 export function openApiRoutes(tables: () => Tables): readonly Route[] {
   return [
