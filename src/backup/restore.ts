@@ -41,10 +41,7 @@ interface SealedRun {
   readonly seal: string;
 }
 
-/**
- * Begins to restore a backup into a new deployment with the same seal key. Until `finishRestore` the deployment answers
- * no other requests. Safe to repeat.
- */
+/** Begins to restore into a new deployment, which answers nothing else until `finishRestore`. Safe to repeat. */
 export async function beginRestore(env: Env, { run, parts, seal }: SealedRun, keyRing: string): Promise<Result<null>> {
   const opened = await openKeyRing(env, keyRing);
   if (!opened.ok) return err(FOREIGN_RING);
@@ -106,10 +103,7 @@ function isEqual(sent: string, expected: Uint8Array): boolean {
   return bytes !== null && equalBytes(bytes, expected);
 }
 
-/**
- * Writes the pages of a part into empty objects. A backup has no lists of tokens and leases: they are rebuilt from the rows
- * of the trees. Safe to repeat.
- */
+/** Writes pages into empty objects. The lists, which no backup has, are rebuilt from the trees. Safe to repeat. */
 export async function writePart(env: Env, { schemas, objects }: Part): Promise<Result<null>> {
   const listed: InventoryEntry[] = [];
   const refused: string[] = [];
@@ -148,7 +142,6 @@ async function writePage(
   return written;
 }
 
-/** Lists trees by their first tokens. */
 async function listTrees(env: Env, entries: readonly InventoryEntry[]): Promise<void> {
   const byShard = Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor));
   await inPool([...byShard], MAX_PARALLEL_CALLS, ([shard, made]) =>

@@ -1,4 +1,3 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
@@ -21,15 +20,7 @@ import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import type { CountKind, TreeGrouping } from "./inventory/terms.ts";
 import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/tree-groups.ts";
-import {
-  type IndexPage,
-  type IrrevocableLease,
-  LEASE_INDEX_SQL,
-  LeaseIndex,
-  type LeaseKind,
-  type LeaseLevel,
-  type PagePosition,
-} from "./lease-index.ts";
+import { LEASE_INDEX_SQL, LeaseIndex } from "./lease-index.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids.ts";
 import type { ShardUpdates } from "./updates/publish.ts";
 
@@ -48,10 +39,9 @@ const RETRY_MS = 15_000;
  * One shard of the list of accessors, see `shardNumbers`. It serves lists and the inventory, and finds leases by path.
  * A look-up by accessor does not call it, because the accessor contains its tree.
  */
-export class AccessorShard extends DurableObject<ListingEnv> {
-  readonly #tables: Tables;
+export class AccessorShard extends LeaseIndex {
+  protected readonly tables: Tables;
   readonly #inventory: InventoryStore;
-  readonly #leases: LeaseIndex;
   readonly #trees: TreePool;
   readonly #expiry: SingleTokenWalk;
   readonly #alarm: EarliestAlarm;
@@ -60,13 +50,12 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
     const { storage } = ctx;
-    this.#tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
+    this.tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
     this.#alarm = new EarliestAlarm(storage);
-    this.#leases = new LeaseIndex(this.#tables);
-    this.#inventory = new InventoryStore(this.#tables);
-    this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
-    this.#trees = new TreePool(this.#tables, storage.sql, env, () => this.#ownNumber);
-    if (this.#tables.exist) {
+    this.#inventory = new InventoryStore(this.tables);
+    this.#expiry = new SingleTokenWalk(this.tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
+    this.#trees = new TreePool(this.tables, storage.sql, env, () => this.#ownNumber);
+    if (this.tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#alarm.load();
         this.#trees.refresh();
@@ -156,12 +145,12 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** Groups trees by a property of their first tokens; null when too many would have to be read. */
   treeGroups(grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]): TreeGroup[] | null {
-    return treeGroups(this.#tables, this.#inventory.index, grouping, wanted);
+    return treeGroups(this.tables, this.#inventory.index, grouping, wanted);
   }
 
   /** Counts tokens of this shard by group and time of expiry; null when too many would have to be read. */
   endsByGroup(query: EndsQuery): ShardEnds | null {
-    return endsByGroup(this.#tables, query);
+    return endsByGroup(this.tables, query);
   }
 
   /** Returns the largest trees of a mount whose first token is in this shard. */
@@ -200,7 +189,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
    * @param wrong accessors of entries that no tree can have published: they are reported as tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
-    if (!this.#tables.exist) return;
+    if (!this.tables.exist) return;
     await mustLoadInstallation(this.env);
     const object = this.ctx.id.toString();
     for (const accessor of wrong) reportTampering({ kind: "inventory entry", object, row: accessor });
@@ -245,7 +234,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** Returns the size of the storage of this shard, in bytes. */
   storedBytes(): number {
-    return this.#tables.exist ? this.ctx.storage.sql.databaseSize : 0;
+    return this.tables.exist ? this.ctx.storage.sql.databaseSize : 0;
   }
 
   get #ownNumber(): number {
@@ -267,71 +256,9 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   allocatedTrees(): string[] {
     return this.#trees.allocated();
   }
-
-  /** Indexes the leases of secrets of a restored tree. Safe to repeat. */
-  restoreLeases(
-    held: readonly { readonly tail: string; readonly path: string }[],
-    givenUp: readonly IrrevocableLease[],
-  ): void {
-    for (const { tail, path } of held) this.#leases.add(tail, path);
-    for (const lease of givenUp) this.#leases.giveUp(lease);
-  }
-
-  /** Indexes the lease of a secret. Safe to repeat. */
-  addLease(tail: string, path: string): void {
-    this.#leases.add(tail, path);
-  }
-
-  /** Removes leases of secrets from the index. Safe to repeat. */
-  removeLeases(tails: readonly string[]): void {
-    this.#leases.remove(tails);
-  }
-
-  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
-  giveUpLease(lease: IrrevocableLease): void {
-    this.#leases.giveUp(lease);
-  }
-
-  /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
-  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
-    return this.#leases.page(kind, prefix, start, limit);
-  }
-
-  /** Returns the leases of each kind at `prefix`, and the folders below it, after `after`: at most `limit` of each. */
-  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
-    return this.#leases.level(prefix, after, limit);
-  }
-
-  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
-  irrevocableLeases(limit: number): IrrevocableLease[] {
-    return this.#leases.irrevocable(limit);
-  }
-
-  /** Counts the leases of secrets, up to `most`. */
-  countLeases(most: number): number {
-    return this.#leases.count(most);
-  }
-
-  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
-  treesWithLeases(beginnings: readonly string[]): string[] {
-    return this.#leases.beginningsOf(beginnings);
-  }
-
-  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
-  countBelow(prefix: string, most: number): number {
-    return this.#leases.countBelow(prefix, most);
-  }
-
-  /** Counts the leases whose revocation was given up, by the first segment of their path. */
-  countIrrevocable(): Record<string, number> {
-    return this.#leases.countIrrevocable();
-  }
 }
 
-/**
- * Reads the entries of these accessors from their trees. There is none for a token that is not alive, or when its tree
- * fails: the next tidy run calls the tree again.
- */
+/** Reads entries from their trees. There is none for a dead token, or when its tree fails: tidy calls it again. */
 async function entriesFromTrees(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);

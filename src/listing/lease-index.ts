@@ -1,5 +1,7 @@
+import { DurableObject } from "cloudflare:workers";
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
-import { columnOf, type Sql } from "../storage/tables.ts";
+import { columnOf, type Tables } from "../storage/tables.ts";
+import type { ListingEnv } from "./env.ts";
 
 /** The table `inventory` serves as the index of tokens' leases. */
 export const LEASE_INDEX_SQL = `
@@ -57,29 +59,35 @@ const TOKEN_ORDER = "h";
 /** Sorts after every path: the highest code point. */
 const END = "\u{10ffff}";
 
-/** A prefix ends with a slash, so that it matches whole segments; "" matches all. */
-export class LeaseIndex {
-  readonly #sql: Sql;
+/** The leases of a shard. A prefix ends with a slash, so that it matches whole segments; "" matches all. */
+export abstract class LeaseIndex extends DurableObject<ListingEnv> {
+  protected abstract readonly tables: Tables;
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
+  /** Indexes the leases of secrets of a restored tree. Safe to repeat. */
+  restoreLeases(held: readonly Pick<IrrevocableLease, "tail" | "path">[], givenUp: readonly IrrevocableLease[]): void {
+    for (const { tail, path } of held) this.addLease(tail, path);
+    for (const lease of givenUp) this.giveUpLease(lease);
   }
 
-  add(tail: string, path: string): void {
-    this.#sql.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
+  /** Indexes the lease of a secret. Safe to repeat. */
+  addLease(tail: string, path: string): void {
+    this.tables.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
   }
 
-  remove(tails: readonly string[]): void {
-    this.#sql.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
+  /** Removes leases of secrets from the index. Safe to repeat. */
+  removeLeases(tails: readonly string[]): void {
+    this.tables.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
   }
 
-  giveUp({ tail, path, expiresAt, error }: IrrevocableLease): void {
+  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
+  giveUpLease({ tail, path, expiresAt, error }: IrrevocableLease): void {
     const statement = `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
       ON CONFLICT (tail) DO UPDATE SET expires_at = excluded.expires_at, error = excluded.error`;
-    this.#sql.exec(statement, tail, path, expiresAt, error);
+    this.tables.exec(statement, tail, path, expiresAt, error);
   }
 
-  page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+  /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
+  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
     if (prefix !== "" && start?.part !== "below")
       leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
@@ -90,8 +98,11 @@ export class LeaseIndex {
     return leases.length >= limit ? pageOf(leases, "below") : { leases, next: null };
   }
 
-  /** Names come after `after` in the order of `orderOfIndexed`. */
-  level(prefix: string, after: string, limit: number): LeaseLevel {
+  /**
+   * Returns the leases of each kind at `prefix`, and the folders below it: at most `limit` of each, with names after
+   * `after` in the order of `orderOfIndexed`.
+   */
+  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
     for (const kind of KINDS) {
@@ -102,24 +113,27 @@ export class LeaseIndex {
     return { leases, folders: [...folders] };
   }
 
-  irrevocable(limit: number): IrrevocableLease[] {
+  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
+  irrevocableLeases(limit: number): IrrevocableLease[] {
     const query = `SELECT path, tail, expires_at AS expiresAt, error FROM leases
       WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`;
-    return this.#sql.exec<IrrevocableLease>(query, limit).toArray();
+    return this.tables.exec<IrrevocableLease>(query, limit).toArray();
   }
 
-  count(most: number): number {
-    return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
+  /** Counts the leases of secrets, up to `most`. */
+  countLeases(most: number): number {
+    return columnOf<number>(this.tables, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
-  /** Returns those of these beginnings of ids (`treeBeginning`) that leases of secrets have. */
-  beginningsOf(beginnings: readonly string[]): string[] {
-    if (this.count(1) === 0) return [];
+  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
+  treesWithLeases(beginnings: readonly string[]): string[] {
+    if (this.countLeases(1) === 0) return [];
     const query = `SELECT j.value FROM json_each(?) j
       WHERE EXISTS (SELECT 1 FROM leases WHERE tail >= j.value AND tail < j.value || ?)`;
-    return columnOf(this.#sql, query, JSON.stringify(beginnings), END);
+    return columnOf(this.tables, query, JSON.stringify(beginnings), END);
   }
 
+  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
   countBelow(prefix: string, most: number): number {
     const counts = KINDS.flatMap((kind) => {
       const { table } = SOURCES[kind];
@@ -127,15 +141,16 @@ export class LeaseIndex {
         SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
       )`;
       const own = prefix === "" ? null : ownPath(prefix);
-      return columnOf<number>(this.#sql, query, own, prefix, endOf(prefix), most);
+      return columnOf<number>(this.tables, query, own, prefix, endOf(prefix), most);
     });
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
+  /** Counts the leases whose revocation was given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     const query = `SELECT substr(path, 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
       FROM leases WHERE error IS NOT NULL GROUP BY engine`;
-    const counts = this.#sql.exec<{ engine: string; n: number }>(query).toArray();
+    const counts = this.tables.exec<{ engine: string; n: number }>(query).toArray();
     return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
   }
 
@@ -153,12 +168,10 @@ export class LeaseIndex {
   #select(kind: LeaseKind, where: string, ...values: readonly (string | number)[]): IndexedLease[] {
     const { table, column } = SOURCES[kind];
     const query = `SELECT '${kind}' AS kind, path, ${column} AS id FROM ${table} WHERE ${where}`;
-    return this.#sql.exec<IndexedLease>(query, ...values).toArray();
+    return this.tables.exec<IndexedLease>(query, ...values).toArray();
   }
 
-  /**
-   * Returns the first folders after `after`, with their slash. Jumps from one to the next: their content is not read.
-   */
+  /** Returns the first folders after `after`, with their slash. Jumps from one to the next: no content is read. */
   #folders(table: string, prefix: string, after: string, limit: number): string[] {
     const folders: string[] = [];
     // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back
@@ -191,11 +204,11 @@ export class LeaseIndex {
   /** Returns the first path below `prefix` after `from`, or at `from` if `inclusive`. */
   #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
     const query = `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`;
-    return columnOf<string>(this.#sql, query, from, endOf(prefix))[0] ?? null;
+    return columnOf<string>(this.tables, query, from, endOf(prefix))[0] ?? null;
   }
 
   #isPath(table: string, path: string): boolean {
-    return this.#sql.exec(`SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).toArray().length > 0;
+    return this.tables.exec(`SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).toArray().length > 0;
   }
 }
 

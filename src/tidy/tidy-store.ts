@@ -125,7 +125,6 @@ export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Summary of the last checks of all shards. */
 interface ShardChecks {
   /** Shards that have been checked at least once. */
   readonly checked: number;
@@ -168,10 +167,7 @@ export class ShardCheckStore {
     };
   }
 
-  /**
-   * Combines the last checks; null when a shard was never checked, or a tree did not answer in its last check. `aged`:
-   * what all of them looked for; `needed`: what at least one found.
-   */
+  /** Combines the last checks; null when one is missing or a tree did not answer. `aged`: of all, `needed`: of any. */
   together() {
     const checks = this.#read();
     const { since, failures } = this.all(checks);

@@ -65,7 +65,6 @@ async function placesOf(bucket: R2Bucket, clusterId: string): Promise<BackupPlac
   return names.flatMap((text) => readPlace(text) ?? []);
 }
 
-/** The backups that have a manifest. */
 async function completeOnes(bucket: R2Bucket, places: readonly BackupPlace[]): Promise<BackupPlace[]> {
   const manifests = await inGroups(places, (place) => bucket.head(manifestKey(place)));
   return places.filter((_, at) => manifests[at] !== null);

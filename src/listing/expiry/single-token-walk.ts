@@ -45,7 +45,6 @@ export class SingleTokenWalk {
   readonly #askEnd: (place: TokenAddress) => Promise<SingleTokenEnd>;
   /** The last token that the walk has read; null: none. */
   #passed: Pick<Row, "id" | "ends"> | null = null;
-  /** True when the last turn reached the last due token. */
   #isThrough = true;
   /** Passed tokens whose trees are called at `at` (ms), by accessor, with the pause before that (ms). */
   readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();
@@ -144,7 +143,6 @@ export class SingleTokenWalk {
     return null;
   }
 
-  /** Returns the tokens after the passed ones that expire by `until` (ms), in order. */
   #after(until: number, limit: number): Row[] {
     if (this.#waiting.size >= MAX_WAITING) return [];
     const { ends, id } = this.#passed ?? { ends: 0, id: 0 };

@@ -238,9 +238,7 @@ export async function findEnded(env: ListingEnv, accessor: string): Promise<Ende
 /** Filter for all records that are kept. */
 export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
-/**
- * Filter for the tokens that a job ended, limited to its time so that few records are read. `run` null: it is not kept.
- */
+/** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
 export function endedInJob(
   job: string,
   run: { readonly startedAt: number; readonly finishedAt: number | null } | null,

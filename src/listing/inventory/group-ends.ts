@@ -77,10 +77,7 @@ function add(counts: number[], at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
-/**
- * Counts expiring tokens by time, with exact numbers, for the `limit` largest groups, the largest first; null when a shard
- * has more than `MAX_ENDING`.
- */
+/** Counts expiring tokens by time, exactly, for the `limit` largest groups. null: a shard has more than it reads. */
 export async function endsOfGroups(
   env: ListingEnv,
   query: Omit<EndsQuery, "keys">,

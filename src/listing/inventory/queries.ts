@@ -102,10 +102,7 @@ export async function countByGroup(env: ListingEnv, kind: CountKind, mount: stri
   return { groups: topOf(addCounts(exact.flat()), MAX_SHOWN_GROUPS), total };
 }
 
-/**
- * Counts the listed tokens in some groups, by key. Groups without tokens are left out. A token has a policy whether it was
- * requested or set by its role.
- */
+/** Counts the listed tokens in some groups, by key. Groups without tokens are left out. */
 export async function countOf(
   env: ListingEnv,
   kind: CountKind,

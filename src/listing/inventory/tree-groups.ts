@@ -72,9 +72,7 @@ export interface Trees {
 
 type GroupOfTrees = Trees & { readonly key: string };
 
-/**
- * Returns the largest groups of trees of each mount, at most `limit` of each, with exact numbers. null: too many trees.
- */
+/** Returns the largest groups of trees of each mount, at most `limit`, with exact numbers. null: too many trees. */
 export async function greatestTreeGroups(
   env: ListingEnv,
   grouping: TreeGrouping,

@@ -90,10 +90,7 @@ export class UpdateQueue {
     return shards.some(([shard]) => this.#updates.isInFlight(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /**
-   * Sends all queued updates. Those for shards with a call in flight stay queued. `now` in ms. `deliver` rejects when the
-   * shard may not have them.
-   */
+  /** Sends updates to shards without a call in flight. `deliver` rejects if a shard may not have them. `now` in ms. */
   async send(deliver: (shard: number, updates: ShardUpdates) => Promise<void>, now: number): Promise<void> {
     const shards = this.#updates.ready(now);
     const send = async (shard: number) => {
@@ -145,9 +142,7 @@ const MAX_WAIT_MS = 5000;
 /** Interval at which the end of another object's call is checked (ms). */
 const LOOK_MS = 5;
 
-/**
- * Updates of all trees in this isolate. They are lost with it; trees and shards store what is needed to repeat them.
- */
+/** Updates of all trees in this isolate. They are lost with it: trees and shards store what is needed to repeat. */
 export const UPDATES = new UpdateQueue();
 const TIMER = new SoonestTimer();
 

@@ -8,7 +8,6 @@ const BATCH = 128;
 /** Maximum number of groups of a kind that are returned. */
 const MAX_GROUPS = 1000;
 
-/** A counter and the number `n` that is added to it. */
 interface CountDelta extends CountKey {
   readonly n: number;
 }
@@ -177,7 +176,6 @@ export class InventoryIndex {
   }
 }
 
-/** Returns a text that is unique for the counter. */
 function nameOf({ kind, mount, key }: CountKey): string {
   return `${kind} ${mount.length} ${mount}${key}`;
 }

@@ -150,9 +150,9 @@ export class ShardPages {
 
   /** Returns the rows that meet `where`, which an index answers; null when they are more than `READ_ALL`. */
   #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
-    const query = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
-    const [found] = this.#sql.exec<{ n: number }>(query, ...values).toArray();
-    if (found && found.n > READ_ALL) return null;
+    const query = `SELECT COUNT(*) FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
+    const [found = 0] = columnOf<number>(this.#sql, query, ...values);
+    if (found > READ_ALL) return null;
     return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
   }
 
@@ -165,26 +165,17 @@ export class ShardPages {
 
   /** Yields the rows with these ids, in their order, and reads them lazily. */
   *#rowsOf(ids: Iterable<number>): Iterable<Row> {
+    const query = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN inventory i ON i.id = j.value ORDER BY j.key`;
     let waiting: number[] = [];
     let atOnce = FIRST_READ;
     for (const id of ids) {
       waiting.push(id);
       if (waiting.length < atOnce) continue;
-      yield* this.#read(waiting);
+      yield* this.#sql.exec<Row>(query, JSON.stringify(waiting)).toArray();
       waiting = [];
       atOnce = NEXT_READ;
     }
-    yield* this.#read(waiting);
-  }
-
-  #read(ids: readonly number[]): Row[] {
-    if (ids.length === 0) return [];
-    return this.#sql
-      .exec<Row>(
-        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN inventory i ON i.id = j.value ORDER BY j.key`,
-        JSON.stringify(ids),
-      )
-      .toArray();
+    if (waiting.length > 0) yield* this.#sql.exec<Row>(query, JSON.stringify(waiting)).toArray();
   }
 }
 

@@ -124,7 +124,6 @@ function writeRow(sql: Sql, term: string, first: number | null, ids: readonly nu
   }
 }
 
-/** Returns the row that contains an id if the term has it. */
 function rowCovering(sql: Sql, term: string, id: number): PostingRow | undefined {
   return oneRow(sql, term, "first <= ? ORDER BY first DESC", id);
 }
