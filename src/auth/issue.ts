@@ -49,20 +49,20 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
-/** A custom id. The directory reserves it for an address before the token is written there. */
-interface CustomId {
-  readonly text: string;
-  reserve(address: TokenAddress): Promise<Result<null>>;
-  release(address: TokenAddress): Promise<void>;
-}
-
-/** Creates a child in the tree of its parent. Retries with a new row number when the tree has taken that number. */
+/**
+ * Creates a child in the tree of its parent. Retries with a new row number when the tree has taken that number. The
+ * directory reserves a custom id for an address before the token is written there.
+ */
 async function addChild(
   env: Env,
   installation: Installation,
   spec: TokenSpec,
   parent: TokenAddress,
-  customId?: CustomId,
+  customId?: {
+    readonly text: string;
+    reserve(address: TokenAddress): Promise<Result<null>>;
+    release(address: TokenAddress): Promise<void>;
+  },
 ): Promise<Result<AuthReply>> {
   let above = 0;
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {

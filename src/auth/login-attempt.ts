@@ -150,7 +150,6 @@ interface PlannedToken {
   readonly warnings: readonly string[];
 }
 
-/** The planned token in the answer. `expiration_time` is RFC 3339; null for a token that does not expire. */
 const PLANNED_TOKEN = view<PlannedToken>({
   token_policies: [["string"], ({ spec }) => spec.record.policies],
   "identity_policies?": [["string"], ({ identityPolicies: names }) => (names.length > 0 ? names : undefined)],

@@ -148,7 +148,6 @@ export function refusedRoute(
   });
 }
 
-/** Reports the collected refusals. If the call fails, the next report contains them. */
 async function report(here: Gathered, stub: RefusalStub): Promise<void> {
   const { refusals } = here;
   here.dueAt = Number.NEGATIVE_INFINITY;

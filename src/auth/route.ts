@@ -15,11 +15,9 @@ import type { RouteDescription } from "./route-description.ts";
 
 type SentData = Readonly<Record<string, unknown>>;
 
-/** Context of every handler. */
 export interface RequestContext {
   readonly env: Env;
   readonly request: GroveRequest;
-  /** Named parts of the path. */
   readonly params: Readonly<Record<string, string>>;
 }
 
@@ -47,7 +45,6 @@ export interface PresentedContext<F> extends LoginContext<F> {
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface CallContext<F = unknown, P = unknown> extends PresentedContext<F>, AuthorizedCall {
-  /** The result of `prepare` of the route. */
   readonly prepared: P;
 }
 
@@ -127,7 +124,6 @@ export type Route = OpenRoute | LoginRoute | TokenRoute;
 
 /** An auth method that can be mounted. `src/methods/registry.ts` lists all of them. */
 export interface AuthMethod {
-  /** The type of its mounts. */
   readonly type: string;
   /** Its endpoints, by the path below a mount. Logins are among them. */
   readonly routes: readonly Route[];

@@ -199,7 +199,6 @@ async function addWithEntity(env: IdentityEnv, place: AliasPlace, write: AliasWr
   return writeAlias(env, null, write);
 }
 
-/** Changes the given fields of an alias. It can move to another name, mount or entity that is free. */
 async function changeAlias(env: IdentityEnv, alias: AliasRecord, write: AliasWrite): Promise<Result<WrittenAlias>> {
   const changed: AliasRecord = {
     ...alias,

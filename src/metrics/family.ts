@@ -37,17 +37,15 @@ export function metricsObject(families: readonly Family[], timestamp: string): R
   const of = (type: Family["type"]) => families.filter((family) => family.type === type);
   return {
     Timestamp: timestamp,
-    Gauges: of("gauge").flatMap(plainSamples),
+    Gauges: of("gauge").flatMap(({ name, samples }) =>
+      samples.map(({ labels = {}, value }) => ({ Name: dotted(name), Value: value, Labels: labels })),
+    ),
     Points: [],
     Counters: of("counter").flatMap(({ name, samples }) =>
       samples.map(({ labels = {}, value }) => ({ Name: dotted(name), Count: value, Sum: value, Labels: labels })),
     ),
     Samples: [...of("summary"), ...of("histogram")].flatMap(summarized),
   };
-}
-
-function plainSamples({ name, samples }: Family) {
-  return samples.map(({ labels = {}, value }) => ({ Name: dotted(name), Value: value, Labels: labels }));
 }
 
 function summarized({ name, samples }: Family) {

@@ -198,8 +198,10 @@ export class QuotaTable {
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
-    const found = ofMount && (roleQuota(ofMount, role) ?? suffixQuota(ofMount, suffix) ?? ofMount.all);
-    return found ?? this.#byMount.get("")?.all ?? null;
+    const path = suffix.replace(/\/$/, "");
+    const found =
+      ofMount?.byRole.get(role.toLowerCase()) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
+    return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 
   /** True when a path is exempt from limits. The longest prefix in the configuration decides. */
@@ -223,13 +225,4 @@ function whatCounts({ role, pathSuffix }: RateLimitQuota): "role" | "prefix" | "
   if (role !== "") return "role";
   if (pathSuffix.endsWith("*")) return "prefix";
   return pathSuffix === "" ? "all" : "suffix";
-}
-
-function roleQuota({ byRole }: MountQuotas, role: string): RateLimitQuota | undefined {
-  return role === "" ? undefined : byRole.get(role.toLowerCase());
-}
-
-function suffixQuota({ bySuffix, byPrefix }: MountQuotas, suffix: string): RateLimitQuota | undefined {
-  const path = suffix.replace(/\/$/, "");
-  return bySuffix.get(path) ?? byPrefix.longest(path);
 }

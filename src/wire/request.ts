@@ -29,7 +29,7 @@ export interface GroveRequest {
   readonly token: string;
   /** Seconds; 0: the answer is not wrapped. */
   readonly wrapTtlSeconds: number;
-  /** null when neither the platform nor a proxy reports it. */
+  /** The client's address as the platform or the gateway reports it, or null. */
   readonly clientAddress: string | null;
   readonly notes: AuditNotes;
 }
@@ -63,7 +63,7 @@ export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER
     query,
     path: readPath(pathname),
     operation: readOperation(request.method, query),
-    clientAddress: readClientAddress(request.headers, env),
+    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
   };
 }
 
@@ -145,10 +145,6 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   return ok(list ? "list" : scan ? "scan" : "read");
 }
 
-function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
-  return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
-}
-
 /** Reads a request of Vault's API. Validates only its form. Messages are the reference's (every request). */
 export async function readRequest(
   request: Request,
@@ -212,10 +208,7 @@ function isMergePatch(headers: Headers): boolean {
 
 /** Returns the parameters of a query. A repeated one is a list. */
 export function readParameters(query: URLSearchParams): Result<Record<string, unknown>> {
-  const grouped = groupByName(query);
-  if (!grouped.ok) return grouped;
-  const entries = [...grouped.value].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
-  return ok(Object.fromEntries(entries));
+  return groupByName(query, (values) => (values.length === 1 ? values[0] : values));
 }
 
 function readQuery(query: URLSearchParams): Result<Record<string, unknown>> {
@@ -231,7 +224,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   if (!text.ok) return text;
   const type = request.headers.get("Content-Type") ?? "";
   if (type.startsWith("application/x-www-form-urlencoded") && !/^\s*[{[]/.test(text.value)) {
-    return readForm(new URLSearchParams(text.value));
+    return groupByName(new URLSearchParams(text.value), (values) => values.join(","));
   }
   const parsed = parseJsonObject(text.value);
   return parsed.ok ? parsed : refuse(parsed.error);
@@ -271,14 +264,11 @@ async function readWhole(request: Request, limit: number): Promise<Result<string
   }
 }
 
-function readForm(form: URLSearchParams): Result<Record<string, unknown>> {
-  const grouped = groupByName(form);
-  if (!grouped.ok) return grouped;
-  return ok(Object.fromEntries([...grouped.value].map(([name, values]) => [name, values.join(",")])));
-}
-
 /** Groups the values by name in one pass. A look-up of each name would take minutes for a body of many short names. */
-function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>> {
+function groupByName(
+  parameters: URLSearchParams,
+  combined: (values: readonly string[]) => unknown,
+): Result<Record<string, unknown>> {
   if (parameters.size > MAX_PARAMETERS) return refuse("there are too many fields");
   const grouped = new Map<string, string[]>();
   for (const [name, value] of parameters) {
@@ -286,7 +276,7 @@ function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>>
     if (values) values.push(value);
     else grouped.set(name, [value]);
   }
-  return ok(grouped);
+  return ok(Object.fromEntries([...grouped].map(([name, values]) => [name, combined(values)])));
 }
 
 /** Returns the token of a request, from the first header that has one; "" for none. */

@@ -82,7 +82,6 @@ export class MembershipStore {
     this.#entities.delete(entityId, groupId);
   }
 
-  /** Replaces the entities in a group. Rows of entities that stay are not rewritten. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
     const { good, tampered } = this.#entities.judged("WHERE group_id = ?", groupId);
     const before = new Set(good.map(({ entity_id }) => entity_id));

@@ -38,9 +38,7 @@ interface Columns extends Record<string, SqlStorageValue> {
   id: string;
   /** Mount of the alias that is in this shard's index; null when the entity is found by pointers only. */
   alias_mount: string | null;
-  /** Name of that alias in lower case. */
   alias_key: string | null;
-  /** As in `Entity`. */
   name: string | null;
   /** The other fields of `Entity`, as JSON. */
   content: string;

@@ -1,7 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { AliasPlace } from "../model.ts";
 
-/** Number of shards of entities. */
 export const ENTITY_SHARDS = 256;
 
 /** Ids of entities: UUIDs of version 8 that begin with the number of the shard, in hex. */
