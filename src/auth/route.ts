@@ -232,12 +232,9 @@ export function openRoute(
 /** Defines the login endpoint of an auth method. */
 export function loginRoute<F>(
   path: string,
-  {
-    input,
-    handle,
-    ...description
-  }: Required<Pick<Declared<F>, "input">> & RouteDescription & { handle(context: LoginContext<F>): Answered },
+  declared: RouteDescription & { readonly input: FieldSchema<F>; handle(context: LoginContext<F>): Answered },
 ): LoginRoute {
+  const { input, handle, ...description } = declared;
   return {
     access: "login",
     operations: ["update"],

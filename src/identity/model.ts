@@ -52,18 +52,12 @@ export interface AliasMetadata {
   readonly customMetadata: Metadata;
 }
 
-/** A group whose members are set by operators. */
-export const INTERNAL_GROUP = "internal";
-/** A group whose members are set by an auth mount, at the logins of its entities. */
-export const EXTERNAL_GROUP = "external";
-export type GroupType = typeof INTERNAL_GROUP | typeof EXTERNAL_GROUP;
+/** Operators set the members of an internal group, an auth mount those of an external one, at the logins of its entities. */
+export type GroupType = "internal" | "external";
 
 /** The name by which an auth mount knows an external group. Times in ms. */
-export interface GroupAliasRecord extends AliasPlace {
-  readonly id: string;
+export interface GroupAliasRecord extends AliasPlace, Pick<EntityAlias, "id" | "createdAt" | "updatedAt"> {
   readonly groupId: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
 /** Fields of a write of a group alias. */
@@ -73,18 +67,11 @@ export interface GroupAliasWrite extends AliasPlace {
 }
 
 /** Entities and groups that share policies. Times in ms. */
-export interface GroupRecord {
-  readonly id: string;
+export interface GroupRecord
+  extends Pick<EntityRecord, "id" | "name" | "metadata" | "policies" | "createdAt" | "updatedAt"> {
   readonly type: GroupType;
   /** Alias of an external group; null without one. */
   readonly alias: GroupAliasRecord | null;
-  /** As sent; unique without regard to case. */
-  readonly name: string;
-  readonly metadata: Metadata;
-  /** Normalised; never `root`. */
-  readonly policies: readonly string[];
-  readonly createdAt: number;
-  readonly updatedAt: number;
   readonly memberEntityIds: readonly string[];
   readonly memberGroupIds: readonly string[];
   readonly parentGroupIds: readonly string[];

@@ -1,7 +1,7 @@
 import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok, refuse } from "../../base/result.ts";
-import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
+import type { GroupRecord } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { writeGroup } from "../../identity/writes.ts";
@@ -41,7 +41,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   delete: (env, key) => identityOf(env).deleteGroup(key),
   async write({ env }, fields) {
     const { id, name, metadata } = fields;
-    const type = ([INTERNAL_GROUP, EXTERNAL_GROUP] as const).find((known) => known === fields.type) ?? null;
+    const type = (["internal", "external"] as const).find((known) => known === fields.type) ?? null;
     if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
     const problem = nameProblem("group", name) ?? metadataProblem("metadata", metadata);
     if (problem) return refuse(problem);

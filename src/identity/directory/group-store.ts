@@ -3,19 +3,17 @@ import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
-import {
-  type AliasPlace,
-  EXTERNAL_GROUP,
-  type GroupAliasRecord,
-  type GroupAliasWrite,
-  type GroupRecord,
-  type GroupState,
-  type GroupType,
-  type GroupWrite,
-  type IdOrName,
-  INTERNAL_GROUP,
-  type Metadata,
-  type Written,
+import type {
+  AliasPlace,
+  GroupAliasRecord,
+  GroupAliasWrite,
+  GroupRecord,
+  GroupState,
+  GroupType,
+  GroupWrite,
+  IdOrName,
+  Metadata,
+  Written,
 } from "../model.ts";
 import { generatedGroupName, usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
@@ -122,9 +120,9 @@ export class GroupStore {
     if (write.memberGroupIds && this.members.isPartOf(groupId, write.memberGroupIds)) {
       return refuse("cyclic relationship detected for a group in member_group_ids");
     }
-    const type = existing?.type ?? write.type ?? INTERNAL_GROUP;
+    const type = existing?.type ?? write.type ?? "internal";
     if (write.type && write.type !== type) return refuse("group type cannot be changed");
-    if (type === EXTERNAL_GROUP) {
+    if (type === "external") {
       if (write.memberEntityIds) return refuse("member entities can't be set manually for external groups");
       if (write.memberGroupIds) return refuse("member groups can't be set for external groups");
     }
@@ -151,7 +149,7 @@ export class GroupStore {
     if (write.groupId !== null) {
       const group = this.#sealed.find(write.groupId);
       if (!group) return refuse("invalid group ID given in 'canonical_id'");
-      if (group.type !== EXTERNAL_GROUP) return refuse("alias can't be set on an internal group");
+      if (group.type !== "external") return refuse("alias can't be set on an internal group");
     }
     const taken = this.readAlias({ mountAccessor, name });
     if (taken && taken.id !== before?.id) {
@@ -159,7 +157,7 @@ export class GroupStore {
     }
     if (!this.#hasRoomFor(name.length)) return err(TOO_MANY);
     const groupId = write.groupId ?? before?.groupId ?? crypto.randomUUID();
-    if (!this.#sealed.find(groupId)) this.#put(groupId, null, generatedGroupName(), EXTERNAL_GROUP, NOTHING, now);
+    if (!this.#sealed.find(groupId)) this.#put(groupId, null, generatedGroupName(), "external", NOTHING, now);
     // Members come from logins at the mount of the alias. After a change of its name or mount the old members are
     // removed.
     for (const changed of new Set([groupId, before?.groupId ?? groupId])) this.members.replaceEntities(changed, []);

@@ -136,10 +136,8 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Gives an entity a name, unless another entity has it.
-   *
+   * Gives an entity a name, unless another entity has it. Returns the id of the entity that has the name then.
    * @param insteadOf an entity that the caller found deleted: it is removed from the names and groups first.
-   * @returns the id of the entity that has the name after the call.
    */
   async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
     return this.#change(() => {

@@ -167,11 +167,9 @@ export class EntityStore {
   }
 
   /**
-   * Makes the name of an alias lead to an entity, unless it leads to another entity.
-   *
-   * @param instead a holder that may be replaced: the caller found that it does not have the alias, or moves the alias
-   *   away from it. It is replaced only if its claim is unchanged.
-   * @returns null on success, else the current holder.
+   * Makes the name of an alias lead to an entity, unless it leads to another entity. Returns null, or the current holder.
+   * @param instead a holder that may be replaced if its claim is unchanged: the caller found that it does not have the
+   *   alias, or moves the alias away from it.
    */
   claim(place: AliasPlace, entityId: string, instead: Holder | null): Holder | null {
     const holder = this.holder(place);
