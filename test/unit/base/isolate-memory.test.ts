@@ -30,7 +30,10 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     // In each of seven.
     ["isolate", 7 * 300],
   ],
-  "methods/aws/mount/copies.ts": [["isolate", JSON_BYTES]],
+  "methods/aws/mount/copies.ts": [
+    ["isolate", JSON_BYTES],
+    ["isolate", 300],
+  ],
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
@@ -53,11 +56,11 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 200],
   ],
   "methods/aws/clients/lookups.ts": [["object", 1000]],
-  "methods/aws/documents/trusted.ts": [["isolate", JSON_BYTES]],
+  "methods/aws/documents/certificate.ts": [["isolate", JSON_BYTES]],
   "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
-  "methods/aws/login/principal.ts": [["isolate", 500]],
-  "methods/aws/login/signature-uses.ts": [["isolate", 190]],
-  "methods/aws/mount/for-login.ts": [["isolate", 300]],
+  "methods/aws/login/bounds.ts": [["isolate", 500]],
+  "methods/aws/login/iam.ts": [["isolate", 190]],
+
   "methods/jwt/keys.ts": [["isolate", JSON_BYTES]],
   "storage/row-seals.ts": [
     ["object", JSON_BYTES],
