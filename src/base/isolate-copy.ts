@@ -18,7 +18,6 @@ export interface Reading {
   readonly writes: number;
 }
 
-/** A value with its age. */
 interface Copied<V> {
   readonly value: V;
   /** When the read began (ms): the value was current then or later. */

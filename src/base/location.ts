@@ -32,7 +32,6 @@ interface WithJurisdiction {
   readonly JURISDICTION?: string;
 }
 
-/** A namespace of objects, which the platform can restrict to a jurisdiction. */
 interface WithinJurisdictions<Objects> {
   jurisdiction(jurisdiction: Jurisdiction): Objects;
 }

@@ -87,7 +87,6 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
   "home.arpa",
 ]);
 
-/** The range of allocated IPv6 addresses. */
 const ALLOCATED_IPV6 = ipaddr.parseCIDR("2000::/3");
 
 /**
@@ -112,7 +111,8 @@ export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "hos
  */
 function isPublicHost(host: string): boolean {
   const { name, address } = readHost(host);
-  if (address) return isPublicAddress(address);
+  // IPv6 only in the allocated range: some systems read addresses outside it, such as `::127.0.0.1`, as IPv4.
+  if (address) return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(ALLOCATED_IPV6));
   const labels = name.split(".");
   return (
     labels.length > 1 &&
@@ -121,9 +121,4 @@ function isPublicHost(host: string): boolean {
     !PRIVATE_NAMES.has(labels.slice(-1).join(".")) &&
     !PRIVATE_NAMES.has(labels.slice(-2).join("."))
   );
-}
-
-/** IPv6 only in the allocated range: some systems read addresses outside it, such as `::127.0.0.1`, as IPv4. */
-function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(ALLOCATED_IPV6));
 }

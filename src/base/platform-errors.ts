@@ -29,7 +29,10 @@ const SLOWED_SPREAD = 6;
 export function failureOfPlatform(error: unknown): Failure | null {
   if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
-  return isRefusedCall(error) || isLostCall(error) ? busy(1) : null;
+  // The object was reset or could not be reached for a moment: the call may have taken effect or not.
+  const isLost =
+    isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
+  return isRefusedCall(error) || isLost ? busy(1) : null;
 }
 
 /**
@@ -47,11 +50,6 @@ function isAccountSlowed(error: unknown): boolean {
 /** True when the platform refused a call before the object received it: nothing was changed. */
 export function isRefusedCall(error: unknown): boolean {
   return isFlagged(error, "overloaded") || OVERLOADED.test(messageOf(error)) || isAccountSlowed(error);
-}
-
-/** True when the object was reset or could not be reached for a moment. The call may have taken effect or not. */
-function isLostCall(error: unknown): boolean {
-  return isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
 }
 
 function busy(retryAfterSeconds: number): Failure {

@@ -43,7 +43,11 @@ export async function readBoundedText(
   response: Response,
   maxBytes: number,
 ): Promise<Result<string, "too_long" | "not_utf8">> {
-  if (isBounded(response.headers, maxBytes)) return readWhole(response, maxBytes);
+  const announced = response.headers.get("Content-Length");
+  // Reading an uncompressed body of a known length in one piece costs a third.
+  if (announced !== null && Number(announced) <= maxBytes && response.headers.get("Content-Encoding") === null) {
+    return readWhole(response, maxBytes);
+  }
   const reader = response.body?.getReader();
   if (!reader) return ok("");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -64,12 +68,6 @@ export async function readBoundedText(
     }
     if (done) return ok(text);
   }
-}
-
-/** True for an uncompressed body whose Content-Length is within the limit. Reading it in one piece costs a third. */
-function isBounded(headers: Headers, maxBytes: number): boolean {
-  const announced = headers.get("Content-Length");
-  return announced !== null && Number(announced) <= maxBytes && headers.get("Content-Encoding") === null;
 }
 
 async function readWhole(response: Response, maxBytes: number): Promise<Result<string, "too_long" | "not_utf8">> {

@@ -24,7 +24,6 @@ export class PrefixIndex<T> {
     }
   }
 
-  /** The value of the longest prefix of `text`. */
   longest(text: string): T | undefined {
     let entry = this.#greatestNotAfter(text);
     if (!entry) return undefined;

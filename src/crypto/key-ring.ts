@@ -29,7 +29,6 @@ export interface KeyRing {
   readonly data: readonly KeyTerm[];
 }
 
-/** A term ready for use. */
 interface TermKeys {
   readonly version: number;
   readonly usedFrom: number;
@@ -205,7 +204,11 @@ export class DataKey {
 
   /** The AES-256-GCM key of a day. @param day days since 1970, 0 to 65,535. */
   async ofDay(day: number): Promise<CryptoKey> {
-    return this.#days.get(day) ?? this.#derive(day);
+    const known = this.#days.get(day);
+    if (known) return known;
+    const label = new TextEncoder().encode(`grove data key of day ${day}`);
+    const bytes = await crypto.subtle.sign("HMAC", this.#root, label);
+    return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
   }
 
   /** Caches the key of a day. Only for days of values that were really sealed: a forged value can name any day. */
@@ -222,12 +225,6 @@ export class DataKey {
     const count = this.#encryptions;
     this.#encryptions = 0;
     return count;
-  }
-
-  async #derive(day: number): Promise<CryptoKey> {
-    const label = new TextEncoder().encode(`grove data key of day ${day}`);
-    const bytes = await crypto.subtle.sign("HMAC", this.#root, label);
-    return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
   }
 }
 

@@ -17,15 +17,6 @@ export interface RowPlace {
 /** The verdict on a row by its seal. "renew": genuine, but sealed under an older term than the one in use. */
 export type SealVerdict = "good" | "renew" | "forged";
 
-/** The part of a key term that seals of rows need. */
-export interface RowTerm {
-  readonly version: number;
-  /** The root key of the term: 32 bytes. */
-  readonly root: Uint8Array;
-  /** New seals use the term from this time on (ms). */
-  readonly usedFrom: number;
-}
-
 /** Kinds of sealed rows. Every row of these kinds is written together with its seal, in one transaction. */
 export type SealedKind =
   | "token"
@@ -74,8 +65,8 @@ export class RowKeys {
   /** Newest first. */
   readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: number }[];
 
-  /** @param terms newest first. */
-  constructor(terms: readonly RowTerm[]) {
+  /** @param terms the key terms, newest first, each with its root key of 32 bytes. */
+  constructor(terms: readonly { readonly version: number; readonly root: Uint8Array; readonly usedFrom: number }[]) {
     this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
   }
 

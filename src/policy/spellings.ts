@@ -41,13 +41,8 @@ export const WIDER: readonly { readonly path: string; readonly than: string }[] 
   { path: "sys/policies/detailed/acl/*", than: "sys/policies/acl/*" },
 ];
 
-/** A pattern and the templates of the other paths to check when it matches. Each `*` takes the next matched text. */
-interface Rule {
-  readonly pattern: RegExp;
-  readonly others: readonly string[];
-}
-
-const RULES: readonly Rule[] = [
+/** Patterns and the templates of the other paths to check when they match. Each `*` takes the next matched text. */
+const RULES: readonly { readonly pattern: RegExp; readonly others: readonly string[] }[] = [
   ...WIDER.map(({ path, than }) => ({ pattern: patternOf(path), others: [than] })),
   ...SPELLINGS.flatMap((group) => group.map((path) => ({ pattern: patternOf(path), others: group }))),
 ];

@@ -62,16 +62,14 @@ export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): st
   for (let attempt = 0; rule && attempt < MAX_ATTEMPTS; attempt++) {
     const rules = [rule, ...kept];
     const step = refusalBy(acl, rules, request, now);
-    if (!step) return readable(printRules(rules), acl, request, now);
+    if (!step) {
+      const text = printRules(rules);
+      const parsed = parsePolicy(text, now);
+      return parsed.ok && !refusalBy(acl, parsed.value, request, now) ? text : null;
+    }
     rule = step.path === request.path ? amended(rule, step, request) : null;
   }
   return null;
-}
-
-/** Returns the text if its parsed rules allow the request; otherwise null. */
-function readable(text: string, acl: Acl, request: AccessRequest, now: number): string | null {
-  const rules = parsePolicy(text, now);
-  return rules.ok && !refusalBy(acl, rules.value, request, now) ? text : null;
 }
 
 /** The step that still refuses the request when these rules are added; null when the request is allowed. */

@@ -120,7 +120,10 @@ export class ObjectAlarm {
 
   /** Sets or deletes the alarm. Called after each change of a due time. */
   async set(): Promise<void> {
-    const due = Math.min(...[...this.#duties.values()].map(nextTry));
+    const tries = [...this.#duties.values()].map(({ duty, pausedUntil }) =>
+      Math.max(duty.dueAt() ?? NEVER, pausedUntil),
+    );
+    const due = Math.min(...tries);
     await this.#alarm.set(due === NEVER ? null : Math.max(due, currentTime()));
   }
 
@@ -198,8 +201,4 @@ export class ObjectAlarm {
       return err("failed");
     }
   }
-}
-
-function nextTry({ duty, pausedUntil }: Tried): number {
-  return Math.max(duty.dueAt() ?? NEVER, pausedUntil);
 }

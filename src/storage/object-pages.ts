@@ -95,7 +95,8 @@ export function readObjectPage(
   const schema = from ? [] : made.map((one) => one.sql);
   const names = made.filter(({ type }) => type === "table").map(({ name }) => name);
   // A position that this object did not return is treated as one before a change.
-  if (from && !(names.includes(from.table) && isKeyOf(sql, from.table, from.after))) return "changed";
+  if (from && !names.includes(from.table)) return "changed";
+  if (from?.after && (from.after.length === 0 || from.after.length !== keyOf(sql, from.table).length)) return "changed";
   const tables: TablePage[] = [];
   const page = from?.page ?? 0;
   let characters = 0;
@@ -151,10 +152,6 @@ function readTable(sql: SqlStorage, table: string, after: readonly PageValue[] |
 
 function keyOf(sql: SqlStorage, table: string): string[] {
   return columnOf(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table);
-}
-
-function isKeyOf(sql: SqlStorage, table: string, values: readonly PageValue[] | null): boolean {
-  return values === null || (values.length > 0 && values.length === keyOf(sql, table).length);
 }
 
 function pageValue(value: SqlStorageValue): PageValue {

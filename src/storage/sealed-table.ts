@@ -78,7 +78,6 @@ export class SealedTable<Row extends Columns> {
     return rows.filter((row) => this.admits(row));
   }
 
-  /** True when the seal of a row that was read is valid. */
   admits(row: WithSeal<Row>): boolean {
     return this.#seals.admit(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal));
   }
@@ -198,7 +197,6 @@ export class SealedValues<T> {
     this.#sealed.delete(name);
   }
 
-  /** At most `limit` names after `after`, sorted. */
   names(after: string, limit: number): string[] {
     const query = `SELECT name FROM ${this.table} WHERE name > ? ORDER BY name LIMIT ?`;
     return columnOf(this.sql, query, after, limit);

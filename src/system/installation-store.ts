@@ -77,12 +77,6 @@ export interface RootGeneration {
   readonly sealedOtp: Uint8Array;
 }
 
-/** An attempt, as returned for one try of its nonce and key. */
-export interface TriedGeneration extends RootGeneration {
-  /** Tries that are left after this one. */
-  readonly left: number;
-}
-
 /** How long an attempt stays open (ms). */
 const ATTEMPT_MS = 3_600_000;
 /** Maximum number of tries of a nonce and key per attempt. */
@@ -106,7 +100,7 @@ export class RootGenerationStore extends SystemStore {
   }
 
   /** Counts a try before it is checked: concurrent tries can't exceed the limit. */
-  try(now: number): TriedGeneration | null {
+  try(now: number) {
     const attempt = this.read(now);
     if (!attempt) return null;
     const [tries = 0] = columnOf<number>(this.sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");

@@ -20,8 +20,6 @@ export const MOUNT_TABLE = `
   CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
 `;
 
-type MountRow = { path: string; mount: string };
-
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
 /** A request to move a mount to another path. */
@@ -34,7 +32,7 @@ export interface MoveRequest extends MountMove {
 
 /** Auth mounts by path, with the quotas of their paths and the end of their tokens. A tampered mount counts as absent. */
 export class MountStore extends SystemStore {
-  readonly #sealed = new SealedTable<MountRow>(this.sql, this.seals, SHAPE);
+  readonly #sealed = new SealedTable<{ path: string; mount: string }>(this.sql, this.seals, SHAPE);
   readonly #installation: InstallationStore;
   readonly #quotas: QuotaStore;
   readonly #watermarks: WatermarkStore;

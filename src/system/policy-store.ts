@@ -51,11 +51,6 @@ export interface StoredPolicy extends PolicySettings, Pick<PolicyText, "text"> {
   readonly modifiedAt: number;
 }
 
-/** A policy as isolates use it. Its text is parsed once, when the policy is written. */
-interface PolicyRules extends PolicySettings, Pick<PolicyText, "rulesJson"> {
-  readonly name: string;
-}
-
 /** A write that creates or replaces a policy. */
 export interface PolicyWrite extends PolicySettings {
   readonly content: PolicyText;
@@ -94,13 +89,6 @@ const SHAPE: TableShape = {
 
 const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 
-/** The policies for isolates. */
-interface PoliciesForIsolates {
-  readonly policies: readonly PolicyRules[];
-  /** Names of policies that were tampered with. A token with one is granted nothing: its rules may have denied. */
-  readonly tampered: readonly string[];
-}
-
 /** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. Times in ms. */
 export class PolicyStore extends SystemStore {
   readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
@@ -114,8 +102,8 @@ export class PolicyStore extends SystemStore {
     return columnOf(this.sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
-  /** All policies for isolates, which check the expiry themselves. */
-  rules(): PoliciesForIsolates {
+  /** All policies for isolates, which check the expiry themselves, and the names of those that were tampered with. */
+  rules() {
     const { good, tampered } = this.#sealed.judged("ORDER BY name");
     return {
       policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
@@ -221,6 +209,8 @@ const MAX_COMPILED_RULES = 2 ** 16;
 /** This many characters of names count as one rule: a token's names of absent policies may have 250,000 characters. */
 const CHARACTERS_OF_RULE = 64;
 
+type ForIsolates = ReturnType<PolicyStore["rules"]>;
+
 /** The entity of a caller, as far as templates in policies read it. */
 export interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
   /** Differs after every change of the entity. */
@@ -235,7 +225,7 @@ export class PolicySet {
   /** Compiled sets that are valid for every caller, by a cached token's list of names. Such a list never changes. */
   readonly #common = new WeakMap<readonly string[], Acl>();
 
-  constructor({ policies, tampered }: PoliciesForIsolates) {
+  constructor({ policies, tampered }: ForIsolates) {
     this.#tampered = new Set(tampered);
     const known = [...policies.map(policyWithRules), ...BUILT_IN];
     this.#policies = new Map(known.map((policy) => [policy.name, policy]));
@@ -285,7 +275,8 @@ interface KnownPolicy extends NamedPolicy {
 }
 
 /** Reads the rules of a stored policy. No rule outlives the expiry of the policy. */
-function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
+function policyWithRules(policy: ForIsolates["policies"][number]): KnownPolicy {
+  const { name, rulesJson, expiresAt, allowSlashes, allowWildcards } = policy;
   const stored = storedJson<PathRule[]>(rulesJson);
   const until = (rule: PathRule, end: number) => ({ ...rule, expiresAt: Math.min(rule.expiresAt ?? end, end) });
   const rules = expiresAt === null ? stored : stored.map((rule) => until(rule, expiresAt));

@@ -17,17 +17,13 @@ export const QUOTA_TABLES = `
   CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL, seal BLOB);
 `;
 
-type QuotaRow = { name: string; quota: string };
-
-type ConfigRow = { id: number; config: string };
-
 const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
 const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
 
 /** Quotas and their common configuration. A row that was tampered with counts as absent. */
 export class QuotaStore extends SystemStore {
-  readonly #sealed = new SealedTable<QuotaRow>(this.sql, this.seals, QUOTAS);
-  readonly #sealedConfig = new SealedTable<ConfigRow>(this.sql, this.seals, CONFIG);
+  readonly #sealed = new SealedTable<{ name: string; quota: string }>(this.sql, this.seals, QUOTAS);
+  readonly #sealedConfig = new SealedTable<{ id: number; config: string }>(this.sql, this.seals, CONFIG);
 
   all(): RateLimitQuota[] {
     return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));

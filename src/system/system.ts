@@ -7,7 +7,7 @@ import { Tables } from "../storage/tables.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
-import type { RootGeneration, TriedGeneration } from "./installation-store.ts";
+import type { RootGeneration } from "./installation-store.ts";
 import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
 import { openKeyRing, SystemKeys } from "./open-ring.ts";
@@ -173,8 +173,8 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.rootGeneration.begin(attempt, now);
   }
 
-  /** Counts a try to finish the open attempt, before the try is checked. null when none is open. */
-  tryRootGeneration(now: number): TriedGeneration | null {
+  /** Counts a try to finish the open attempt, before the try is checked; null when none is open. `left`: after it. */
+  tryRootGeneration(now: number): (RootGeneration & { readonly left: number }) | null {
     return this.#stores.rootGeneration.try(now);
   }
 

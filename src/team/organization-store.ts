@@ -145,7 +145,6 @@ export class OrganizationRow {
     return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
   }
 
-  /** Writes the progress of background work. */
   note(column: "listed" | "ended" | "check_at" | "checked_row", value: number): void {
     this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
   }
@@ -174,7 +173,6 @@ export class OrganizationStore {
     return row ? known(row) : null;
   }
 
-  /** True when a team other than `teamId` has the name. */
   isNameTaken(name: string, teamId: string): boolean {
     return this.#teams("WHERE name_key = ?", nameKey(name)).some((row) => row.team_id !== teamId);
   }
@@ -198,12 +196,10 @@ export class OrganizationStore {
     for (const table of ["tokens", "teams"]) this.#sql.exec(`DELETE FROM ${table} WHERE team_id = ?`, teamId);
   }
 
-  /** A page of the teams whose name contains `part` (in any case), by name. */
   listTeams(page: PageRequest, part: string): Page<TeamRecord> {
     return readPage(this.#sql, { table: "teams", order: "name_key", part }, page, teamOf);
   }
 
-  /** A page of the tokens of teams whose name contains `part` (in any case), in the given order. */
   listTokens(page: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> {
     const rows = { table: "tokens", order: KEYS[sort].column, reverse, part };
     return readPage(this.#sql, rows, page, (row: TokenRow) => ({
@@ -224,7 +220,6 @@ export class OrganizationStore {
     return teams.filter(({ tokenPolicies }) => tokenPolicies.includes(policy)).map(({ name }) => name);
   }
 
-  /** At most `limit` teams after `row`. */
   teamsAfter(row: number, limit: number): KnownTeam[] {
     return this.#teams("WHERE row > ? ORDER BY row LIMIT ?", row, limit).map(known);
   }

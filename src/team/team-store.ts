@@ -78,9 +78,6 @@ interface StoredToken {
   readonly replay: Uint8Array | null;
 }
 
-/** The state of a team without its tokens. */
-type LatestState = Pick<TeamState, "ended" | "revision" | "team">;
-
 /**
  * The rows of one team. Every write is a change that the organization must be notified of. Rows that were tampered with count
  * as absent.
@@ -158,7 +155,6 @@ export class TeamStore {
     this.#changed([token.tokenId]);
   }
 
-  /** Changes a token, and some of its columns. */
   updateToken(token: TeamToken, columns: Partial<TokenRow> = {}): void {
     const row = this.#tokens.find(token.tokenId);
     if (row) this.#tokens.put({ ...row, ...columns, record: JSON.stringify(token) });
@@ -188,7 +184,6 @@ export class TeamStore {
     return good.map((row) => ({ token: storedJson<TeamToken>(row.record), dueAt: row.due_at ?? now }));
   }
 
-  /** Deletes tokens with their notices. */
   removeTokens(tokenIds: readonly string[]): void {
     for (const tokenId of tokenIds) {
       this.#tokens.delete(tokenId);
@@ -204,12 +199,11 @@ export class TeamStore {
   }
 
   /** The state of the team, even after its deletion; null for a team that was tampered with. */
-  latest(): LatestState | null {
+  latest() {
     const row = this.#teams.find(1);
     return row && stateOf(row);
   }
 
-  /** True while the organization must be notified. */
   get hasUnsent(): boolean {
     return this.#teams.count("WHERE revision > known_revision") > 0;
   }
@@ -260,7 +254,7 @@ export class TeamStore {
   }
 }
 
-function stateOf({ record, revision, ended }: TeamRow): LatestState {
+function stateOf({ record, revision, ended }: TeamRow) {
   return { team: storedJson<TeamRecord>(record), revision, ended: ended !== 0 };
 }
 

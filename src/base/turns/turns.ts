@@ -105,7 +105,6 @@ export class SweepTurns {
     this.#sweeps.set(tree, currentTime());
   }
 
-  /** Notes that the sweep of a tree has ended. */
   ended(tree: string): void {
     this.#sweeps.delete(tree);
   }
@@ -147,7 +146,6 @@ export class SweepTurns {
 }
 
 export interface SweepThreads {
-  /** Turns for the sweeps of one tree. */
   turnsOfTree(): SweepTurns;
   /** Turns of all trees where they share one thread; null where each tree has its own. */
   readonly shared: SweepTurns | null;

@@ -83,7 +83,6 @@ export class NoticeOutbox {
     }
   }
 
-  /** Stores the notices of tokens that are due, and sets when these tokens are due next. */
   #storeNotices(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
     for (const { token, dueAt } of this.#store.dueTokens(now, AT_ONCE)) {
       for (const { trigger, at } of noticesBetween(token, dueAt, now)) {
@@ -114,7 +113,6 @@ export class NoticeOutbox {
     });
   }
 
-  /** Sends the notices that are due. Returns the state of each delivery. */
   async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
     const installation = await loadInstallation(this.#env);
     if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");

@@ -32,7 +32,6 @@ export class WebhookStore {
     this.#webhooks = new SealedTable(sql, seals, WEBHOOK);
   }
 
-  /** All webhooks, the oldest first. */
   all(): SealedWebhook[] {
     return this.#webhooks.list("ORDER BY row").map(webhookOf);
   }
@@ -55,7 +54,6 @@ export class WebhookStore {
     return "stored";
   }
 
-  /** Deletes a webhook with its deliveries. False for an unknown webhook. */
   remove(id: string): boolean {
     const removed = this.#sql.exec("DELETE FROM webhooks WHERE id = ?", id).rowsWritten > 0;
     this.#sql.exec("DELETE FROM deliveries WHERE webhook_id = ?", id);
@@ -73,7 +71,6 @@ export class WebhookStore {
     this.#sql.exec(`DELETE FROM deliveries WHERE row IN (${old})`, webhookId, MAX_DELIVERIES);
   }
 
-  /** A page of the deliveries of a webhook, the newest first. */
   deliveries(webhookId: string, { number, size }: PageRequest): Page<Delivery> {
     const [total = 0] = columnOf<number>(this.#sql, "SELECT COUNT(*) FROM deliveries WHERE webhook_id = ?", webhookId);
     const query = "SELECT record FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT ? OFFSET ?";
