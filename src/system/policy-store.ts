@@ -113,8 +113,7 @@ export class PolicyStore extends SystemStore {
 
   /** Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large. */
   write(name: string, write: PolicyWrite, now: number): Result<null> {
-    const problem = checkAndSetProblem(this.read(name, now), write);
-    return problem ? refuse(problem) : this.#put(name, write, now);
+    return this.#put(name, this.read(name, now), write, now);
   }
 
   /** Changes the fields of a policy that `patch` sets. Refused like `write`, and when there is no such policy. */
@@ -122,7 +121,7 @@ export class PolicyStore extends SystemStore {
     const row = this.#find(name, now);
     if (!row) return refuse("policy not found");
     const stored = storedPolicy(row);
-    const write: PolicyWrite = {
+    const write = {
       content: patch.content ?? { text: row.text, rulesJson: row.rules },
       expiresAt: patch.expiresAt === undefined ? stored.expiresAt : patch.expiresAt,
       casRequired: patch.casRequired ?? stored.casRequired,
@@ -130,8 +129,7 @@ export class PolicyStore extends SystemStore {
       allowWildcards: patch.allowWildcards ?? stored.allowWildcards,
       cas: patch.cas ?? stored.version,
     };
-    const problem = checkAndSetProblem(stored, write);
-    return problem ? refuse(problem) : this.#put(name, write, now);
+    return this.#put(name, stored, write, now);
   }
 
   /**
@@ -151,7 +149,9 @@ export class PolicyStore extends SystemStore {
     return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
-  #put(name: string, write: PolicyWrite, now: number): Result<null> {
+  #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: number): Result<null> {
+    const problem = checkAndSetProblem(stored, write);
+    if (problem) return refuse(problem);
     this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
     const lengthOfOthers = "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?";
     const [others = 0] = columnOf<number>(this.sql, lengthOfOthers, name);

@@ -113,43 +113,6 @@ interface Row extends Record<string, SqlStorageValue> {
 
 const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
 
-/** The one row of an organization: its sealed record, and the progress of its background work. */
-export class OrganizationRow {
-  readonly #sql: Sql;
-  readonly #rows: SealedTable<Row>;
-
-  constructor(sql: Sql, seals: RowSeals) {
-    this.#sql = sql;
-    this.#rows = new SealedTable(sql, seals, SHAPE);
-  }
-
-  /** Writes a new organization. @param checkAt when teams are compared for the first time (ms). */
-  insert(record: OrganizationRecord, checkAt: number): void {
-    const json = JSON.stringify(record);
-    this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
-  }
-
-  write(record: OrganizationRecord): void {
-    const row = this.read();
-    if (row) this.#rows.put({ ...row, record: JSON.stringify(record) });
-  }
-
-  /** The record; null after the deletion, and for a record that was tampered with. */
-  record(): OrganizationRecord | null {
-    const row = this.#rows.find(1);
-    return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
-  }
-
-  /** The row, even after the deletion and whether its seal holds or not; null without an organization. */
-  read(): Row | null {
-    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
-  }
-
-  note(column: "listed" | "ended" | "check_at" | "checked_row", value: number): void {
-    this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
-  }
-}
-
 type TeamRow = { row: number; team_id: string; revision: number; team: string };
 
 /** What the organization knows about a team. */
@@ -160,12 +123,43 @@ export interface KnownTeam {
   readonly revision: number;
 }
 
-/** Copies of the teams of an organization and of their tokens, for lists and searches. */
+/**
+ * The row of an organization, with its sealed record and the progress of its background work, and copies of its teams
+ * and their tokens for lists and searches.
+ */
 export class OrganizationStore {
   readonly #sql: Sql;
+  readonly #rows: SealedTable<Row>;
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
+    this.#rows = new SealedTable(sql, seals, SHAPE);
+  }
+
+  /** Writes a new organization. @param checkAt when teams are compared for the first time (ms). */
+  create(record: OrganizationRecord, checkAt: number): void {
+    const json = JSON.stringify(record);
+    this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
+  }
+
+  writeRecord(record: OrganizationRecord): void {
+    const row = this.row();
+    if (row) this.#rows.put({ ...row, record: JSON.stringify(record) });
+  }
+
+  /** The record; null after the deletion, and for a record that was tampered with. */
+  record(): OrganizationRecord | null {
+    const row = this.#rows.find(1);
+    return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
+  }
+
+  /** The row, even after the deletion and whether its seal holds or not; null without an organization. */
+  row(): Row | null {
+    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
+  }
+
+  noteProgress(column: "listed" | "ended" | "check_at" | "checked_row", value: number): void {
+    this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
   }
 
   find(teamId: string): KnownTeam | null {

@@ -14,13 +14,7 @@ import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
 import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
-import {
-  type KnownTeam,
-  ORGANIZATION_MIGRATIONS,
-  OrganizationRow,
-  OrganizationStore,
-  type TokenOrder,
-} from "./organization-store.ts";
+import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore, type TokenOrder } from "./organization-store.ts";
 import type { Applied, ListedToken, OrganizationChange, OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
@@ -42,8 +36,7 @@ const CHECK_TEAMS = 500;
  * An object without an organization writes nothing in any call but `create`.
  */
 export class Organization extends GroveObject<TeamEnv> {
-  readonly #store = new OrganizationStore(this.tables);
-  readonly #row = new OrganizationRow(this.tables, this.seals);
+  readonly #store = new OrganizationStore(this.tables, this.seals);
   readonly #webhooks = new WebhookStore(this.tables, this.seals);
   /** null before the creation and after the deletion. */
   #record: OrganizationRecord | null = null;
@@ -53,17 +46,17 @@ export class Organization extends GroveObject<TeamEnv> {
     super(ctx, env, ORGANIZATION_MIGRATIONS);
     const pauseMs = () => RETRY_MS;
     this.alarms.add("organization_deletion", {
-      dueAt: () => (this.#row.read()?.ended ? 0 : null),
+      dueAt: () => (this.#store.row()?.ended ? 0 : null),
       run: () => this.#finish(SWEEP_PER_ALARM),
       pauseMs,
     });
     this.alarms.add("organization_setup", {
-      dueAt: () => (this.#record && (!this.#row.read()?.listed || this.#lacksOwners()) ? 0 : null),
+      dueAt: () => (this.#record && (!this.#store.row()?.listed || this.#lacksOwners()) ? 0 : null),
       run: () => this.#setUp(),
       pauseMs,
     });
     this.alarms.add("organization_check", {
-      dueAt: () => (this.#record ? (this.#row.read()?.check_at ?? null) : null),
+      dueAt: () => (this.#record ? (this.#store.row()?.check_at ?? null) : null),
       run: () => this.#check(),
       pauseMs,
     });
@@ -71,7 +64,7 @@ export class Organization extends GroveObject<TeamEnv> {
       ctx.blockConcurrencyWhile(async () => {
         await this.keys.open();
         // While it is null, no token of the teams is valid.
-        this.#record = this.#row.record();
+        this.#record = this.#store.record();
         await this.alarms.restore();
       });
     }
@@ -82,7 +75,7 @@ export class Organization extends GroveObject<TeamEnv> {
     await this.keys.open();
     if (this.tables.exist) return err(NAME_TAKEN);
     this.#record = record;
-    this.#row.insert(record, currentTime() + CHECK_EVERY_MS);
+    this.#store.create(record, currentTime() + CHECK_EVERY_MS);
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return ok(this.#record ?? record);
   }
@@ -103,7 +96,7 @@ export class Organization extends GroveObject<TeamEnv> {
       settings: { ...before.settings, ...settings },
       maxTtls: { ...before.maxTtls, ...maxTtls },
     });
-    this.#row.note("listed", 0);
+    this.#store.noteProgress("listed", 0);
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return this.show(name);
   }
@@ -117,7 +110,7 @@ export class Organization extends GroveObject<TeamEnv> {
   async remove(name: string): Promise<"done" | "going" | null> {
     if (!this.show(name)) return null;
     this.#record = null;
-    this.#row.note("ended", 1);
+    this.#store.noteProgress("ended", 1);
     const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));
     return finished.ok && finished.value ? "done" : "going";
   }
@@ -228,7 +221,7 @@ export class Organization extends GroveObject<TeamEnv> {
 
   #write(record: OrganizationRecord): void {
     this.#record = record;
-    this.#row.write(record);
+    this.#store.writeRecord(record);
   }
 
   /** Compares a team with its copy, and repairs the copy. null when the team does not answer. */
@@ -250,9 +243,9 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   async #check(): Promise<void> {
-    this.#row.note("check_at", currentTime() + CHECK_EVERY_MS);
-    const { next } = await this.reconcile(this.#row.read()?.checked_row ?? 0, CHECK_TEAMS);
-    if (this.tables.exist) this.#row.note("checked_row", next ?? 0);
+    this.#store.noteProgress("check_at", currentTime() + CHECK_EVERY_MS);
+    const { next } = await this.reconcile(this.#store.row()?.checked_row ?? 0, CHECK_TEAMS);
+    if (this.tables.exist) this.#store.noteProgress("checked_row", next ?? 0);
   }
 
   /** Updates the directory and creates the owners team. A failure of one does not prevent the other. */
@@ -266,9 +259,9 @@ export class Organization extends GroveObject<TeamEnv> {
     if (this.#isListing) return;
     this.#isListing = true;
     try {
-      for (let record = this.#record; record && !this.#row.read()?.listed; record = this.#record) {
+      for (let record = this.#record; record && !this.#store.row()?.listed; record = this.#record) {
         await organizationDirectory(this.env).put(record);
-        if (this.#record === record) this.#row.note("listed", 1);
+        if (this.#record === record) this.#store.noteProgress("listed", 1);
       }
     } finally {
       this.#isListing = false;
@@ -303,7 +296,7 @@ export class Organization extends GroveObject<TeamEnv> {
 
   /** Continues a deletion: ends at most `limit` teams. Returns true, and deletes the rows, when no team is left. */
   async #finish(limit: number): Promise<boolean> {
-    const row = this.#row.read();
+    const row = this.#store.row();
     if (!row) return true;
     const { name, organizationId } = storedJson<OrganizationRecord>(row.record);
     await organizationDirectory(this.env).remove(name, organizationId);
