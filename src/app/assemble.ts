@@ -1,5 +1,5 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
-import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/turns.ts";
+import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns.ts";
 import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
 import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-end.ts";
 

@@ -6,7 +6,7 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
-import { sweepThreads } from "../base/turns/turns.ts";
+import { sweepThreads } from "../base/turns.ts";
 import type { Env } from "../env.ts";
 import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counts.ts";
 import { loadInstallation, loadRestoring } from "../system/installation.ts";

@@ -1,4 +1,4 @@
-import { cleanUpTrees } from "../base/turns/turns.ts";
+import { cleanUpTrees } from "../base/turns.ts";
 import type { IndexedLease } from "../listing/lease-index.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";

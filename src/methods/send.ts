@@ -1,6 +1,6 @@
 import { LATE, orLate } from "../base/clock.ts";
 import { outboundProblem, type PrivateHosts } from "../base/outbound-hosts.ts";
-import { readBoundedText } from "../base/post-once.ts";
+import { readBoundedText } from "../base/outbound-http.ts";
 import { err, type Failure, ok, type Result, unavailable } from "../base/result.ts";
 
 /** A complete request to a service. */

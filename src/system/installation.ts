@@ -12,7 +12,7 @@ import { noteListOpenings } from "./list-openings.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PartVersions } from "./part-versions.ts";
-import { PolicySet } from "./policy-store.ts";
+import { PolicySet } from "./policies.ts";
 import { systemOf } from "./system.ts";
 import type { SystemSnapshot } from "./system-stores.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";

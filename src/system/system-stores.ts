@@ -23,7 +23,7 @@ import {
   PartVersionStore,
   type PartVersions,
 } from "./part-versions.ts";
-import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
+import { POLICY_TABLE, PolicyStore } from "./policies.ts";
 import { QUOTA_TABLES, QuotaStore } from "./quota-store.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation.ts";
 import { WATERMARK_TABLE, WatermarkStore } from "./watermarks.ts";

@@ -12,7 +12,7 @@ import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
 import { openKeyRing, SystemKeys } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
-import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
+import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policies.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
 import {
   fillNewInstallation,

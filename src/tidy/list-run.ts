@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { askApart } from "../base/turns/turns.ts";
+import { askApart } from "../base/turns.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";

@@ -28,7 +28,7 @@ import {
   ROOT_POLICY,
 } from "../../policy/builtin.ts";
 import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
-import type { PolicyText, StoredPolicy } from "../../system/policy-store.ts";
+import type { PolicyText, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";

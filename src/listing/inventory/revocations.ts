@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { cleanUpTrees } from "../../base/turns/turns.ts";
+import { cleanUpTrees } from "../../base/turns.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { GroveObject } from "../../system/grove-object.ts";

@@ -1,5 +1,5 @@
 import { currentTime, sleep } from "../../base/clock.ts";
-import { type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
+import { type SweepTurns, sweepThreads } from "../../base/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";

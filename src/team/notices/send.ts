@@ -1,4 +1,4 @@
-import { isSuccess, postOnce } from "../../base/post-once.ts";
+import { isSuccess, postOnce } from "../../base/outbound-http.ts";
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";

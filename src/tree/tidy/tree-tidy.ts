@@ -1,5 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
-import { askApart, sweepThreads } from "../../base/turns/turns.ts";
+import { askApart, sweepThreads } from "../../base/turns.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/assemble.ts";
 import { isolates } from "../../../src/base/isolates.ts";
-import { sweepThreads } from "../../../src/base/turns/turns.ts";
+import { sweepThreads } from "../../../src/base/turns.ts";
 import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
 import { treeReuse } from "../../../src/tree/supply/tree-end.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readBoundedText } from "../../../src/base/post-once.ts";
+import { readBoundedText } from "../../../src/base/outbound-http.ts";
 
 /** An answer as it comes over the network: what it announces need not be true. */
 function answer(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Response {

@@ -70,7 +70,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 3],
     ["isolate", 15],
   ],
-  "system/policy-store.ts": [["isolate", 100]],
+  "system/policies.ts": [["isolate", 100]],
   "team/find.ts": [["isolate", 150]],
   "token/roles/token-roles.ts": [["isolate", JSON_BYTES]],
   "tree/known-tokens.ts": [
@@ -90,7 +90,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
 
 /** What an isolate copies as a whole, with its maximum. */
 const COPIES: readonly (readonly [module: string, constant: string, bytes: number])[] = [
-  ["system/policy-store.ts", "MAX_RULES_LENGTH", 2],
+  ["system/policies.ts", "MAX_RULES_LENGTH", 2],
   ["system/watermarks.ts", "MAX_WATERMARKS", 400],
   ["system/mount.ts", "MAX_MOUNTS", 6000],
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseAbsoluteTime } from "../../../src/base/clock.ts";
 import { decodePolicyText, policyExpiry } from "../../../src/policy/parse.ts";
-import { checkAndSetProblem } from "../../../src/system/policy-store.ts";
+import { checkAndSetProblem } from "../../../src/system/policies.ts";
 import { NOW } from "./helpers.ts";
 
 describe("check and set", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PolicySet } from "../../../src/system/policy-store.ts";
+import { PolicySet } from "../../../src/system/policies.ts";
 
 const NOW = Date.UTC(2026, 10, 24);
 

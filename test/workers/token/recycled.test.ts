@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
-import { sweepThreads } from "../../../src/base/turns/turns.ts";
+import { sweepThreads } from "../../../src/base/turns.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
-import { SHARED_THREAD } from "../../../src/base/turns/turns.ts";
+import { SHARED_THREAD } from "../../../src/base/turns.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { atCalls, callsTo } from "../../support/calls.ts";

@@ -1,11 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import {
-  askApart,
-  cleanUpTrees,
-  OWN_THREADS,
-  SHARED_THREAD,
-  useSweepThreads,
-} from "../../../../src/base/turns/turns.ts";
+import { askApart, cleanUpTrees, OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FIRST_PIECE, pauseAfter, rowsOfNextPiece, wasBusy } from "../../../../src/base/turns/turns.ts";
+import { FIRST_PIECE, pauseAfter, rowsOfNextPiece, wasBusy } from "../../../../src/base/turns.ts";
 
 /** Rows of the pieces of a sweep that take so many ms a row. */
 function rowsOfPieces(msOfRow: number, pieces = 20): number[] {

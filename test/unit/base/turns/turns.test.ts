@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { SweepTurns } from "../../../../src/base/turns/turns.ts";
+import { SweepTurns } from "../../../../src/base/turns.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.UTC(2026, 5, 1) });

@@ -1,5 +1,5 @@
-import { currentTime, isWithin, sleep } from "../clock.ts";
-import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
+import { currentTime, isWithin, sleep } from "./clock.ts";
+import { inGroups, inPool, MAX_PARALLEL_CALLS } from "./parallel.ts";
 
 /*
  * How a sweep shares its thread with requests. It works in pieces, one commit each, and pauses after each piece. During
@@ -145,19 +145,16 @@ export class SweepTurns {
   }
 }
 
-export interface SweepThreads {
-  turnsOfTree(): SweepTurns;
+interface SweepThreads {
   /** Turns of all trees where they share one thread; null where each tree has its own. */
   readonly shared: SweepTurns | null;
 }
 
 /** On the network each object has a thread. */
-export const OWN_THREADS: SweepThreads = { turnsOfTree: () => new SweepTurns(), shared: null };
-
-const TURNS = new SweepTurns();
+export const OWN_THREADS: SweepThreads = { shared: null };
 
 /** In one process all objects and all requests have the same thread. */
-export const SHARED_THREAD: SweepThreads = { turnsOfTree: () => TURNS, shared: TURNS };
+export const SHARED_THREAD: SweepThreads = { shared: new SweepTurns() };
 
 let current = OWN_THREADS;
 
