@@ -18,11 +18,7 @@ const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_]
 /** Texts that a URL parser reads as an IPv4 address: their last part is a number. */
 const LIKE_AN_ADDRESS = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 
-/**
- * Reads a comma-separated list of addresses, CIDR blocks and host names.
- *
- * @returns the hosts; the error is the first invalid item.
- */
+/** Reads a comma-separated list of addresses, CIDR blocks and host names. The error is the first invalid item. */
 export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
   const names = new Set<string>();
   const blocks: Block[] = [];

@@ -89,9 +89,8 @@ export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm
 }
 
 /**
- * Drops terms that no stored value needs. Values made under them can't be opened or verified any more. `now` in ms.
- *
- * @returns number of dropped terms; 0 when the key ring could not be changed.
+ * Drops terms that no stored value needs, and returns their number; 0 when the key ring could not be changed. Values made
+ * under them can't be opened or verified any more. `now` in ms.
  */
 export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
   if (versions.length === 0) return 0;

@@ -132,11 +132,7 @@ export class PolicyStore extends SystemStore {
     return this.#put(name, stored, write, now);
   }
 
-  /**
-   * Deletes the policy `name`. Safe to repeat without `cas`.
-   *
-   * @param cas the version that the caller has seen. A policy of another version is not deleted. null: any version.
-   */
+  /** Deletes the policy `name` if it has the version `cas`, or any for null, which is safe to repeat. */
   delete(name: string, cas: number | null, now: number): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return refuse(problem);

@@ -251,8 +251,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /**
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
-   *
-   * @returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
+   * Returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
    */
   async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);

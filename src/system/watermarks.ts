@@ -99,9 +99,8 @@ export function indexWatermarks(list: readonly Watermark[], newest: number): Wat
 }
 
 /**
- * True when one of the watermarks ends the token. Does not check the token's ancestors.
- *
- * @param which "open": only the watermarks that are not cleaned, see `Watermarks`.
+ * True when one of the watermarks ends the token. Does not check the token's ancestors. `which` is "open" for only the
+ * watermarks that are not cleaned, see `Watermarks`.
  */
 export function isEnded(watermarks: Watermarks, which: "all" | "open", token: JudgedToken): boolean {
   const index = watermarks[which];

@@ -223,9 +223,8 @@ export class TeamStore {
   }
 
   /**
-   * The copy of the organization is lost or differs: the whole team must be sent again.
-   *
-   * @param knownRevision revision of that copy. The next revision is greater.
+   * The copy of the organization, which has `knownRevision`, is lost or differs: the whole team must be sent again, with a
+   * greater revision.
    */
   forgotten(knownRevision: number): void {
     this.#sql.exec("UPDATE team SET revision = MAX(revision, ?) + 1, known_revision = 0", knownRevision);

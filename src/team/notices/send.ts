@@ -44,9 +44,8 @@ export async function moveSecret(
 }
 
 /**
- * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success.
- *
- * @param id idempotency key, the same in every attempt.
+ * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success. `id` is the
+ * idempotency key, the same in every attempt.
  */
 export async function sendToWebhook(
   env: TeamEnv,

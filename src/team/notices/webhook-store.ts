@@ -42,9 +42,8 @@ export class WebhookStore {
   }
 
   /**
-   * Stores a new webhook (revision 1), or the next revision of a webhook.
-   *
-   * @returns "full" when there are too many; "gone" or "changed" when another request deleted or changed the webhook.
+   * Stores a new webhook (revision 1), or the next revision of a webhook. "full" when there are too many; "gone" or
+   * "changed" when another request deleted or changed the webhook.
    */
   put({ secret, ...webhook }: SealedWebhook): "stored" | "full" | "gone" | "changed" {
     const before = this.find(webhook.id)?.revision ?? 0;
