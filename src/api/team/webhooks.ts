@@ -5,9 +5,17 @@ import { hasUnprintable } from "../../base/name.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { newWebhookId } from "../../team/ids.ts";
-import { type Delivery, type SealedWebhook, TRIGGERS, type Webhook } from "../../team/notices/rules.ts";
-import { moveSecret, readWebhookUrl, sealSecret, sendToWebhook } from "../../team/notices/send.ts";
-import { MAX_WEBHOOKS } from "../../team/notices/webhook-store.ts";
+import { TRIGGERS } from "../../team/notices/rules.ts";
+import {
+  type Delivery,
+  MAX_WEBHOOKS,
+  moveSecret,
+  readWebhookUrl,
+  type SealedWebhook,
+  sealSecret,
+  sendToWebhook,
+  type Webhook,
+} from "../../team/notices/webhooks.ts";
 import { exact, exactFlag, exactString, oneOf, orNull } from "../../wire/exact-fields.ts";
 import { fieldSchema, NO_FIELDS, sent, type Values } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";

@@ -9,17 +9,8 @@ import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
-import {
-  type Delivery,
-  MAX_ATTEMPTS,
-  nextDueAt,
-  noticesBetween,
-  RETRY_BASE_MS,
-  removableAt,
-  type SealedWebhook,
-  type Trigger,
-} from "./rules.ts";
-import { sendToWebhook } from "./send.ts";
+import { MAX_ATTEMPTS, nextDueAt, noticesBetween, RETRY_BASE_MS, removableAt, type Trigger } from "./rules.ts";
+import { type Delivery, type SealedWebhook, sendToWebhook } from "./webhooks.ts";
 
 /** Maximum number of tokens and of notices that one alarm handles. */
 const AT_ONCE = 60;

@@ -39,36 +39,3 @@ export function nextDueAt(token: TeamToken, now: number): number | null {
   const notices = noticesBetween(token, now + 1, Number.POSITIVE_INFINITY).map(({ at }) => at);
   return earliest(...notices, removableAt(token));
 }
-
-/** A webhook: the URL that receives notices about the expiry of team tokens. Times in ms. */
-export interface Webhook {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly enabled: boolean;
-  readonly triggers: readonly Trigger[];
-  readonly createdAt: number;
-  /** Starts with 1 and grows with every change. */
-  readonly revision: number;
-  /** When it was last enabled. It gets no notices about earlier events. */
-  readonly since: number;
-}
-
-/** A webhook with the sealed key of its signatures; null without signatures. */
-export interface SealedWebhook extends Webhook {
-  readonly secret: Uint8Array | null;
-}
-
-/** The delivery of a notice. Times in ms. */
-export interface Delivery {
-  readonly webhookId: string;
-  readonly teamId: string;
-  readonly tokenId: string;
-  readonly trigger: Trigger;
-  readonly state: "waiting" | "delivered" | "failed";
-  readonly attempts: number;
-  readonly sentAt: number;
-  /** Status of the answer to the last attempt; null with an error. */
-  readonly status: number | null;
-  readonly error: string | null;
-}
