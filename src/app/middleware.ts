@@ -17,8 +17,6 @@ import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 
-const NOT_LOADED = err({ code: "uninitialized" } as const);
-
 /**
  * Reads the head of a request and gives it an id. Sweeps on the same thread leave it more time from here on. A client that
  * disconnects does not stop its request: it is completed, and its last audit line is written.
@@ -30,7 +28,7 @@ export const arrival: Middleware = async (c, next) => {
   c.set("head", head);
   c.set("dialect", head.path.ok && servesJsonApi(head.path.value) ? JSON_API : VAULT);
   c.set("answer", UNANSWERED);
-  c.set("installation", NOT_LOADED);
+  c.set("installation", err({ code: "uninitialized" }));
   const completed = next();
   c.executionCtx.waitUntil(completed);
   await completed;
@@ -61,15 +59,11 @@ export const metrics: Middleware = async (c, next) => {
   const kind = { route, mount, operation: operationOf(c.get("head")), status };
   const took = currentTime() - arrivedAt;
   noteAnswer(kind, took);
+  const result = status < 300 ? "success" : status < 500 ? "refused" : "failed";
   // Only the name of an existing role is a label. Anyone can log in with other names and could use up the sets of labels.
-  if (isLogin) countEvent("login", [mount, c.get("record").role, loginResult(status)]);
+  if (isLogin) countEvent("login", [mount, c.get("record").role, result]);
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
 };
-
-function loginResult(status: number): "success" | "refused" | "failed" {
-  if (status < 300) return "success";
-  return status < 500 ? "refused" : "failed";
-}
 
 /**
  * Converts anything else that is thrown into an Error. Hono passes only Errors to `onError`: another value would end the

@@ -3,6 +3,7 @@ import type { Env } from "../env.ts";
 import { toWire } from "./failure.ts";
 import { type AuthReply, EMPTY, type Reply, type StoredAnswer, type WrapInfo } from "./reply.ts";
 import { type GroveRequest, type RequestHead, readRequest } from "./request.ts";
+import { view } from "./view.ts";
 
 /** How requests are read and answers are rendered. Routes are independent of it. */
 export interface Dialect {
@@ -45,7 +46,7 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
     case "stored":
       return new Response(reply.answer.text, { status: reply.answer.status, headers: HEADERS });
     case "wrapped":
-      return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: renderWrapInfo(reply.wrapInfo) });
+      return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
     default: {
       if (hasNoBody(reply)) return respond(204, null);
       const envelope = envelopeOf(requestId, reply, warnings);
@@ -85,7 +86,7 @@ function envelopeOf(requestId: string, reply: EnvelopeReply, warnings: readonly 
     data: reply.kind === "data" && reply.data ? sorted(reply.data) : null,
     wrap_info: null,
     warnings: all.length > 0 ? all : null,
-    auth: reply.kind === "auth" ? renderAuth(reply.auth) : null,
+    auth: reply.kind === "auth" ? AUTH_VIEW.show(reply.auth) : null,
   };
 }
 
@@ -107,36 +108,41 @@ function bodyText(body: unknown): string {
   return `${JSON.stringify(body)}\n`;
 }
 
-function renderWrapInfo(info: WrapInfo): Record<string, unknown> {
-  return {
-    token: info.token,
-    accessor: info.accessor,
-    ttl: info.ttl,
-    creation_time: new Date(info.createdAt).toISOString(),
-    creation_path: info.creationPath,
-    ...(info.wrappedAccessor !== "" && { wrapped_accessor: info.wrappedAccessor }),
-  };
-}
+/** A wrapping token in the envelope. */
+export const WRAP_INFO_VIEW = view<WrapInfo>({
+  token: ["string", (info) => info.token],
+  accessor: ["string", (info) => info.accessor],
+  ttl: ["integer", (info) => info.ttl],
+  creation_time: ["string", (info) => new Date(info.createdAt).toISOString()],
+  creation_path: ["string", (info) => info.creationPath],
+  "wrapped_accessor?": ["string", (info) => info.wrappedAccessor || undefined],
+});
 
-function renderAuth(auth: AuthReply): Record<string, unknown> {
-  const identityPolicies = auth.identityPolicies ?? [];
-  const policies = [...new Set([...auth.tokenPolicies, ...identityPolicies])].sort();
-  return {
-    client_token: auth.clientToken,
-    accessor: auth.accessor,
-    policies,
-    ...(auth.tokenPolicies.length > 0 && { token_policies: auth.tokenPolicies }),
-    ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
-    metadata: auth.secretMetadata ? { ...auth.metadata, ...auth.secretMetadata } : auth.metadata,
-    lease_duration: auth.leaseDuration,
-    renewable: auth.renewable,
-    entity_id: auth.entityId,
-    token_type: auth.tokenType,
-    orphan: auth.orphan,
-    mfa_requirement: null,
-    num_uses: auth.numUses,
-  };
-}
+/** A token in the envelope. */
+export const AUTH_VIEW = view<AuthReply>({
+  client_token: ["string", (auth) => auth.clientToken],
+  accessor: ["string", (auth) => auth.accessor],
+  policies: [
+    ["string"],
+    ({ tokenPolicies, identityPolicies = [] }) => [...new Set([...tokenPolicies, ...identityPolicies])].sort(),
+  ],
+  "token_policies?": [["string"], ({ tokenPolicies }) => (tokenPolicies.length > 0 ? tokenPolicies : undefined)],
+  "identity_policies?": [
+    ["string"],
+    ({ identityPolicies }) => (identityPolicies?.length ? identityPolicies : undefined),
+  ],
+  metadata: [
+    "object | null",
+    (auth) => (auth.secretMetadata ? { ...auth.metadata, ...auth.secretMetadata } : auth.metadata),
+  ],
+  lease_duration: ["integer", (auth) => auth.leaseDuration],
+  renewable: ["boolean", (auth) => auth.renewable],
+  entity_id: ["string", (auth) => auth.entityId],
+  token_type: ["string", (auth) => auth.tokenType],
+  orphan: ["boolean", (auth) => auth.orphan],
+  mfa_requirement: ["object | null", () => null],
+  num_uses: ["integer", (auth) => auth.numUses],
+});
 
 function sorted(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (isSorted(Object.keys(data))) return data;

@@ -1,5 +1,6 @@
 import type { Route } from "../../auth/route.ts";
 import type { Answer } from "../../auth/route-description.ts";
+import { AUTH_VIEW, WRAP_INFO_VIEW } from "../../wire/envelope.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/view.ts";
 
@@ -38,30 +39,7 @@ export const MEDIA_TYPES: Readonly<Record<Dialect, string>> = {
   "json-api": "application/vnd.api+json",
 };
 
-const WRAP_INFO = schemaOf({
-  token: "string",
-  accessor: "string",
-  ttl: "integer",
-  creation_time: "string",
-  creation_path: "string",
-  "wrapped_accessor?": "string",
-});
-
-const AUTH = schemaOf({
-  client_token: "string",
-  accessor: "string",
-  policies: ["string"],
-  "token_policies?": ["string"],
-  "identity_policies?": ["string"],
-  metadata: "object | null",
-  lease_duration: "integer",
-  renewable: "boolean",
-  entity_id: "string",
-  token_type: "string",
-  orphan: "boolean",
-  mfa_requirement: "object | null",
-  num_uses: "integer",
-});
+const WRAP_INFO = schemaOf(WRAP_INFO_VIEW.shape);
 
 const ENVELOPE = {
   request_id: { type: "string" },
@@ -82,7 +60,7 @@ const ERROR: Shape = {
 /** Schemas that the answers refer to. */
 export const SCHEMA_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   Envelope: { type: "object", properties: ENVELOPE, required: Object.keys(ENVELOPE) },
-  Auth: AUTH,
+  Auth: schemaOf(AUTH_VIEW.shape),
   WrapInfo: WRAP_INFO,
   Errors: schemaOf({ errors: ["string"] }),
   TeamsErrors: schemaOf({ errors: [ERROR] }),
