@@ -22,7 +22,12 @@ import { TOKEN_SUMMARY_ROUTES } from "../api/sys/tokens/summary.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
-import { TOKEN_ROUTES } from "../api/token/routes.ts";
+import { CREATE_ROUTES } from "../api/token/create.ts";
+import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
+import { RENEW_ROUTES } from "../api/token/renew.ts";
+import { REVOKE_ROUTES } from "../api/token/revoke.ts";
+import { ROLE_ROUTES } from "../api/token/roles.ts";
+import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
@@ -61,13 +66,21 @@ const FIXED = new RouteTable([
   ...explainRoutes(() => TABLES),
 ]);
 const TEAMS = new RouteTable(TEAM_ROUTES);
+const TOKENS = new RouteTable([
+  ...CREATE_ROUTES,
+  ...LOOKUP_ROUTES,
+  ...RENEW_ROUTES,
+  ...REVOKE_ROUTES,
+  ...ROLE_ROUTES,
+  ...TIDY_ROUTES,
+]);
 
 /** All routes. */
 export const TABLES: Tables = {
   fixed: FIXED,
   teams: TEAMS,
   byMountType: new Map([
-    ["token", new RouteTable(TOKEN_ROUTES)],
+    ["token", TOKENS],
     ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
   ]),
   byPlace: new Map(

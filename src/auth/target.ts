@@ -9,7 +9,7 @@ import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { askerOf, callerOf, type ParsedToken, readToken } from "./caller.ts";
+import { askerOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** An action on a token, and the tree that stores the token. */
@@ -122,6 +122,14 @@ export async function outcomeOf(
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
   if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
   return outcome;
+}
+
+/** Returns the holder of the token that a request names, after its look-up; null when it is not valid. */
+export async function holderOf(context: CallContext, named: NamedToken): Promise<Caller | null> {
+  if (!named) return null;
+  if ("unstored" in named) return callerOf(context.env, context.installation, named.unstored);
+  const outcome = await outcomeOf(context, named);
+  return outcome.ok && outcome.value.kind === "token" ? serviceCaller(outcome.value.token) : null;
 }
 
 /** Returns the outcome of a look-up from a token that its tree published to this isolate; null: call the tree. */

@@ -1,7 +1,6 @@
-import { callerOf } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
-import { inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken, outcomeOf } from "../../auth/target.ts";
+import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { DENIED, err, type Failure, invalid, type Result, refuse } from "../../base/result.ts";
@@ -21,12 +20,12 @@ const PATHS = {
 type PathFields = Values<typeof PATHS>;
 
 const TOKEN = unread("string").describe("The token");
+const RULES = text().describe("The rules, in HCL or JSON. Templates in paths match nothing");
 
 /** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
 
 const INVALID_TOKEN = invalid("invalid token");
-const INVALID_ACCESSOR = invalid("invalid accessor");
 
 /** Capabilities of tokens on paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
@@ -59,7 +58,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
     prepare: (context): Promise<Result<NamedToken>> => onAccessor(context, context.fields.accessor, lookUpOf),
     action: async (context) => inCallersTree(context, context.prepared),
-    handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
+    handle: (context) => answerForSubject(context, invalid("invalid accessor")),
   }),
 
   // The caller sends the policy, so the answer reveals nothing of the policies that are stored.
@@ -67,24 +66,14 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     summary: "Returns the capabilities that a policy alone grants on paths. The policy need not be stored.",
     operationId: "query-policy-capabilities",
     answers: CAPABILITIES,
-    input: fieldSchema({
-      ...PATHS,
-      policy: text().describe("The rules, in HCL or JSON. Templates in paths match nothing"),
-    }),
+    input: fieldSchema({ ...PATHS, policy: RULES }),
     handle: answerForPolicy,
   }),
 ];
 
 async function answerForSubject(context: CallContext<PathFields, NamedToken>, unknown: Failure): Answered {
-  const { env, installation, prepared } = context;
-  if (!prepared) return err(unknown);
-  if ("unstored" in prepared) {
-    const holder = await callerOf(env, installation, prepared.unstored);
-    return holder ? answer(context, holder.record) : err(unknown);
-  }
-  const outcome = await outcomeOf(context, prepared);
-  if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);
-  return answer(context, outcome.value.token);
+  const holder = await holderOf(context, context.prepared);
+  return holder ? answer(context, holder.record) : err(unknown);
 }
 
 async function answerForPolicy(context: CallContext<PathFields & { readonly policy: string }>): Answered {

@@ -1,17 +1,19 @@
-import { type Caller, callerOf, serviceCaller } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { LOOKUP_SHAPE, lookupOf } from "../../auth/render.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { dataAnswer } from "../../auth/route-description.ts";
-import { inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken, outcomeOf } from "../../auth/target.ts";
-import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
+import { dataAnswer, KEYS } from "../../auth/route-description.ts";
+import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/target.ts";
+import { currentTime } from "../../base/clock.ts";
+import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
+import { listAccessors } from "../../listing/inventory/queries.ts";
+import { publishRecent } from "../../listing/updates/publish.ts";
 import { fieldSchema, text, unread } from "../../wire/fields.ts";
+import { PAGE } from "../../wire/page.ts";
 import { dataReply } from "../../wire/reply.ts";
 
-const BAD_TOKEN: Failure = { code: "bad_token" };
-
-/** `lookup`, `lookup-self` and `lookup-accessor`. Messages are the reference's (auth/token/lookup). */
+/** `lookup`, `lookup-self`, `lookup-accessor`, and the list of accessors. Messages are the reference's (auth/token/lookup). */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The token is always that of the request. Clients also send it in the body, which is ignored without a warning.
   simpleRoute(["read", "update"], "lookup-self", {
@@ -33,16 +35,11 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     },
     action: async (context) => (context.prepared === "caller" ? null : inCallersTree(context, context.prepared)),
     async handle(context) {
-      const { env, installation, prepared } = context;
+      const { env, prepared } = context;
       if (prepared === "caller") return lookUpCaller(context);
-      if (!prepared) return err(BAD_TOKEN);
-      if ("unstored" in prepared) {
-        const holder = await callerOf(env, installation, prepared.unstored);
-        return holder ? show(env, holder, prepared.unstored.text) : err(BAD_TOKEN);
-      }
-      const outcome = await outcomeOf(context, prepared);
-      if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
-      return show(env, serviceCaller(outcome.value.token), prepared.text);
+      const holder = await holderOf(context, prepared);
+      if (!prepared || !holder) return err({ code: "bad_token" });
+      return show(env, holder, "unstored" in prepared ? prepared.unstored.text : prepared.text);
     },
   }),
 
@@ -54,9 +51,19 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     prepare: (context) => onAccessor(context, context.fields.accessor, lookUpOf),
     action: async (context) => inCallersTree(context, context.prepared),
     async handle(context) {
-      const outcome = context.prepared && (await outcomeOf(context, context.prepared));
-      if (!outcome?.ok || outcome.value.kind !== "token") return refuse("invalid accessor");
-      return show(context.env, serviceCaller(outcome.value.token), "");
+      const holder = await holderOf(context, context.prepared);
+      return holder ? show(context.env, holder, "") : refuse("invalid accessor");
+    },
+  }),
+
+  simpleRoute("list", "accessors", {
+    summary: "Lists the accessors of all tokens.",
+    operationId: "list-accessors",
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: async ({ env, fields }) => {
+      await publishRecent(env, currentTime());
+      return dataReply({ keys: await listAccessors(env, fields.after, Math.max(0, fields.limit)) });
     },
   }),
 ];

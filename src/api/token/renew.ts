@@ -18,7 +18,7 @@ import type { Target, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
-import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
+import { roleTerms } from "../../token/rules/renew.ts";
 import { duration, fieldSchema, text, unread } from "../../wire/fields.ts";
 
 type RenewAction = Extract<TargetAction, { kind: "renew" }>;
@@ -125,12 +125,6 @@ async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewActio
   return tree.act({ ...action, ...answer.value });
 }
 
-/** The terms of a renewal, and the TTLs of the mount that limit them. */
-interface LimitedTerms {
-  readonly terms: RenewTerms;
-  readonly mount: MountTtl;
-}
-
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */
 async function termsOfLogin({ env, installation, methods }: CallContext, token: TokenView) {
   const mount = installation.mountServing(token.path);
@@ -144,7 +138,7 @@ async function termsOfLogin({ env, installation, methods }: CallContext, token: 
 }
 
 /** Returns the terms of the token's role. A token whose role was deleted can't be renewed. */
-async function termsOfRole(env: Env, token: TokenView, name: string, mount: MountTtl): Promise<Result<LimitedTerms>> {
+async function termsOfRole(env: Env, token: TokenView, name: string, mount: MountTtl) {
   const role = await loadRole(env, name);
   return role
     ? ok({ terms: roleTerms(token, role), mount })
