@@ -35,14 +35,6 @@ export interface EndJob extends WalkJob {
   readonly asked: EndRequest;
 }
 
-/** Progress of the clean-up after a watermark. */
-export interface EndProgress {
-  /** Number of entries of the index that were processed, in all passes. */
-  readonly seen: number;
-  /** Number of entries that the index had at the start; null when it is not known, or not yet. */
-  readonly total: number | null;
-}
-
 /** A lease whose revocation failed. `number` is its position among the leases of the walk, from 1. */
 export interface WalkFailure {
   readonly leaseId: string;
@@ -84,9 +76,13 @@ export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   readonly shards: readonly ShardPosition[] | null;
   /** True when a tree could not be reached in this pass: another pass follows. */
   readonly incomplete: boolean;
+  /** Number of entries of the index that were processed, in all passes. */
   readonly seen: number;
   readonly failure: WalkFailure | null;
 }
+
+/** Progress of the clean-up after a watermark. */
+export type EndProgress = Pick<Walk, "seen" | "total">;
 
 export const PASS_START = { phase: 0, shards: null, incomplete: false, seen: 0, failure: null } as const;
 

@@ -42,7 +42,7 @@ import { countSelected, revokeFiltered } from "./selected-tokens.ts";
 import { sharedParts } from "./shared-parts.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
-import { act, answerCall, endOf, findCaller, findLive, writeChild, writeFirst } from "./tree-actions.ts";
+import { act, answerCall, endOf, findCaller, findLive, writeChild } from "./tree-actions.ts";
 import { TreeUpkeep } from "./tree-upkeep.ts";
 
 /**
@@ -65,7 +65,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
    * and no crash loses that update. An empty tree can be started again: nothing that was issued before is valid then.
    *
-   * @param allocatedBy the shard that allocated the id of the tree; null: none did.
+   * @param allocatedBy the shard that allocated the id of the tree; null: none did. See `TreeUpdates.started`.
    * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
    *   the caller allocates another id. `REVOKED_MEANWHILE` when a watermark ends the token.
    */
@@ -73,14 +73,20 @@ export class TokenTree extends StoredObject<TreeEnv> {
     spec: TokenSpec,
     ids: NewTokenIds,
     allocatedBy: number | null,
-    cubbyhole: readonly CubbyholeValue[] = [],
+    values: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    if (!this.#tree.upkeep.end.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
-    if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    this.#tree.upkeep.begin(allocatedBy);
-    this.#tree.tokens.begin();
-    return ok(writeFirst(this.#tree, spec, ids, cubbyhole, allocatedBy) ?? "taken");
+    const { keys, tokens, cubbyhole, inventory, upkeep } = this.#tree;
+    if (!upkeep.end.isEmpty || ids.row <= tokens.floor) return ok("taken");
+    if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
+    upkeep.begin(allocatedBy);
+    tokens.begin();
+    const token = tokens.insert(spec, ids, null);
+    if (!token) return ok("taken");
+    for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
+    inventory.started(spec, ids, allocatedBy);
+    upkeep.arm();
+    return ok(token);
   }
 
   /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */

@@ -13,7 +13,6 @@ import type { HowEnded } from "../token/state.ts";
 import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
-import type { CubbyholeValue } from "./cubbyhole.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
@@ -61,25 +60,6 @@ export function answerCall(
   if (!verdict) return { caller: used, verdict: null, outcome: null };
   const outcome = action && perform(tree, action, caller, row, verdict, watermark, now);
   return { caller: used, verdict, outcome };
-}
-
-/**
- * Writes the first token of the tree with the first values in its cubbyhole, and queues the update of the lists. null:
- * nothing is written, as its row number is taken. For `allocatedBy` see `TreeUpdates.started`.
- */
-export function writeFirst(
-  { tokens, cubbyhole, inventory, arm }: SharedParts,
-  spec: TokenSpec,
-  ids: NewTokenIds,
-  values: readonly CubbyholeValue[],
-  allocatedBy: number | null,
-): TokenView | null {
-  const token = tokens.insert(spec, ids, null);
-  if (!token) return null;
-  for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
-  inventory.started(spec, ids, allocatedBy);
-  arm();
-  return token;
 }
 
 /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */

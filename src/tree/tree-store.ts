@@ -1,6 +1,6 @@
 import { currentTime, earliest } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
-import { columnOf, readVersions, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { firstRowAt, type NewTokenIds, type RowAndTail } from "../token/ids.ts";
@@ -14,9 +14,16 @@ import {
   REVOKED_ALONE,
   type TokenEnd,
 } from "../token/state.ts";
-import { RowFloor } from "./supply/row-floor.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/new-tokens.ts";
+
+export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the greatest row number that a deleted token may have had",
+    sql: "CREATE TABLE row_floor (id INTEGER PRIMARY KEY CHECK (id = 0), row INTEGER NOT NULL);",
+  },
+];
 
 /**
  * The table of tokens of one tree. A token is alive only if its ancestors are. They are read only while a dead token
@@ -26,7 +33,15 @@ export class TreeStore extends TokenRows {
   readonly #indexes: Tables;
   /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
-  readonly #floor: RowFloor;
+  readonly #floors: Tables;
+  /**
+   * The row number up to which a tree writes no token. Batch tokens, leases and sealed values identify their token in the
+   * tree by its row number alone. So the number of a deleted token must never become another token's: not when the clock
+   * is set back, and not after the tree was freed and allocated again.
+   *
+   * Invariant: the number of every token that was deleted is at or below the floor.
+   */
+  #floor: number;
   readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
   /** True when the table was found empty and no token has been written since. */
@@ -55,7 +70,8 @@ export class TreeStore extends TokenRows {
     this.#voidViews = voidViews;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
-    this.#floor = new RowFloor(sql, versions);
+    this.#floors = new Tables(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
+    this.#floor = columnOf<number>(this.#floors, "SELECT row FROM row_floor")[0] ?? 0;
   }
 
   /** False without tables, and so without tokens: the tree was never created, or its storage was deleted. */
@@ -72,7 +88,11 @@ export class TreeStore extends TokenRows {
     this.#knownEmpty = false;
     this.#hasDead = false;
     this.#earliestExpiry = null;
-    if (keepsFloor) this.#floor.keep();
+    if (!keepsFloor) return;
+    const floor = this.#floor;
+    this.#floor = 0;
+    this.#floors.forget();
+    this.#raiseFloor(floor);
   }
 
   /** Prepares for the first token of a tree that is new or was freed. */
@@ -180,7 +200,7 @@ export class TreeStore extends TokenRows {
 
   /** New tokens must have a greater row number than this one: a deleted token may have had any number up to it. */
   get floor(): number {
-    return this.#floor.row;
+    return this.#floor;
   }
 
   /** True when the tree has no more tokens than `rows`: no others, if these exist. */
@@ -196,8 +216,8 @@ export class TreeStore extends TokenRows {
    */
   deleted(rows: readonly number[], now: number, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
-    if (!this.isEmpty) this.#floor.raise(highest);
-    else if (isReused) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
+    if (!this.isEmpty) this.#raiseFloor(highest);
+    else if (isReused) this.#raiseFloor(Math.max(highest, firstRowAt(now + 1) - 1));
   }
 
   /** Writes a new token. null: not written, as another token has, or may have had, the row number. */
@@ -290,6 +310,12 @@ export class TreeStore extends TokenRows {
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
     this.#hasDead = true;
+  }
+
+  #raiseFloor(row: number): void {
+    if (row <= this.#floor) return;
+    this.#floors.exec("INSERT OR REPLACE INTO row_floor (id, row) VALUES (0, ?)", row);
+    this.#floor = row;
   }
 
   #mayHaveDead(now: number): boolean {

@@ -167,13 +167,13 @@ function refuseFields(request: CreateRequest, type: TokenType, creator: Creator,
   if (request.numUses < 0) return "number of uses cannot be negative";
   if (request.entityAlias !== "") {
     if (!role) return "'entity_alias' is only allowed in combination with token role";
-    if (!allowsEntityAlias(role, request.entityAlias)) return "invalid 'entity_alias' value";
+    const alias = request.entityAlias.toLowerCase();
+    const isAllowed = role.allowedEntityAliases.some((allowed) => globMatches(allowed.toLowerCase(), alias));
+    if (!isAllowed) return "invalid 'entity_alias' value";
   }
   // The specification reserves the choice of an id to root itself; sudo on the path is not enough.
-  if (request.id !== "" && !creator.policies.includes("root")) {
-    return "root or sudo privileges required to specify token id";
-  }
-  return null;
+  const isRefused = request.id !== "" && !creator.policies.includes("root");
+  return isRefused ? "root or sudo privileges required to specify token id" : null;
 }
 
 function checkDurations(request: CreateRequest, sudo: boolean): string | null {
@@ -201,10 +201,4 @@ function creationPath(orphanEndpoint: boolean, role: TokenRole | null): string {
 export function displayName(requested: string): string {
   if (requested === "") return "token";
   return `token-${requested.replace(/[^A-Za-z0-9-]/g, "-").replace(/-$/, "")}`;
-}
-
-/** True when the role allows tokens for the entity of `alias`. Names and globs are compared without regard to case. */
-function allowsEntityAlias(role: Pick<TokenRole, "allowedEntityAliases">, alias: string): boolean {
-  const wanted = alias.toLowerCase();
-  return role.allowedEntityAliases.some((allowed) => globMatches(allowed.toLowerCase(), wanted));
 }

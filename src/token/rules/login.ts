@@ -50,6 +50,7 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
   const defaultTtl = ttl.defaultSeconds;
   const grant = grantTtl({ issuedAt: now, now, requestedTtl, defaultTtl, period, explicitMaxTtl, mount: ttl });
   if (!grant.ok) throw new Error("a lifetime that begins now has not passed");
+  const mountName = mount.path.slice(0, -1).replaceAll("/", "-");
   return ok({
     spec: {
       type,
@@ -60,7 +61,7 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
         ...PLAIN_RECORD,
         policies,
         meta: login.metadata,
-        displayName: loginDisplayName(mount.path, login.displayName),
+        displayName: login.displayName === "" ? mountName : `${mountName}-${login.displayName}`,
         path: `auth/${mount.path}login`,
         createdAt: now,
         creationTtl: grant.value.ttl,
@@ -83,9 +84,4 @@ export function loginTokenType(mount: MountTokenType, method: Login["tokenType"]
   if (mount === "service" || mount === "batch") return mount;
   if (method !== "default") return method;
   return mount === "default-batch" ? "batch" : "service";
-}
-
-function loginDisplayName(mountPath: string, name: string): string {
-  const source = mountPath.slice(0, -1).replaceAll("/", "-");
-  return name === "" ? source : `${source}-${name}`;
 }

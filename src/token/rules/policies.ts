@@ -26,11 +26,10 @@ export interface PolicyChoice {
  * (docs/conformance.md T11, T25, T30 to T35).
  */
 export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
-  const { requested, noDefaultPolicy, callerPolicies, sudo, role } = choice;
+  const { requested, noDefaultPolicy, role } = choice;
   const problem = requested?.map(normalizePolicyName).find((name) => name !== "" && policyNameProblem(name));
   if (problem !== undefined) return err(policyNameProblem(problem) ?? "");
-  const chosen =
-    role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(requested, callerPolicies, sudo);
+  const chosen = role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(choice);
   if (!chosen.ok) return chosen;
   const withoutDefault = noDefaultPolicy || (role?.tokenNoDefaultPolicy && !namesDefault(choice, role));
   const policies = withoutDefault ? chosen.value.filter((name) => name !== "default") : chosen.value;
@@ -38,16 +37,11 @@ export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
   return refusal ? err(refusal) : ok(policies);
 }
 
-function chooseByCaller(
-  requested: readonly string[] | null,
-  callerPolicies: readonly string[],
-  sudo: boolean,
-): Result<string[], string> {
+function chooseByCaller({ requested, callerPolicies, sudo }: PolicyChoice): Result<string[], string> {
   if (requested === null) return ok([...callerPolicies]);
   const names = normalizePolicyNames(requested);
-  if (!sudo && !names.every((name) => callerPolicies.includes(name))) {
-    return err("child policies must be subset of parent");
-  }
+  const isSubset = names.every((name) => callerPolicies.includes(name));
+  if (!sudo && !isSubset) return err("child policies must be subset of parent");
   return ok(sudo || callerPolicies.includes("default") ? withDefault(names) : names);
 }
 
