@@ -50,7 +50,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 1e6],
   ],
   "issuer/key-pair.ts": [["isolate", 3000]],
-  "issuer/published-keys.ts": [["isolate", 200_000]],
+  "issuer/signing-keys.ts": [["isolate", 200_000]],
   "methods/aws/clients/account-credentials.ts": [
     ["isolate", 3000],
     ["isolate", 200],
@@ -77,11 +77,11 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["own process", JSON_BYTES],
     ["own process", 200],
   ],
-  "tree/token-ancestors.ts": [
+  "tree/token-rows.ts": [
+    ["object", JSON_BYTES],
     ["object", 60],
     ["within another", 0],
   ],
-  "tree/token-rows.ts": [["object", JSON_BYTES]],
   "tree/updates/tree-updates.ts": [
     ["object", 60],
     ["object", 60],
