@@ -1,15 +1,6 @@
 import type { EndRequest } from "../system/end-request.ts";
+import type { Target } from "../token/actions.ts";
 import type { RowAndTail } from "../token/ids.ts";
-
-/** An engine's request to register a lease. Durations in seconds, 0: not set. */
-export interface LeaseRequest {
-  readonly path: string;
-  readonly ttl: number;
-  readonly maxTtl: number;
-  readonly renewable: boolean;
-  /** Normalized by `readRevocationEndpoint`. */
-  readonly target: string;
-}
 
 /** Fields of a lease that are fixed at registration. Times in ms since 1970, durations in seconds. */
 export interface LeaseRecord {
@@ -21,6 +12,12 @@ export interface LeaseRecord {
   readonly target: string;
   /** Expiry of the batch token that holds the lease; null for a service token, whose end the tree itself notices. */
   readonly endsBy: number | null;
+}
+
+/** An engine's request to register a lease. Durations in seconds, 0: not set. */
+export interface LeaseRequest extends Pick<LeaseRecord, "maxTtl" | "renewable" | "target"> {
+  readonly path: string;
+  readonly ttl: number;
 }
 
 /** A lease as its tree shows it to the Worker. */
@@ -52,15 +49,12 @@ export interface NewLeaseIds {
 
 /** The token that will hold a new lease. */
 export type LeaseHolder =
-  | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
-  | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
+  | Extract<Target, { by: "token" | "accessor" }>
   /** The parent of a batch token holds its leases. They end with the parent, or at `endsBy` (ms), its own expiry. */
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
 /** A lease of the tree, named by the parts of its id. */
-export interface LeaseReference extends RowAndTail {
-  readonly path: string;
-}
+export type LeaseReference = RowAndTail & Pick<LeaseView, "path">;
 
 /** A request to a tree about the leases of its tokens. */
 export type LeaseAction =
@@ -74,9 +68,7 @@ export type LeaseAction =
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
-  /**
-   * `wait`: the answer follows the first attempt. `force`: the lease is deleted after one attempt, even a failed one.
-   */
+  /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that one fails. */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
 export type LeaseOutcome =
@@ -117,10 +109,7 @@ export interface WalkAnswer {
 /** Purpose of a walk, as it is sent to the trees. */
 export interface WalkPurpose {
   readonly mode: WalkMode;
-  /**
-   * The watermark that the walk cleans up after: only tokens that it or another one has ended are revoked. null: all
-   * are.
-   */
+  /** The watermark that the walk cleans up after: only tokens that one has ended are revoked. null: all are. */
   readonly watermark: number | null;
   /** Origin of the revocation, stored with tokens that no watermark has ended. */
   readonly asked: EndRequest;

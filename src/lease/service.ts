@@ -12,10 +12,7 @@ export type ShownLease =
   | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
   | { readonly kind: "secret"; readonly lease: LeaseView };
 
-export interface GrantedLease {
-  readonly lease: LeaseView;
-  readonly warnings: readonly string[];
-}
+export type GrantedLease = Pick<Extract<LeaseOutcome, { kind: "lease" }>, "lease" | "warnings">;
 
 /** The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");

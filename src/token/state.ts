@@ -2,7 +2,6 @@ import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import type { TokenRecord } from "./record.ts";
 
-/** Live. */
 export const LIVE = 0;
 /** Revoked together with all its descendants. */
 export const REVOKED = 1;

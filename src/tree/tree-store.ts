@@ -31,7 +31,6 @@ export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
  */
 export class TreeStore extends TokenRows {
   readonly #indexes: Tables;
-  /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
   readonly #floors: Tables;
   /**
@@ -46,7 +45,6 @@ export class TreeStore extends TokenRows {
   readonly #voidViews: () => void;
   /** True when the table was found empty and no token has been written since. */
   #knownEmpty = false;
-  /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
@@ -105,25 +103,23 @@ export class TreeStore extends TokenRows {
   /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
-    const { any, dead, earliest } = this.sql
-      .exec<{ any: number; dead: number; earliest: number | null }>(
-        `SELECT EXISTS (SELECT 1 FROM tokens) AS any, EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
-           (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`,
-      )
-      .one();
+    type Found = { any: number; dead: number; earliest: number | null };
+    const query = `SELECT EXISTS (SELECT 1 FROM tokens) AS any, EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
+      (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`;
+    const { any, dead, earliest } = this.sql.exec<Found>(query).one();
     this.#knownEmpty = any === 0;
     this.#hasDead = dead !== 0;
     this.#earliestExpiry = earliest;
   }
 
-  /** True while a revoked row may wait for the sweep. */
-  get hasDead(): boolean {
-    return this.#hasDead;
-  }
-
   /** True when the tree has never had a second token since it was started. */
   get isSingle(): boolean {
     return this.listing.upTo === null;
+  }
+
+  /** True while a revoked row may wait for the sweep. */
+  get hasDead(): boolean {
+    return this.#hasDead;
   }
 
   /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
@@ -193,7 +189,6 @@ export class TreeStore extends TokenRows {
     return columnOf<number | null>(this.sql, "SELECT MIN(row) FROM tokens")[0] ?? null;
   }
 
-  /** True when no token is left. */
   get isEmpty(): boolean {
     return this.#knownEmpty || this.sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }

@@ -1,7 +1,7 @@
 import { columnOf, storedJson } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
-import { CUSTOM_ID_KEY } from "../token-rows.ts";
+import { CUSTOM_ID_KEY, type TokenRow } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 
 /** Dead tokens that the first query reads. In a wide tree, the other dead tokens are found below the first of these. */
@@ -24,13 +24,9 @@ export interface SweepCandidate {
   readonly end: EndRecord;
 }
 
-type FoundRow = {
-  row: number;
-  parent: number | null;
-  state: number;
+type FoundRow = Pick<TokenRow, "row" | "parent" | "state" | "ended"> & {
   accessor: ArrayBuffer;
   expires_at: number | null;
-  ended: string | null;
   custom_id_key: string | null;
 };
 type DeadRow = FoundRow & { has_children: number };
@@ -152,11 +148,8 @@ export class DeadTokens {
     const query = `SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t`;
     const marked = this.#sql.exec<DeadRow>(`${query} WHERE t.state <> 0 LIMIT ?`, limit).toArray();
     if (marked.length >= limit) return marked;
-    const expired = this.#sql.exec<DeadRow>(
-      `${query} WHERE t.expires_at <= ? AND t.state = ${LIVE} ORDER BY t.expires_at LIMIT ?`,
-      now,
-      limit - marked.length,
-    );
+    const where = `t.expires_at <= ? AND t.state = ${LIVE} ORDER BY t.expires_at LIMIT ?`;
+    const expired = this.#sql.exec<DeadRow>(`${query} WHERE ${where}`, now, limit - marked.length);
     return [...marked, ...expired.toArray()];
   }
 
@@ -229,13 +222,10 @@ export class DeadTokens {
   #cutOff(inner: readonly number[], mark: string | null): number {
     if (inner.length === 0) return 0;
     this.#observer?.cutOff(inner.length);
-    return this.#sql.exec(
-      `UPDATE tokens SET parent = NULL, state = CASE state WHEN ${LIVE} THEN ${REVOKED} ELSE state END,
-         ended = COALESCE(ended, ?, (SELECT above.ended FROM tokens above WHERE above.row = tokens.parent))
-       WHERE row IN (SELECT value FROM json_each(?))`,
-      mark,
-      JSON.stringify(inner),
-    ).rowsWritten;
+    const statement = `UPDATE tokens SET parent = NULL, state = CASE state WHEN ${LIVE} THEN ${REVOKED} ELSE state END,
+        ended = COALESCE(ended, ?, (SELECT above.ended FROM tokens above WHERE above.row = tokens.parent))
+      WHERE row IN (SELECT value FROM json_each(?))`;
+    return this.#sql.exec(statement, mark, JSON.stringify(inner)).rowsWritten;
   }
 
   /** @param above the end of its dead parent; null: no ancestor is dead. */
