@@ -4,7 +4,6 @@ import type { Installation } from "../system/installation.ts";
 import {
   type AuditAuth,
   type AuditLine,
-  type AuditNotes,
   auditData,
   auditHash,
   auditMessage,
@@ -14,17 +13,13 @@ import {
 } from "../wire/audit.ts";
 import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
 import type { AuthReply, Reply } from "../wire/reply.ts";
+import type { GroveRequest } from "../wire/request.ts";
 
 /** Facts about a request that its audit lines show. */
-export interface AuditSubject {
+export interface AuditSubject extends Pick<GroveRequest, "clientAddress" | "token" | "data" | "notes"> {
   readonly operation: AuditLine["operation"];
   /** Path without any token in it; "" until the route is known. */
   readonly path: string;
-  readonly clientAddress: string | null;
-  /** The token that was sent, "" for none. */
-  readonly token: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly notes: AuditNotes;
 }
 
 /**

@@ -6,17 +6,17 @@ import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
-import type { TokenPlan, TokenSpec } from "../token/record.ts";
+import type { TokenPlan } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import { type Login, planLogin } from "../token/rules/login.ts";
-import type { AuditNotes } from "../wire/audit.ts";
 import { sent, text } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
+import type { GroveRequest } from "../wire/request.ts";
 import { type Shape, view } from "../wire/view.ts";
 import { issue } from "./issue.ts";
 import { policyWarnings } from "./policy-warning.ts";
 import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
-import { type LoginContext, mountOf, type PresentedContext } from "./route.ts";
+import { type LoginContext, mountOf, type PresentedContext, type ReadyContext } from "./route.ts";
 
 interface Compared {
   /** The values that the role or the mount accepts; empty when it does not restrict them. */
@@ -32,7 +32,6 @@ export interface Check {
   readonly outcome: "passed" | "failed" | "assumed" | "not_reached";
   readonly bound: readonly string[];
   readonly actual: string | null;
-  /** The error message of the login, when the check failed; else null. */
   readonly message: string | null;
 }
 
@@ -117,14 +116,10 @@ export const LAST_CHECKS = {
 } as const;
 
 /** A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. */
-export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS> {
-  readonly env: Env;
-  readonly installation: Installation;
+export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
+  extends Pick<ReadyContext, "env" | "installation">,
+    Pick<GroveRequest, "clientAddress" | "notes"> {
   readonly mount: Mount;
-  /** null when the proxy in front did not send it. */
-  readonly clientAddress: string | null;
-  /** For the audit log: the role that the login names, and the identity that it proved. */
-  readonly notes: AuditNotes;
   readonly checks: LoginChecks<Name>;
 }
 
@@ -144,10 +139,8 @@ export function addressProblem({ client_address: address = "" }: { readonly clie
   return address.length > MAX_ADDRESS_LENGTH ? "client_address is no address" : null;
 }
 
-interface PlannedToken {
-  readonly spec: TokenSpec;
+interface PlannedToken extends TokenPlan {
   readonly identityPolicies: readonly string[];
-  readonly warnings: readonly string[];
 }
 
 const PLANNED_TOKEN = view<PlannedToken>({

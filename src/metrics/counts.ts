@@ -12,7 +12,6 @@ export interface RequestKind {
   readonly status: number;
 }
 
-/** Counts of the answered requests of one kind. */
 export interface RequestFigure extends RequestKind {
   count: number;
   /** Sum of the latencies (ms). */
@@ -73,12 +72,10 @@ const EVENTS = {
   lease_revocation: ["result"],
 } as const;
 
-/** Name of an event. */
 export type EventName = keyof typeof EVENTS;
 
 /** Maximum number of sets of label values of one event. Operators can create any number of mounts and roles. */
 const MAX_SETS = 1000;
-/** Label value for events beyond `MAX_SETS`. */
 const OTHER = "other";
 
 const counts = new Map<EventName, Map<string, number>>();

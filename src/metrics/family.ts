@@ -1,6 +1,5 @@
 /** One sample of a metric family. */
 export interface Sample {
-  /** Suffix of the family's name, in a histogram or a summary. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

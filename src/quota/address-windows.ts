@@ -4,9 +4,7 @@ import type { RateLimit } from "./quota.ts";
 /** Result of counting one request under a limit. */
 export interface Counted {
   readonly allowed: boolean;
-  /** Allowed requests in an interval. */
   readonly limit: number;
-  /** Requests that are left in this interval. */
   readonly remaining: number;
   /** Time (ms) until the full limit is available again: at the next interval, or at the end of a block. */
   readonly resetMs: number;
@@ -68,7 +66,6 @@ export class AddressWindows {
   }
 }
 
-/** Marks the window as refused. Returns true the first time. */
 function noteRefusal(window: Window): boolean {
   const first = !window.refused;
   window.refused = true;

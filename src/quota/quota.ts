@@ -32,7 +32,6 @@ export interface QuotaConfig {
   readonly exemptPaths: readonly string[];
   /** True: the audit log has every refusal. False: the first one of each client and interval. */
   readonly auditLogging: boolean;
-  /** True: answers have headers with the limit and the remaining requests. */
   readonly responseHeaders: boolean;
 }
 
@@ -156,9 +155,7 @@ export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, strin
   return ok(config);
 }
 
-/** The quotas of one mount, or of the whole installation. */
 interface MountQuotas {
-  /** For all requests of the mount. */
   readonly all: RateLimitQuota | null;
   readonly byRole: ReadonlyMap<string, RateLimitQuota>;
   readonly bySuffix: ReadonlyMap<string, RateLimitQuota>;

@@ -82,7 +82,6 @@ const UTF_8 = new TextEncoder();
 /** A path segment in the form of a token, sent by mistake or by an older client. */
 const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
 
-/** A word in the form of a token in a message. */
 const TOKEN_WORD = /(^|[^\w.-])(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[\w.-]+/g;
 
 /** Returns `hmac-sha256:` and the keyed hash of a secret in hex. It is the same in every line. */
@@ -141,7 +140,6 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   token-ttl-policies tokens tree tune ui unseal unwrap update usage verify verify-ended wrap wrapping`.split(/\s+/),
 );
 
-/** Replaces parts of a path that are not words of the interface. */
 const UNKNOWN = "<unknown>";
 
 /**

@@ -9,7 +9,6 @@ import type { Shape } from "./view.ts";
 export interface FieldKind {
   /** The preferred form of a value. Other forms are accepted as well. */
   readonly shape: Shape;
-  /** Meaning of a string or a number. */
   readonly format?: string;
   /** Value of an absent field, if it is not the zero value. */
   readonly otherwise?: boolean;
@@ -33,7 +32,6 @@ export class Field<T> {
     this.description = description;
   }
 
-  /** Returns the field with a description of its meaning, for the documents of the interface. */
   describe(description: string): Field<T> {
     return new Field(this.kind, this.read, description);
   }

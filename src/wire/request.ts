@@ -11,7 +11,6 @@ import { readSender, type Sender } from "./sender.ts";
 
 export interface GroveRequest {
   readonly id: string;
-  /** The format of the request and of its answer. */
   readonly dialect: "vault" | "json-api";
   /** Returns origin and base path as the client used them, with a slash at the end. */
   readonly baseUrl: () => string;
