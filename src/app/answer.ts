@@ -1,4 +1,4 @@
-import { policyWarnings } from "../auth/policy-warning.ts";
+import { policyWarnings } from "../auth/login-attempt.ts";
 import { wrapAnswer } from "../auth/wrap.ts";
 import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/standing.ts";

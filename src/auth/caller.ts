@@ -99,10 +99,7 @@ const MAX_CUSTOM_IDS = 1024;
 /** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
 const customIds = new IsolateCopy<string, TokenCredential>(MAX_CUSTOM_IDS);
 
-/**
- * Reads a custom id. An id that the filter may contain is looked up in the directory, and a hit is cached for
- * POLICY_CACHE_SECONDS. Returns null for an id that no token has.
- */
+/** Reads a custom id; null for an id that no token has. A hit is cached for POLICY_CACHE_SECONDS. */
 async function readCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | null> {
   if (!couldBeCustomId(text)) return null;
   const credential = await customIds.load(text, maxCopyAgeMs(env), () => findCustomId(env, installation, text));
@@ -150,10 +147,7 @@ export async function isBatchAlive(
   return tree !== null && (await tree.isAlive(token.parent.row));
 }
 
-/**
- * Returns the ACL of a request's token, for an open endpoint that shows more with one. Counts no use. null without a token
- * that is valid now and from this address.
- */
+/** Returns the ACL of the token of a request to an open endpoint; null for an invalid one. Counts no use. */
 export async function aclOfRequest(
   env: Env,
   installation: Installation,

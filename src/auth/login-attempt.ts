@@ -14,7 +14,6 @@ import { dataReply, type Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { type Shape, view } from "../wire/view.ts";
 import { issue } from "./issue.ts";
-import { policyWarnings } from "./policy-warning.ts";
 import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
 import { type LoginContext, mountOf, type PresentedContext, type ReadyContext } from "./route.ts";
 
@@ -179,7 +178,6 @@ export function explainedAttempt<Name extends string>(
   return { ...attempt, clientAddress, notes: {}, checks: new LoginChecks(words, true) };
 }
 
-/** The answer of a login that got its token. */
 export type IssuedLogin = Extract<Reply, { readonly kind: "auth" }>;
 
 /** Plans the token of a verified login, or returns why there can be none. Writes nothing. */
@@ -214,10 +212,7 @@ export async function issueLogin(
   return auth.ok ? ok({ kind: "auth", auth: auth.value, warnings }) : auth;
 }
 
-/**
- * Issues the token of a verified client: the last step of every login. "permission_denied" when the entity of the client
- * is disabled or was tampered with.
- */
+/** Issues the token of a verified client: the last step of every login. Refused when its entity can't be used. */
 export async function issueToken(
   { env, installation, mount, checks }: LoginAttempt,
   { alias, token }: VerifiedClient,
@@ -277,4 +272,12 @@ export function answerExplanation(
   const token = planned.ok && { token: PLANNED_TOKEN.show(planned.value) };
   const data = { ...more, allowed: planned.ok, checks, ...token };
   return dataReply(data, planned.ok ? planned.value.warnings : undefined);
+}
+
+/** Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. */
+export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
+  const others = policies.filter((name) => name !== "default");
+  if (others.some((name) => installation.policies.has(name, currentTime()))) return [];
+  const absent = others.map((name) => `policy ${JSON.stringify(name)} does not exist`).join(", ");
+  return [`This login gives no policies besides "default"${absent === "" ? "" : `: ${absent}`}`];
 }

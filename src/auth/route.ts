@@ -86,10 +86,7 @@ export interface TokenRoute extends RouteBase {
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
   ) => Promise<string | null>;
-  /**
-   * The path below the mount whose rate limit counts the requests of this route, when it is not the route's own: both
-   * routes then share one limit.
-   */
+  /** The path below the mount with which this route shares one rate limit; absent: it has its own. */
   readonly countsAs?: string;
   /**
    * True when a write needs `create` for a new resource and `update` for an existing one. The handler or the action

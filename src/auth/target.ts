@@ -65,10 +65,7 @@ export function lookUpOf(target: Target) {
   return { kind: "lookup", target } as const;
 }
 
-/**
- * Reads the token that a request names, and returns the action on it; null for a string that this installation did not
- * issue. A value that is not a string is refused.
- */
+/** Reads the token that a request names, and returns the action on it; null for one that this installation did not issue. */
 export async function onToken<A extends TargetAction>(
   { env, installation }: PresentedContext<unknown>,
   token: unknown,

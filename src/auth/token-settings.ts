@@ -1,6 +1,8 @@
+import { currentTime } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { normalizePolicyNames, policyNameProblem } from "../policy/builtin.ts";
+import type { Installation } from "../system/installation.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
@@ -52,7 +54,6 @@ export interface TokenSettings {
   readonly numUses: number;
   /** As `parseCidr` returns them. */
   readonly boundCidrs: readonly string[];
-  /** Binds a token to the address that logged in. */
   readonly strictlyBindIp: boolean;
   readonly type: RoleTokenType;
   /** Settings whose last write used the deprecated name. Reads show them under both names. */
@@ -112,6 +113,18 @@ export function changeTokenSettings(
         ]
       : [];
   return ok({ settings, warnings });
+}
+
+const MAX_NAMED = 10;
+
+/** Returns a warning when a role was written with policies that do not exist, else nothing. Its tokens get them anyway. */
+export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
+  const now = currentTime();
+  const absent = normalizePolicyNames(sent).filter((name) => !installation.policies.has(name, now));
+  if (absent.length === 0) return [];
+  const named = absent.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
+  const more = absent.length > MAX_NAMED ? ` and ${absent.length - MAX_NAMED} more` : "";
+  return [`These policies do not exist, and grant nothing until they are made: ${named.join(", ")}${more}`];
 }
 
 /** Fields of the token settings in a read of a role. */

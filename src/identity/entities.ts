@@ -101,15 +101,6 @@ export async function entitiesGiving(env: IdentityEnv, policy: string): Promise<
   return joinedHolders(await inGroups(shards, (shard) => entityShard(env, shard).withPolicy(policy)));
 }
 
-/** Returns the ids that no entity has. */
-export async function missingEntities(env: IdentityEnv, ids: readonly string[]): Promise<string[]> {
-  const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
-    shard === null ? [] : entityShard(env, shard).existing(here),
-  );
-  const existing = new Set(found.flat());
-  return ids.filter((id) => !existing.has(id));
-}
-
 /** Returns the alias with this id, or null. */
 export async function readAlias(env: IdentityEnv, id: string): Promise<AliasRecord | null> {
   return resolved(env, (await shardOfId(env, id)?.readAlias(id)) ?? null);

@@ -11,7 +11,6 @@ import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith }
 import { identityOf } from "./stubs.ts";
 import { entityOfAlias } from "./writes.ts";
 
-/** Maximum number of aliases in one generation of the isolate's cache of their entity ids. */
 const MAX_ALIASES = 1024;
 /** The alias of a login: the name by which the auth mount knows the client. */
 export interface LoginAlias {

@@ -60,7 +60,6 @@ export interface GroupAliasRecord extends AliasPlace, Pick<EntityAlias, "id" | "
   readonly groupId: string;
 }
 
-/** Fields of a write of a group alias. */
 export interface GroupAliasWrite extends AliasPlace {
   /** null keeps the group, or creates one for a new alias. */
   readonly groupId: string | null;
@@ -101,7 +100,6 @@ export interface GroupState {
   readonly tampered: boolean;
 }
 
-/** All groups. */
 export interface AllGroups {
   /** Changes with every change of this data. */
   readonly revision: number;

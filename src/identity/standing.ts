@@ -160,7 +160,6 @@ export function aliasKey({ mountAccessor, name }: AliasPlace): string {
   return JSON.stringify([mountAccessor, nameKey(name)]);
 }
 
-/** This isolate's copy of all groups, under one key. */
 const groupCopies = new IsolateCopy<"groups", Groups>(1);
 
 /** Returns all groups, no older than `maxAgeMs` (default: POLICY_CACHE_SECONDS). */

@@ -1,7 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
-import { findAlias, findEntity, missingEntities, readAlias } from "./entities.ts";
+import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type {
   AliasMetadata,
@@ -102,8 +102,12 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
 
 /** Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist. */
 export async function writeGroup(env: IdentityEnv, id: string | null, write: GroupWrite): Promise<Result<Written>> {
-  const missing = await missingEntities(env, write.memberEntityIds ?? []);
-  if (missing.length > 0) return refuse("member_entity_ids holds an id that is no entity");
+  const ids = write.memberEntityIds ?? [];
+  const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
+    shard === null ? [] : entityShard(env, shard).existing(here),
+  );
+  const existing = new Set(found.flat());
+  if (!ids.every((id) => existing.has(id))) return refuse("member_entity_ids holds an id that is no entity");
   return identityOf(env).writeGroup(id, write, currentTime());
 }
 

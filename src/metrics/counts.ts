@@ -82,11 +82,8 @@ const counts = new Map<EventName, Map<string, number>>();
 
 /** Counts events in this isolate. @param values of the labels, in the order of their names. */
 export function countEvent(event: EventName, values: readonly string[], times = 1): void {
-  let sets = counts.get(event);
-  if (!sets) {
-    sets = new Map();
-    counts.set(event, sets);
-  }
+  const sets = counts.get(event) ?? new Map<string, number>();
+  counts.set(event, sets);
   const named = values.join("\n");
   const key = sets.has(named) || sets.size < MAX_SETS ? named : values.map(() => OTHER).join("\n");
   sets.set(key, (sets.get(key) ?? 0) + times);

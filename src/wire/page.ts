@@ -6,7 +6,6 @@ export const PAGE = {
   limit: pageSize().describe("Entries of one answer; 0 or `max` for as many as there may be"),
 };
 
-/** The values of these fields. */
 export type Page = Values<typeof PAGE>;
 
 /** Returns a page of sorted names. */
@@ -15,7 +14,6 @@ export function pageOf(names: readonly string[], { after, limit }: Page): string
   return limit > 0 ? rest.slice(0, limit) : rest;
 }
 
-/** Maximum number of entries of one call to an object. */
 const CHUNK = 1000;
 
 /**

@@ -1,11 +1,10 @@
-import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
+import { absentPolicyWarnings } from "../../auth/token-settings.ts";
 import { DENIED, err, ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
-import type { RenamedField, TokenRole } from "../../token/role.ts";
-import { ROLE_FIELDS } from "../../token/role.ts";
+import { type RenamedField, ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";

@@ -77,7 +77,6 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Maximum number of entities in one round of calls to shards. */
 const BATCH = 1_000;
 /** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;

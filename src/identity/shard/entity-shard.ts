@@ -176,10 +176,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.holder(place);
   }
 
-  /**
-   * Returns an alias whose name leads to this entity; null when the entity does not have it. Activates a reserved
-   * alias, see `followed`.
-   */
+  /** Returns an alias whose name leads to this entity, or null. Activates a reserved alias, see `followed`. */
   async aliasAt(entityId: string, place: AliasPlace): Promise<AliasRecord | null> {
     const found = await this.#good(entityId);
     const entity = found && followed(found.entity, place);

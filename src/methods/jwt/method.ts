@@ -1,4 +1,3 @@
-import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused-logins.ts";
 import {
@@ -12,6 +11,7 @@ import {
   withPolicyPaths,
 } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
+import { absentPolicyWarnings } from "../../auth/token-settings.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
