@@ -135,12 +135,6 @@ export class Acl {
     return listCapabilities(this.find(path, true, now));
   }
 
-  /** The grant that decides about `path` at `now` (ms) if it denies, else null. Evaluated as in `capabilities`. */
-  denial(path: string, now: number): Grant | null {
-    const grant = this.deniesAnything ? this.find(path, true, now) : null;
-    return grant?.capabilities.has("deny") ? grant : null;
-  }
-
   /** The grant that decides about `path` at `now` (ms); null when no rule matches. */
   find(path: string, listing: boolean, now: number): Grant | null {
     return this.#indexAt(now).find(withoutLeadingSlashes(path), listing) ?? null;

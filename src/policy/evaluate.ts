@@ -36,9 +36,10 @@ export function isDenied(
   if (!acl.deniesAnything) return false;
   const paths = [path, ...(alternatePath === undefined ? [] : [alternatePath]), ...otherSpellings(path, data)];
   return paths.some((each) => {
-    const grant = acl.denial(each, now);
-    if (grant) trace?.({ path: each, grant, refusal: { kind: "deny" } });
-    return grant !== null;
+    const grant = acl.find(each, true, now);
+    if (!grant?.capabilities.has("deny")) return false;
+    trace?.({ path: each, grant, refusal: { kind: "deny" } });
+    return true;
   });
 }
 

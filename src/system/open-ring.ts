@@ -28,17 +28,15 @@ export function sealKeyOf({ GROVE_SEAL_KEY: text }: SystemEnv): Result<SealKey, 
   return last.key;
 }
 
+const WHERE_TO_SET = [
+  "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
+  "self-hosted in the server's environment",
+  "for wrangler dev in the file .dev.vars, which is made with one when it is missing",
+];
+
 function readSealKey(text: string | undefined): Result<SealKey, string> {
-  if (!text) {
-    const how = [
-      "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
-      "self-hosted in the server's environment",
-      "for wrangler dev in the file .dev.vars, which is made with one when it is missing",
-    ];
-    return err(`Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how.join(", ")}`);
-  }
-  const parsed = parseSealKey(text);
-  return parsed.ok ? parsed : err(`Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`);
+  const read = text ? parseSealKey(text) : err(`is not set. Set it ${WHERE_TO_SET.join(", ")}`);
+  return read.ok ? read : err(`Grove is sealed: the secret GROVE_SEAL_KEY ${read.error}`);
 }
 
 /**
@@ -95,10 +93,5 @@ export class SystemKeys {
   take(ring: KeyRing, sealed: string): void {
     this.#rowKeys = rowKeysOf(ring);
     this.#openedRing = sealed;
-  }
-
-  /** Opens the stored key ring for work on sealed rows. @throws when the ring does not open. */
-  async mustOpen(): Promise<void> {
-    if (!(await this.open())) throw new Error("rows can't be checked: the key ring does not open");
   }
 }

@@ -66,7 +66,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** The stores, with the keys of the seals of their rows open. @throws when the key ring does not open. */
   async #open(): Promise<SystemStores> {
-    await this.#keys.mustOpen();
+    if (!(await this.#keys.open())) throw new Error("rows can't be checked: the key ring does not open");
     return this.#stores;
   }
 

@@ -1,6 +1,6 @@
 import { err, ok } from "../../base/result.ts";
 import { exact, exactFlag, exactInteger, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
-import { fieldSchema, sent, type Values } from "../../wire/fields.ts";
+import { type Field, fieldSchema, sent, type Values } from "../../wire/fields.ts";
 
 const MAX_SAML_ROLE_LENGTH = 256;
 /** Minutes; ten years. */
@@ -9,11 +9,9 @@ const MAX_SESSION = 5_256_000;
 /** A hundred years. */
 export const MAX_TTL_MS = 3_153_600_000_000;
 
-const STORED = "Stored and shown";
-const FLAG = sent(exactFlag()).describe(STORED);
-const MINUTES = sent(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION))).describe(
-  STORED,
-);
+const stored = <T>(field: Field<T>) => sent(field).describe("Stored and shown");
+const FLAG = stored(exactFlag());
+const MINUTES = stored(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION)));
 
 /**
  * The settings of an organization, under their names in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` apply to
@@ -23,21 +21,17 @@ export const ORGANIZATION_SETTINGS = {
   "aggregated-commit-status-enabled": FLAG,
   "allow-force-delete-workspaces": FLAG,
   "assessments-enforced": FLAG,
-  "collaborator-auth-policy": sent(
+  "collaborator-auth-policy": stored(
     oneOf(["password", "two_factor_mandatory"], "must be password or two_factor_mandatory"),
-  ).describe(STORED),
+  ),
   "cost-estimation-enabled": FLAG,
   "default-team-token-ttl-ms": sent(
     orNull(exactInteger("must be a whole number of milliseconds, or null", 1, MAX_TTL_MS)),
   ).describe("Lifetime of tokens without an end of their own"),
-  "default-execution-mode": sent(oneOf(["remote", "local"], "must be remote or local: there are no agents")).describe(
-    STORED,
-  ),
+  "default-execution-mode": stored(oneOf(["remote", "local"], "must be remote or local: there are no agents")),
   "enforce-hyok": FLAG,
   "max-ttl-enabled": FLAG.describe("True: the token TTL policy of teams limits the lifetime of tokens"),
-  "owners-team-saml-role-id": sent(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))).describe(
-    STORED,
-  ),
+  "owners-team-saml-role-id": stored(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))),
   "registry-monorepo-support-enabled": FLAG,
   "send-passing-statuses-for-untriggered-speculative-plans": FLAG,
   "session-remember": MINUTES,
