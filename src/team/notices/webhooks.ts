@@ -129,11 +129,7 @@ const SIGNATURE_HEADER = "X-TFE-Notification-Signature";
 
 const UTF8 = new TextEncoder();
 
-export interface Attempt {
-  readonly delivered: boolean;
-  readonly status: number | null;
-  readonly error: string | null;
-}
+type Attempt = Pick<Delivery, "status" | "error"> & { readonly delivered: boolean };
 
 /** Reads the URL of a webhook, by the rules for revocation endpoints. */
 export function readWebhookUrl(env: TeamEnv, url: string): ReturnType<typeof readRevocationEndpoint> {
