@@ -17,14 +17,43 @@ export function parseHcl(text: string): Result<SyntaxObject, Problem> {
   return catchMistake(() => ({ kind: "object", entries: new HclParser(text).parseEntries("end", 0), at: 0 }));
 }
 
-/** Recursive descent. */
+type Token =
+  | { readonly kind: "identifier" | "string"; readonly text: string; readonly at: number }
+  | { readonly kind: "number"; readonly value: number; readonly at: number }
+  | { readonly kind: "{" | "}" | "[" | "]" | "=" | "," | "end"; readonly at: number };
+
+const SPACE = /[ \t\r\n]+/y;
+const LINE_COMMENT = /(?:#|\/\/)[^\n]*/y;
+const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy;
+const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
+const PLAIN_CHARACTERS = /[^"\\\n]+/y;
+const ESCAPE = /\\(?:([abfnrtv"\\])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3}))/y;
+const HEREDOC_START = /<<(-?)([\p{L}_][\p{L}\p{Nd}_]*)\r?\n/uy;
+
+const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
+  a: "\u0007",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  '"': '"',
+  "\\": "\\",
+};
+
+/**
+ * Recursive descent. Every regular expression here is sticky and without nested repetition, so that reading takes
+ * linear time.
+ */
 class HclParser {
-  readonly #lexer: HclLexer;
+  readonly #text: string;
+  #at = 0;
   #token: Token;
 
   constructor(text: string) {
-    this.#lexer = new HclLexer(text);
-    this.#token = this.#lexer.next();
+    this.#text = text;
+    this.#token = this.#next();
   }
 
   /** Entries up to and including the token `end`. */
@@ -57,14 +86,14 @@ class HclParser {
   #key(): Omit<SyntaxEntry, "value"> | null {
     const token = this.#token;
     if (token.kind !== "identifier" && token.kind !== "string") return null;
-    this.#token = this.#lexer.next();
+    this.#token = this.#next();
     return { key: token.text, at: token.at };
   }
 
   #value(depth: number): SyntaxValue {
     const token = this.#token;
     if (depth > MAX_POLICY_DEPTH) mistake("nested too deeply", token.at);
-    this.#token = this.#lexer.next();
+    this.#token = this.#next();
     const { at } = token;
     switch (token.kind) {
       case "string":
@@ -96,49 +125,11 @@ class HclParser {
 
   #skip(kind: Token["kind"]): boolean {
     if (this.#token.kind !== kind) return false;
-    this.#token = this.#lexer.next();
+    this.#token = this.#next();
     return true;
   }
-}
 
-type Token =
-  | { readonly kind: "identifier" | "string"; readonly text: string; readonly at: number }
-  | { readonly kind: "number"; readonly value: number; readonly at: number }
-  | { readonly kind: "{" | "}" | "[" | "]" | "=" | "," | "end"; readonly at: number };
-
-const SPACE = /[ \t\r\n]+/y;
-const LINE_COMMENT = /(?:#|\/\/)[^\n]*/y;
-const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy;
-const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
-const PLAIN_CHARACTERS = /[^"\\\n]+/y;
-const ESCAPE = /\\(?:([abfnrtv"\\])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3}))/y;
-const HEREDOC_START = /<<(-?)([\p{L}_][\p{L}\p{Nd}_]*)\r?\n/uy;
-
-const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
-  a: "\u0007",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  '"': '"',
-  "\\": "\\",
-};
-
-/**
- * Splits HCL text into tokens. Every regular expression here is sticky and without nested repetition, so that the
- * lexer takes linear time.
- */
-class HclLexer {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  next(): Token {
+  #next(): Token {
     this.#skipBlanks();
     const at = this.#at;
     const character = this.#text[at];
