@@ -2,25 +2,60 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, generationAt, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
-import { Tables } from "../storage/tables.ts";
+import { type Migration, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
-import { addToReport, SAFETY_AGE_MS } from "../tree/tidy/step.ts";
+import { addToReport, NO_REPORT, SAFETY_AGE_MS, type TidyReport, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
-import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, listStep } from "./list-run.ts";
+import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
+import { SHARD_CHECK_MIGRATIONS, ShardCheckStore } from "./shard-checks.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
-import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
+
+export const TIDY_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "tidy runs, and the trees that the one in progress has more to do in",
+    sql: `
+      CREATE TABLE runs (
+        number INTEGER PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        position TEXT,
+        report TEXT NOT NULL,
+        aged TEXT NOT NULL,
+        needed TEXT NOT NULL
+      );
+      CREATE TABLE tree_work (tree_id TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** A tidy run. Its unfinished trees are in a table of their own. */
+export interface TidyRun extends Omit<ListRun, "work"> {
+  /** ms; null while it is in progress. */
+  readonly finishedAt: number | null;
+}
+
+type RunRow = Record<"number" | "startedAt", number> &
+  Record<"report" | "aged" | "needed", string> & {
+    finishedAt: number | null;
+    position: string | null;
+  };
 
 /** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
 export const TIDY_PAUSE_MS = 25;
 /** Pause after a failed step (ms), for example because a shard did not answer. */
 const RETRY_MS = 30_000;
 const DUTY = "tidy";
+
+const RUNNING = "finished_at IS NULL";
+const FINISHED = "finished_at IS NOT NULL";
 
 /** Replaces the result of the checks of the shards when the run has read the accessors itself: it limits nothing. */
 const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
@@ -40,17 +75,15 @@ const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "al
  * again.
  */
 export class Tidy extends GroveObject<Env> {
-  readonly #store: TidyStore;
   readonly #shards: ShardCheckStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, TIDY_MIGRATIONS);
-    this.#store = new TidyStore(this.tables);
     this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
     this.alarms.add(DUTY, {
-      dueAt: () => (this.#store.running() ? 0 : null),
+      dueAt: () => (this.#read(RUNNING) ? 0 : null),
       run: async () => {
-        const run = this.#store.running();
+        const run = this.#read(RUNNING);
         if (run) await this.#step(run);
         this.alarms.pause(DUTY, TIDY_PAUSE_MS);
       },
@@ -81,25 +114,33 @@ export class Tidy extends GroveObject<Env> {
 
   /** Returns the run in progress, the last finished run, and a summary of the checks of the shards. */
   status() {
-    return { running: this.#store.running(), last: this.#store.lastFinished(), shards: this.#shards.all() };
+    return { running: this.#read(RUNNING), last: this.#read(FINISHED), shards: this.#shards.all() };
   }
 
   /** Starts a run at `position`. When one is in progress: returns false, and sets its alarm again if it was lost. */
   async #begin(position: ListPosition): Promise<boolean> {
-    const aged = this.#store.running() ? [] : await termsToDrop(this.env, currentTime());
+    const aged = this.#read(RUNNING) ? [] : await termsToDrop(this.env, currentTime());
     // Another call may have started one meanwhile.
-    const begins = !this.#store.running();
+    const begins = !this.#read(RUNNING);
     if (begins) {
-      const run = this.#store.begin(currentTime(), position, aged);
-      if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(run);
+      const number = (this.#read(FINISHED)?.number ?? 0) + 1;
+      // Only the last of the previous runs is kept.
+      this.tables.exec("DELETE FROM runs WHERE number < ?", number - 1);
+      this.tables.exec("DELETE FROM tree_work");
+      const columns = "number, started_at, position, report, aged, needed";
+      const texts = [position, NO_REPORT, aged].map((value) => JSON.stringify(value));
+      this.tables.exec(`INSERT INTO runs (${columns}) VALUES (?, ?, ?, ?, ?, '[]')`, number, currentTime(), ...texts);
+      if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(number);
     }
     await (begins ? this.alarms.set() : this.alarms.restore());
     return begins;
   }
 
   async #step(run: TidyRun): Promise<void> {
-    const before = this.#store.withWork(run);
-    if (before.work.length > 0 || run.position) return this.#store.save(before, await listStep(this.env, before));
+    const query = "SELECT tree_id AS treeId, position FROM tree_work";
+    const trees = this.tables.exec<{ treeId: string; position: string }>(query);
+    const work = Array.from(trees, ({ treeId, position }) => ({ treeId, from: storedJson<TreePosition>(position) }));
+    if (work.length > 0 || run.position) return this.#save(work, await listStep(this.env, { ...run, work }));
     // The lists of teams and of their tokens come last, so that a failure in them repeats nothing of the above.
     const teams = await reconcileTeams(this.env, run.aged);
     const objects = await checkObjects(this.env);
@@ -124,8 +165,36 @@ export class Tidy extends GroveObject<Env> {
       report = addToReport(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
     }
     if (this.#shards.isLeftOut(run.number)) report = addToReport(report, this.#shards.takeReports());
-    this.#store.finish(run, report, currentTime());
+    const columns = { finished_at: currentTime(), report: JSON.stringify(report) };
+    setColumns(this.tables, "runs", columns, "number = ?", run.number);
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
+  }
+
+  /** Stores what a step has changed. @param before the unfinished trees before it. */
+  #save(before: ListRun["work"], { number, position, report, needed, work }: ListRun): void {
+    const columns = { position: position && JSON.stringify(position), report: JSON.stringify(report) };
+    setColumns(this.tables, "runs", { ...columns, needed: JSON.stringify(needed) }, "number = ?", number);
+    for (const tree of before) {
+      if (!work.includes(tree)) this.tables.exec("DELETE FROM tree_work WHERE tree_id = ?", tree.treeId);
+    }
+    for (const tree of work.filter((one) => !before.includes(one))) {
+      const from = JSON.stringify(tree.from);
+      this.tables.exec("INSERT INTO tree_work (tree_id, position) VALUES (?, ?)", tree.treeId, from);
+    }
+  }
+
+  #read(condition: typeof RUNNING | typeof FINISHED): TidyRun | null {
+    const query = `SELECT number, started_at AS startedAt, finished_at AS finishedAt, position, report, aged, needed
+      FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`;
+    const [row] = this.tables.exec<RunRow>(query).toArray();
+    if (!row) return null;
+    return {
+      ...row,
+      position: row.position === null ? null : storedJson<ListPosition>(row.position),
+      report: storedJson<TidyReport>(row.report),
+      aged: storedJson<AgedTerm[]>(row.aged),
+      needed: storedJson<number[]>(row.needed),
+    };
   }
 }
 

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { MountObject } from "../../src/auth/refused-logins.ts";
 import type { Env } from "../../src/env.ts";
 import * as entry from "../../src/index.ts";
+import { LeaseIndex } from "../../src/listing/lease-index.ts";
 import type { Calls } from "./operations.ts";
 import { bindings } from "./service.ts";
 
@@ -155,8 +156,9 @@ function namespaceOf(name: string): DurableObjectNamespace<Counted> {
   return Reflect.get(bindings, binding) as DurableObjectNamespace<Counted>;
 }
 
-/** The methods of a class, with those that objects of mounts inherit. */
+/** The methods of a class, with those that objects of mounts and shards of the list of accessors inherit. */
 function methodsOf(prototype: object): string[] {
-  const inherited = prototype instanceof MountObject ? Object.getOwnPropertyNames(MountObject.prototype) : [];
+  const bases = [LeaseIndex, MountObject].filter((base) => prototype instanceof base);
+  const inherited = bases.flatMap((base) => Object.getOwnPropertyNames(base.prototype));
   return [...new Set([...Object.getOwnPropertyNames(prototype), ...inherited])];
 }

@@ -1,8 +1,7 @@
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { formatTime } from "../../base/clock.ts";
-import { tidyOf } from "../../tidy/tidy.ts";
-import type { TidyRun } from "../../tidy/tidy-store.ts";
+import { type TidyRun, tidyOf } from "../../tidy/tidy.ts";
 import { dataReply, tidyReply } from "../../wire/reply.ts";
 
 /** `tidy`, and `tidy-status`, which only this server has. */

@@ -254,14 +254,10 @@ export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFi
 }
 
 /** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
-export async function pageOfEnded(
-  env: ListingEnv,
-  filter: EndedFilter,
-  after: Position | null,
-  limit: number,
-): Promise<TokenPage<EndedToken>> {
+export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shard">): Promise<TokenPage<EndedToken>> {
+  const { limit } = query;
   const pages = await askShards(env, (shard, number) =>
-    shard.endedPage({ filter, after, shard: number, limit: shareOfShard(limit, number) }),
+    shard.endedPage({ ...query, shard: number, limit: shareOfShard(limit, number) }),
   );
   return mergePages(pages, LAST_FIRST, limit, ({ end }) => end.at);
 }

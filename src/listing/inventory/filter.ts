@@ -53,15 +53,14 @@ const SEARCHED_KINDS = ["role", "name", "path", "meta"] as const;
 type SearchedText = readonly [kind: (typeof SEARCHED_KINDS)[number], text: string];
 
 /** Returns the texts of a token that a search covers, with their kinds. */
-export function searchedTexts(token: Pick<InventoryEntry, "role" | "displayName" | "path" | "metadata">) {
+export function searchedTexts(token: InventoryEntry): SearchedText[] {
   const pairs = Object.entries(token.metadata ?? {});
-  const texts: SearchedText[] = [
+  return [
     ["role", token.role],
     ["name", token.displayName],
     ["path", token.path],
     ...pairs.map(([name, value]): SearchedText => ["meta", pairText(name, value)]),
   ];
-  return texts;
 }
 
 /** Formats a pair of metadata for the search, cut off to `MAX_SEARCHED` characters. */

@@ -2,8 +2,7 @@ import { type Sql, storedJson } from "../../storage/tables.ts";
 import { askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "./entry.ts";
-import { addUp, type GroupCount, topOf } from "./group-sums.ts";
-import { type GroupKind, groupKeysOf } from "./terms.ts";
+import { addUp, type GroupCount, type GroupKind, groupKeysOf, topOf } from "./terms.ts";
 
 /** Maximum number of expiring tokens in the time of one query, in one shard. Each of them is read. */
 export const MAX_ENDING = 100_000;

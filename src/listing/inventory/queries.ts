@@ -3,18 +3,9 @@ import { treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
-import type { TokenFilter } from "./filter.ts";
-import { addCounts, type GroupCount, topOf } from "./group-sums.ts";
-import {
-  comparePositions,
-  firstInOrder,
-  keyOf,
-  type Order,
-  type Position,
-  type ShardPage,
-  type TokenPage,
-} from "./order.ts";
-import type { CountKind } from "./terms.ts";
+import { comparePositions, firstInOrder, keyOf, type Order, type ShardPage, type TokenPage } from "./order.ts";
+import type { PageQuery } from "./shard/pages.ts";
+import { addCounts, type CountKind, type GroupCount, topOf } from "./terms.ts";
 
 /** Numbers of tokens by group, the largest groups first, and the total. */
 export interface GroupCounts {
@@ -33,14 +24,11 @@ const ACCESSORS_AT_ONCE = 1000;
  */
 export async function pageOfInventory(
   env: ListingEnv,
-  filter: TokenFilter,
-  order: Order,
-  after: Position | null,
-  limit: number,
-  now: number,
+  query: Omit<PageQuery, "shard">,
 ): Promise<TokenPage<ListedToken>> {
+  const { order, limit } = query;
   const pages = await askShards(env, (shard, number) =>
-    shard.inventoryPage({ filter, order, after, shard: number, limit: shareOfShard(limit, number), now }),
+    shard.inventoryPage({ ...query, shard: number, limit: shareOfShard(limit, number) }),
   );
   return mergePages(pages, order, limit, (token) => keyOf(token, order.by));
 }
@@ -57,12 +45,11 @@ export function mergePages<T extends { readonly id: number }>(
   key: (token: T) => number,
 ): TokenPage<T> {
   const reached = pages.flatMap(({ upTo }) => upTo ?? []).sort((a, b) => comparePositions(a, b, order))[0] ?? null;
-  const placed = pages
-    .flatMap(({ tokens }, shard) =>
-      tokens.map((token) => ({ token, position: { key: key(token), id: token.id, shard } })),
-    )
-    .filter(({ position }) => reached === null || comparePositions(position, reached, order) <= 0);
-  const { tokens, last } = firstInOrder(placed, order, limit);
+  const all = pages.flatMap(({ tokens }, shard) =>
+    tokens.map((token) => ({ token, position: { key: key(token), id: token.id, shard } })),
+  );
+  const known = all.filter(({ position }) => reached === null || comparePositions(position, reached, order) <= 0);
+  const { tokens, last } = firstInOrder(known, order, limit);
   return { tokens, next: last ?? reached, scanned: pages.reduce((sum, { scanned }) => sum + scanned, 0) };
 }
 
@@ -75,13 +62,10 @@ export async function treesWithLeases(env: ListingEnv, trees: readonly string[])
 }
 
 /** Returns the entries of the inventory for these accessors, by accessor. */
-export async function findInInventory(
-  env: ListingEnv,
-  accessors: readonly string[],
-): Promise<Map<string, ListedToken>> {
+export async function findInInventory(env: ListingEnv, accessors: readonly string[]) {
   const byShard = Map.groupBy(accessors, accessorShardNumber);
   const found = await inGroups([...byShard], ([shard, of]) => accessorShard(env, shard).findListed(of));
-  return new Map(found.flat().map((token) => [token.accessor, token]));
+  return new Map(found.flat().map((token): [string, ListedToken] => [token.accessor, token]));
 }
 
 /** Counts the tokens, or the trees, of each mount. */
@@ -103,12 +87,8 @@ export async function countByGroup(env: ListingEnv, kind: CountKind, mount: stri
 }
 
 /** Counts the listed tokens in some groups, by key. Groups without tokens are left out. */
-export async function countOf(
-  env: ListingEnv,
-  kind: CountKind,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  if (keys.length === 0) return new Map();
+export async function countOf(env: ListingEnv, kind: CountKind, keys: readonly string[]) {
+  if (keys.length === 0) return new Map<string, number>();
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
   const counts = await askShards(env, (shard) => shard.countGroups(kind, mounts, [...keys]));
   return new Map(addCounts(counts.flat()).map(({ key, count }) => [key, count]));
@@ -117,10 +97,8 @@ export async function countOf(
 /** Returns the largest trees of a mount, at most `limit`. Trees of one token are left out. */
 export async function largestTrees(env: ListingEnv, mount: string, limit: number): Promise<TreeSize[]> {
   const lists = await askShards(env, (shard) => shard.largestTrees(mount));
-  return lists
-    .flat()
-    .sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1))
-    .slice(0, limit);
+  const sorted = lists.flat().sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1));
+  return sorted.slice(0, limit);
 }
 
 /** Returns at most `limit` accessors after `after`, in order, for one page of each shard; `limit` 0: all. */

@@ -113,7 +113,7 @@ export async function selectedTokens(
   if (filter !== null) {
     const after = typeof from === "number" ? null : from;
     const order = { by: "created", descending: false } as const;
-    const { tokens, next } = await pageOfInventory(env, filter, order, after, limit, now);
+    const { tokens, next } = await pageOfInventory(env, { filter, order, after, limit, now });
     return { accessors: tokens.map(({ accessor }) => accessor), listed: tokens, next };
   }
   const all = accessors ?? [];

@@ -86,8 +86,7 @@ export interface TermRange {
 
 /** Returns the terms and ranges of terms by each of which the tokens of a filter can be found. */
 export function rangesOf(filter: TokenFilter): TermRange[] {
-  const exact = (name: string, value: string | undefined): TermRange[] =>
-    value === undefined || value === "" ? [] : [{ term: `${name}:${value}` }];
+  const exact = (name: string, value = ""): TermRange[] => (value === "" ? [] : [{ term: `${name}:${value}` }]);
   const beginning = (name: string, value = ""): TermRange[] =>
     value === "" ? [] : [{ term: `${name}:${value}`, end: `${name}:${value}\u{10ffff}` }];
   return [
@@ -100,4 +99,31 @@ export function rangesOf(filter: TokenFilter): TermRange[] {
     ...beginning("name", filter.displayNamePrefix),
     ...beginning("path", filter.pathPrefix),
   ];
+}
+
+/** A group of tokens and the number of its tokens. */
+export interface GroupCount {
+  readonly key: string;
+  readonly count: number;
+}
+
+/** Merges the groups of several shards. `add` merges two groups with the same key. */
+export function addUp<T extends { readonly key: string }>(groups: readonly T[], add: (a: T, b: T) => T): T[] {
+  const sums = new Map<string, T>();
+  for (const group of groups) {
+    const before = sums.get(group.key);
+    sums.set(group.key, before ? add(before, group) : group);
+  }
+  return [...sums.values()];
+}
+
+/** Merges the groups of several shards by adding their numbers of tokens. */
+export function addCounts(groups: readonly GroupCount[]): GroupCount[] {
+  return addUp(groups, (a, b) => ({ key: a.key, count: a.count + b.count }));
+}
+
+/** Returns at most `limit` groups, the largest first, and equal ones by key. Empty groups are left out. */
+export function topOf<T extends GroupCount>(groups: readonly T[], limit: number): T[] {
+  const named = groups.filter(({ count }) => count > 0);
+  return named.sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }

@@ -2,9 +2,8 @@ import { type Sql, storedJson } from "../../storage/tables.ts";
 import { askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "./entry.ts";
-import { addUp, topOf } from "./group-sums.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
-import { groupKeysOf, type TreeGrouping, treesKind } from "./terms.ts";
+import { addUp, groupKeysOf, type TreeGrouping, topOf, treesKind } from "./terms.ts";
 
 /** Maximum number of trees with several tokens that one shard reads for one answer. */
 export const MAX_READ_TREES = 50_000;
@@ -92,11 +91,7 @@ export async function greatestTreeGroups(
 }
 
 /** Counts the trees whose first token is in each of these groups, and their tokens, by key. null: too many trees. */
-export async function treesOfGroups(
-  env: ListingEnv,
-  grouping: TreeGrouping,
-  wanted: readonly WantedTreeGroups[],
-): Promise<ReadonlyMap<string, Trees> | null> {
+export async function treesOfGroups(env: ListingEnv, grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]) {
   const found = await ask(env, grouping, wanted);
   return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
@@ -107,11 +102,7 @@ export function treesOfMounts(env: ListingEnv, mounts: readonly string[]) {
   return treesOfGroups(env, "mount", wanted);
 }
 
-async function ask(
-  env: ListingEnv,
-  grouping: TreeGrouping,
-  wanted: readonly WantedTreeGroups[],
-): Promise<TreeGroup[] | null> {
+async function ask(env: ListingEnv, grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]) {
   if (wanted.length === 0) return [];
   const answers = await askShards(env, (shard) => shard.treeGroups(grouping, wanted));
   return answers.includes(null) ? null : answers.flatMap((answer) => answer ?? []);

@@ -215,6 +215,6 @@ async function endedPage(env: Env, filter: EndedFilter | null, cursor: string, l
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
   if (after === null && cursor !== "") return refuse("after is not the cursor of a page");
   if (!filter) return ok({ tokens: [], next: "", scanned: 0 });
-  const { tokens, next, scanned } = await pageOfEnded(env, filter, after, limit);
+  const { tokens, next, scanned } = await pageOfEnded(env, { filter, after, limit });
   return ok({ tokens, next: next ? cursorText(LAST_FIRST, next) : "", scanned });
 }

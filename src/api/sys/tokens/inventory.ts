@@ -55,10 +55,11 @@ async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys
   if (!limit.ok) return limit;
   const now = currentTime();
   await publishRecent(env, now);
-  let page = await pageOfInventory(env, filter.value, order, after, limit.value, now);
+  const query = { filter: filter.value, order, limit: limit.value, now };
+  let page = await pageOfInventory(env, { ...query, after });
   let { scanned } = page;
   for (let round = 1; page.tokens.length === 0 && page.next !== null && round < MAX_ROUNDS; round++) {
-    page = await pageOfInventory(env, filter.value, order, page.next, limit.value, now);
+    page = await pageOfInventory(env, { ...query, after: page.next });
     scanned += page.scanned;
   }
   // The inventory has tokens that a watermark ended until they are cleaned up.

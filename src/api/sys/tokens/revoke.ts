@@ -241,7 +241,7 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
   const kept: string[] = (spare && (await treeOf(env, spare.treeId)?.accessorsFrom(spare.row))) ?? [];
   const order = { by: "created", descending: false } as const;
   const tokens = filter
-    ? (await pageOfInventory(env, filter, order, null, 2 * SAMPLE, now)).tokens
+    ? (await pageOfInventory(env, { filter, order, after: null, limit: 2 * SAMPLE, now })).tokens
     : [...(await findInInventory(env, accessors ?? [])).values()];
   return tokens.filter((token) => (includeRoot || !isRoot(token)) && !kept.includes(token.accessor)).slice(0, SAMPLE);
 }

@@ -6,7 +6,6 @@ import { refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import { endsOfGroups, MAX_ENDING } from "../../../listing/inventory/group-ends.ts";
-import type { GroupCount } from "../../../listing/inventory/group-sums.ts";
 import {
   countByGroup,
   countByMount,
@@ -14,7 +13,7 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
-import type { GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
+import type { GroupCount, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import {
   greatestTreeGroups,
   type Trees,
