@@ -3,15 +3,14 @@ import { ENTITY_ROUTES } from "../api/identity/entities.ts";
 import { GROUP_ROUTES } from "../api/identity/groups.ts";
 import { OIDC_ROUTES } from "../api/identity/oidc.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
-import { BACKUP_ROUTES, RESTORE_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
+import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
-import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
-import { INIT_ROUTES } from "../api/sys/init.ts";
+import { GENERATE_ROOT_ROUTES, INIT_ROUTES } from "../api/sys/init.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
 import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
-import { MOUNT_ROUTES, REMOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
+import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
@@ -23,14 +22,13 @@ import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
 import { CREATE_ROUTES } from "../api/token/create.ts";
+import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
-import { RENEW_ROUTES } from "../api/token/renew.ts";
-import { REVOKE_ROUTES } from "../api/token/revoke.ts";
 import { ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain.ts";
-import { openApiRoutes } from "./openapi/routes.ts";
+import { openApiRoutes } from "./openapi/document.ts";
 import { RouteTable, type Tables } from "./places.ts";
 
 const FIXED = new RouteTable([
@@ -41,12 +39,9 @@ const FIXED = new RouteTable([
   ...GENERATE_ROOT_ROUTES,
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
-  ...REMOUNT_ROUTES,
   ...QUOTA_ROUTES,
   ...AUDIT_ROUTES,
   ...BACKUP_ROUTES,
-  ...RESTORE_ROUTES,
-  ...STORED_BACKUP_ROUTES,
   ...LEASE_ROUTES,
   ...LEASE_REVOCATION_ROUTES,
   ...TOKEN_SUMMARY_ROUTES,

@@ -1,5 +1,4 @@
-import { openApiDocument } from "../../src/app/openapi/document.ts";
-import { usualPlaces } from "../../src/app/openapi/routes.ts";
+import { openApiDocument, usualPlaces } from "../../src/app/openapi/document.ts";
 import { TABLES } from "../../src/app/routes.ts";
 
 /** The OpenAPI document of the usual mounts as a client reads it: of what it says, the part that `Document` names. */

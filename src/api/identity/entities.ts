@@ -19,8 +19,7 @@ import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
-import { endedReply } from "../changed-reply.ts";
-import { notBefore, readPastTime } from "../not-before.ts";
+import { endedReply, notBefore, readPastTime } from "../changes.ts";
 import { type NamedKind, routesById, routesByName } from "./kind.ts";
 import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
 

@@ -84,7 +84,9 @@ export function readListQuery<Q>(
   const parameters: Record<string, string> = {};
   for (const [name, value] of Object.entries(data)) {
     const isKnown = name === "include" || Object.hasOwn(PAGE_FIELDS.shape, name) || Object.hasOwn(own.shape, name);
-    if (!isKnown) return refusedParameter(shownName(name), "this query parameter is not supported");
+    // A text that is no name is not repeated.
+    const shown = /^[\w[\]-]{1,64}$/.test(name) ? name : "";
+    if (!isKnown) return refusedParameter(shown, "this query parameter is not supported");
     if (typeof value !== "string") return refusedParameter(name, `${name} was given more than once`);
     parameters[name] = value;
   }
@@ -93,11 +95,6 @@ export function readListQuery<Q>(
   const values = readValues(own, parameters);
   if (!values.ok) return refusedParameter(values.error.name, `${values.error.name} ${values.error.message}`);
   return ok({ page: { number: page.value[NUMBER], size: page.value[SIZE] }, parameters, own: values.value });
-}
-
-/** The name of an unknown parameter; "" for a text that is no name, which is not repeated. */
-function shownName(name: string): string {
-  return /^[\w[\]-]{1,64}$/.test(name) ? name : "";
 }
 
 function pageNumber(otherwise: number, max: number, message: string): Field<number> {

@@ -12,10 +12,33 @@ import type { Env } from "../../env.ts";
 import type { EndsOfRestore } from "../../system/system.ts";
 import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
-import { readPastTime } from "../not-before.ts";
+import { readPastTime } from "../changes.ts";
 import { initializerRoute } from "./init.ts";
 
-/** Backups that a client reads part by part. The reference does not have them. */
+const FILE = fieldSchema({
+  backup: text().describe("The name of the backup."),
+  file: text().describe("`manifest`, or the SHA-256 of a part in the manifest."),
+});
+const STORED = dataAnswer({ backups: ["string"] });
+const CONTENT = dataAnswer({ content: "string" });
+
+const NO_BUCKET = invalid("no R2 bucket is bound as BACKUPS");
+const NOT_NEW = refuse("this deployment was initialized: sys/backup/stored shows its bucket to a token");
+
+const HEAD = {
+  run: text().describe("The run that made the backup."),
+  parts: integer().describe("Number of its parts."),
+  seal: text().describe("The seal of the backup."),
+};
+
+const NO_PAST_TIME = invalid(
+  "issued_since must be a time that has passed, as in 2026-11-22T01:30:00Z; issued_before takes now to end what was issued before the restore",
+);
+
+/**
+ * Backups that a client reads part by part, backups in the R2 bucket of a deployment, and their restore into a new deployment,
+ * instead of `sys/init` and with the same right. The reference has none of these.
+ */
 export const BACKUP_ROUTES: readonly Route[] = [
   simpleRoute("update", "sys/backup/part", {
     summary: "Returns the next part of a backup, with a seal. Its content is sealed and hashed as it is stored.",
@@ -76,18 +99,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
       return sealed.ok ? dataReply({ ...sealed.value }) : sealed;
     },
   }),
-];
 
-const FILE = fieldSchema({
-  backup: text().describe("The name of the backup."),
-  file: text().describe("`manifest`, or the SHA-256 of a part in the manifest."),
-});
-const STORED = dataAnswer({ backups: ["string"] });
-const CONTENT = dataAnswer({ content: "string" });
-
-const NO_BUCKET = invalid("no R2 bucket is bound as BACKUPS");
-/** Backups in the R2 bucket of a deployment. The reference does not have them. */
-export const STORED_BACKUP_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/backup/runs", {
     summary: "Shows the backup into the bucket that is in progress, the last one, and the last one that succeeded.",
     operationId: "backup-read-runs",
@@ -155,61 +167,7 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
       handle: async ({ env, loaded }, { backup, file }) => (loaded.ok ? NOT_NEW : readFile(env, backup, file)),
     }),
   ),
-];
 
-const NOT_NEW = refuse("this deployment was initialized: sys/backup/stored shows its bucket to a token");
-
-/** Without the secret, the first caller could initialize the deployment. It must not read backups of an earlier one. */
-function withInitToken(route: OpenRoute): OpenRoute {
-  return {
-    ...route,
-    handle: async (context) => {
-      if (context.env.GROVE_INIT_TOKEN) return route.handle(context);
-      const message = "a new deployment shows the backups of its bucket once the secret GROVE_INIT_TOKEN is set";
-      return err({ code: "forbidden", message });
-    },
-  };
-}
-
-async function list({ BACKUPS: bucket }: Env): Answered {
-  return bucket ? dataReply({ backups: await listBackups(bucket) }) : err(NO_BUCKET);
-}
-
-async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Answered {
-  if (!bucket) return err(NO_BUCKET);
-  const place = readPlace(backup);
-  const key = place && keyOfFile(place, file);
-  if (!key) return refuse("backup and file are none that this server names");
-  const found = await bucket.get(key);
-  return found ? dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) }) : NOT_FOUND;
-}
-
-function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes, error }: BackupRun) {
-  return {
-    name,
-    state,
-    started_at: formatRfc3339(startedAt),
-    finished_at: formatTime(finishedAt),
-    parts,
-    objects,
-    rows,
-    bytes,
-    error,
-  };
-}
-
-const HEAD = {
-  run: text().describe("The run that made the backup."),
-  parts: integer().describe("Number of its parts."),
-  seal: text().describe("The seal of the backup."),
-};
-
-const NO_PAST_TIME = invalid(
-  "issued_since must be a time that has passed, as in 2026-11-22T01:30:00Z; issued_before takes now to end what was issued before the restore",
-);
-
-/** Restores a backup into a new deployment, instead of `sys/init` and with the same right. The reference has no such endpoints. */
-export const RESTORE_ROUTES: readonly Route[] = [
   initializerRoute("update", "sys/restore/begin", {
     summary: "Starts to restore a backup into a deployment that was never initialized and has the same seal key.",
     operationId: "restore-begin",
@@ -255,6 +213,45 @@ export const RESTORE_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+/** Without the secret, the first caller could initialize the deployment. It must not read backups of an earlier one. */
+function withInitToken(route: OpenRoute): OpenRoute {
+  return {
+    ...route,
+    handle: async (context) => {
+      if (context.env.GROVE_INIT_TOKEN) return route.handle(context);
+      const message = "a new deployment shows the backups of its bucket once the secret GROVE_INIT_TOKEN is set";
+      return err({ code: "forbidden", message });
+    },
+  };
+}
+
+async function list({ BACKUPS: bucket }: Env): Answered {
+  return bucket ? dataReply({ backups: await listBackups(bucket) }) : err(NO_BUCKET);
+}
+
+async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Answered {
+  if (!bucket) return err(NO_BUCKET);
+  const place = readPlace(backup);
+  const key = place && keyOfFile(place, file);
+  if (!key) return refuse("backup and file are none that this server names");
+  const found = await bucket.get(key);
+  return found ? dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) }) : NOT_FOUND;
+}
+
+function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes, error }: BackupRun) {
+  return {
+    name,
+    state,
+    started_at: formatRfc3339(startedAt),
+    finished_at: formatTime(finishedAt),
+    parts,
+    objects,
+    rows,
+    bytes,
+    error,
+  };
+}
 
 function readEnds(since: string, before: string, now: number): Result<EndsOfRestore> {
   const issuedSince = since === "" ? null : parseRfc3339(since);

@@ -1,13 +1,29 @@
-import { initialize } from "../../auth/initialize.ts";
+import { initialize, rootToken } from "../../auth/initialize.ts";
+import { issue } from "../../auth/issue.ts";
 import { type Answered, type OpenContext, type OpenRoute, openRoute, type Route } from "../../auth/route.ts";
-import { describeFields, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
-import { err, type Failure } from "../../base/result.ts";
-import { equalBytes } from "../../crypto/bytes.ts";
+import {
+  dataAnswer,
+  describeFields,
+  NO_CONTENT,
+  plainAnswer,
+  type RouteDescription,
+} from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { randomBase62 } from "../../crypto/base62.ts";
+import { equalBytes, fromBase64, fromHex, toBase64 } from "../../crypto/bytes.ts";
+import { parseSealKey } from "../../crypto/key-ring.ts";
+import { openText, sealText } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
+import type { Installation } from "../../system/installation.ts";
+import { MAX_KEY_TRIES } from "../../system/installation-store.ts";
+import { systemOf } from "../../system/system.ts";
+import { SERVICE_TOKEN_LENGTH } from "../../token/ids.ts";
 import { type FieldSchema, readFields } from "../../wire/fields.ts";
-import { plainReply } from "../../wire/reply.ts";
+import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { canBeRebound } from "../../wire/sender.ts";
+import { view } from "../../wire/view.ts";
 import { stateOf } from "./status.ts";
 
 /** Initialisation of the service. */
@@ -66,9 +82,8 @@ export function mayInitialize(env: Env, token: string): boolean {
 }
 
 /** True for the init token of a deployment that has one. */
-export function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean {
-  const encoder = new TextEncoder();
-  return !!secret && equalBytes(encoder.encode(token), encoder.encode(secret));
+function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean {
+  return !!secret && equalBytes(encode(token), encode(secret));
 }
 
 /** Defines an endpoint for callers that may initialize this deployment, or restore a backup into it. */
@@ -95,4 +110,185 @@ export function initializerRoute<F>(
       return read.ok ? handle(context, read.value.values) : read;
     },
   });
+}
+
+const NEEDS_INIT_TOKEN: Failure = {
+  code: "forbidden",
+  message: "generating a root token needs the secret GROVE_INIT_TOKEN of this deployment, set and sent as the token",
+};
+const NO_ATTEMPT = invalid("no root generation in progress");
+
+/** Length of the one-time password, in characters: that of the token that is combined with it. */
+const OTP_LENGTH = SERVICE_TOKEN_LENGTH;
+
+interface Attempt {
+  /** "" when there is no attempt. */
+  readonly nonce: string;
+  /** The one-time password, if it was generated. */
+  readonly otp?: string;
+  /** The generated token, combined with the one-time password. */
+  readonly token?: string;
+}
+
+const STATUS_VIEW = view<Attempt>({
+  nonce: ["string", ({ nonce }) => nonce],
+  started: ["boolean", ({ nonce }) => nonce !== ""],
+  progress: ["integer", ({ token }) => (token === undefined ? 0 : 1)],
+  required: ["integer", () => 1],
+  complete: ["boolean", ({ token }) => token !== undefined],
+  encoded_token: ["string", ({ token = "" }) => token],
+  encoded_root_token: ["string", ({ token = "" }) => token],
+  pgp_fingerprint: ["string", () => ""],
+  otp: ["string", ({ otp = "" }) => otp],
+  otp_length: ["integer", () => OTP_LENGTH],
+});
+
+/**
+ * Generation of a root token for an operator who has lost it, with the messages of the reference's
+ * sys/generate-root-token. In the reference shares of the unseal key are sent one after the other; here the seal key is
+ * the only share. There every client may begin or cancel an attempt (CVE-2025-52894, CVE-2026-5807). Here every call
+ * needs the init token; a deployment without that secret has no generation of root tokens.
+ *
+ * Newer clients use the paths with `-token`, whose answers have an envelope; older clients use the others.
+ */
+export const GENERATE_ROOT_ROUTES: readonly Route[] = [
+  ...routesAt("sys/generate-root-token"),
+  ...routesAt("sys/generate-root"),
+];
+
+function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[] {
+  const hasEnvelope = path === "sys/generate-root-token";
+  const [readEnd, writeEnd] = hasEnvelope ? ["2", ""] : ["", "2"];
+  const answers = hasEnvelope ? dataAnswer(STATUS_VIEW.shape) : plainAnswer(STATUS_VIEW.shape);
+  const answer = (attempt: Attempt) => {
+    const status = STATUS_VIEW.show(attempt);
+    return hasEnvelope ? dataReply(status) : plainReply(status);
+  };
+  return [
+    openRoute("read", `${path}/attempt`, {
+      summary: "Shows whether a root token is being generated.",
+      operationId: `root-token-generation-read-progress${readEnd}`,
+      answers,
+      handle: (context) =>
+        guarded(context, "read", async ({ env }) => {
+          const attempt = await systemOf(env).rootGeneration(currentTime());
+          return answer({ nonce: attempt?.nonce ?? "" });
+        }),
+    }),
+
+    openRoute("update", `${path}/attempt`, {
+      summary: "Starts the generation of a root token.",
+      operationId: `root-token-generation-initialize${writeEnd}`,
+      fields: {
+        otp: {
+          shape: "string",
+          description: "The one-time password with which the token is combined; generated by default",
+        },
+        pgp_key: { shape: "string", description: "Not supported" },
+      },
+      answers,
+      handle: (context) =>
+        guarded(context, "started", async ({ env, request }, installation) => {
+          const { otp, pgp_key: pgpKey } = request.data;
+          if (text(pgpKey) !== "") return refuse("pgp_key is not supported; use an OTP");
+          const begun = await beginAttempt(env, installation, text(otp));
+          return begun.ok ? answer(begun.value) : begun;
+        }),
+    }),
+
+    openRoute("delete", `${path}/attempt`, {
+      summary: "Cancels the generation of a root token.",
+      operationId: `root-token-generation-cancel${writeEnd}`,
+      answers: NO_CONTENT,
+      handle: (context) =>
+        guarded(context, "canceled", async ({ env }) => {
+          await systemOf(env).cancelRootGeneration();
+          return ok(EMPTY);
+        }),
+    }),
+
+    openRoute("update", `${path}/update`, {
+      summary: "Completes the generation, and returns the root token.",
+      operationId: `root-token-generation-update${writeEnd}`,
+      fields: {
+        nonce: { shape: "string", description: "The nonce of the attempt" },
+        key: { shape: "string", description: "The seal key of the deployment" },
+      },
+      answers,
+      handle: (context) =>
+        guarded(context, "completed", async ({ env, request }, installation) => {
+          const { nonce, key } = request.data;
+          if (text(nonce) === "") return refuse("nonce is required");
+          if (text(key) === "") return refuse("key is required");
+          const token = await finishAttempt(env, installation, text(nonce), text(key));
+          return token.ok ? answer({ nonce: text(nonce), token: token.value }) : token;
+        }),
+    }),
+  ];
+}
+
+/** Requires the init token, and logs every call, also a refused one. @param step its name in the log. */
+async function guarded(
+  context: OpenContext,
+  step: "read" | "started" | "canceled" | "completed",
+  work: (context: OpenContext, installation: Installation) => Answered,
+): Answered {
+  const { env, request, loaded } = context;
+  if (!loaded.ok) return loaded;
+  const result = isInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
+  const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };
+  console.log(JSON.stringify({ ...line, request_id: request.id, client_address: request.clientAddress }));
+  return result;
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+const OTP_CONTEXT = "generate-root otp";
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** Begins an attempt. @param otp "" to generate the one-time password, which is shown only in this answer. */
+async function beginAttempt(env: Env, installation: Installation, otp: string): Promise<Result<Attempt>> {
+  if (otp !== "" && (otp.length !== OTP_LENGTH || !PRINTABLE.test(otp))) {
+    return refuse("OTP string has incorrect length");
+  }
+  const generatedOtp = otp === "" ? randomBase62(OTP_LENGTH) : "";
+  const sealedOtp = await sealText(installation.keys, OTP_CONTEXT, otp || generatedOtp);
+  const nonce = crypto.randomUUID();
+  const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
+  return begun ? ok({ nonce, otp: generatedOtp }) : refuse("root generation already in progress");
+}
+
+/**
+ * Creates a root token for the holder of the seal key. The attempt is closed first: then there is at most one token for
+ * an attempt, also after two calls at once or a crash. Returns the token XOR the one-time password.
+ */
+async function finishAttempt(env: Env, installation: Installation, nonce: string, key: string) {
+  const now = currentTime();
+  const attempt = await systemOf(env).tryRootGeneration(now);
+  if (!attempt) return err(NO_ATTEMPT);
+  const wrong = (message: string) =>
+    refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
+  if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
+  if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
+  const otp = await openText(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
+  if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
+  if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NO_ATTEMPT);
+  const issued = await issue(env, installation, rootToken(now, null), null, "");
+  if (!issued.ok) return issued;
+  const token = encode(issued.value.clientToken);
+  const pad = encode(otp);
+  const encoded = token.map((byte, i) => byte ^ (pad[i] ?? 0));
+  return ok(toBase64(encoded).replace(/=+$/, ""));
+}
+
+/** True for the seal key: as it is set in the deployment, or only its 32 bytes, in base64 or hex. */
+function isSealKey(env: Env, key: string): boolean {
+  const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  const text = key.trim().replace(/^\d{1,6}:/, "");
+  const bytes = fromHex(text.toLowerCase()) ?? fromBase64(text);
+  return sealKey.ok && bytes !== null && equalBytes(bytes, sealKey.value.bytes);
 }

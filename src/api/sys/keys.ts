@@ -6,7 +6,7 @@ import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, fieldSchema, flag, sent, sentDuration } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
-import { changedReply } from "../changed-reply.ts";
+import { changedReply } from "../changes.ts";
 
 const ROTATION = fieldSchema({
   enabled: sent(flag(true)).describe("False: keys are never rotated automatically"),

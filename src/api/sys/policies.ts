@@ -34,7 +34,7 @@ import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values 
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
 import { dataReply, EMPTY, injectedReply, type Reply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
-import { changedReply } from "../changed-reply.ts";
+import { changedReply } from "../changes.ts";
 import { POLICY_USAGE_ROUTE } from "./policy-usage.ts";
 
 /** The policies that exist in every installation and can't be written, by name. */

@@ -8,7 +8,7 @@ import { decimal, duration, fieldSchema, flag, list, sent, text } from "../../wi
 import { pageOf } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { view } from "../../wire/view.ts";
-import { changedReply } from "../changed-reply.ts";
+import { changedReply } from "../changes.ts";
 
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 

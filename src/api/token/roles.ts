@@ -9,7 +9,7 @@ import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { view } from "../../wire/view.ts";
-import { endBelow } from "../changed-reply.ts";
+import { endBelow } from "../changes.ts";
 
 /** A token role. A field with a deprecated name shows a value only if the role was written with that name. */
 export const ROLE_VIEW = view<TokenRole>({

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
-import { openApiDocument } from "../../../src/app/openapi/document.ts";
-import { usualPlaces } from "../../../src/app/openapi/routes.ts";
+import { openApiDocument, usualPlaces } from "../../../src/app/openapi/document.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import { missingFrom } from "../../support/missing-descriptions.ts";
 

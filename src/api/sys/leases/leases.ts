@@ -5,7 +5,7 @@ import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
-import { type LeaseView, leaseIdOf } from "../../../lease/actions.ts";
+import { leaseIdOf } from "../../../lease/actions.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
 import { listLeases } from "../../../lease/queries.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
@@ -60,16 +60,8 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
   ]);
 }
 
-/** The lease of a token or of a secret. Times in ms. */
-interface LeaseFacts extends Pick<LeaseView, "path" | "renewable" | "renewedAt" | "error"> {
-  readonly id: string;
-  readonly issuedAt: number;
-  /** null: it does not expire. */
-  readonly expiresAt: number | null;
-  readonly now: number;
-}
-
-const LEASE_VIEW = view<LeaseFacts>({
+/** A lease of a token or of a secret. Times in ms. */
+const LEASE_VIEW = view<ReturnType<typeof leaseFacts>>({
   id: ["string", (lease) => lease.id],
   path: ["string", (lease) => lease.path],
   renewable: ["boolean", (lease) => lease.renewable && lease.error === null],
@@ -83,7 +75,7 @@ const LEASE_VIEW = view<LeaseFacts>({
   "revoke_error?": ["string", (lease) => lease.error ?? undefined],
 });
 
-function leaseFacts(shown: ShownLease, now: number): LeaseFacts {
+function leaseFacts(shown: ShownLease, now: number) {
   if (shown.kind === "secret") return { ...shown.lease, id: leaseIdOf(shown.lease), now };
   const { path, renewable, createdAt, expiresAt, renewedAt } = shown.token;
   return { id: shown.leaseId, path, renewable, issuedAt: createdAt, expiresAt, renewedAt, error: null, now };

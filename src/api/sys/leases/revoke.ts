@@ -19,7 +19,7 @@ import { entityOf, prefixOf, type StoredWatermark, sinceOf } from "../../../syst
 import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
-import { endBelow } from "../../changed-reply.ts";
+import { endBelow } from "../../changes.ts";
 import { askerObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
@@ -39,8 +39,8 @@ async function revokeOne(context: CallContext, leaseId: string, wait: boolean, f
 }
 
 /** Defines the revocation of all leases and tokens below a path, or of one lease if the path is its id. */
-function revokeBelowRoute(mode: "revoke" | "force", path: string, summary: string, operationId: string): Route {
-  return simpleRoute("update", `sys/leases/${path}/:prefix{.+}`, {
+function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary: string): Route {
+  return simpleRoute("update", `sys/leases/revoke-${mode === "force" ? "force" : "prefix"}/:prefix{.+}`, {
     summary,
     operationId,
     parameters: { prefix: "The path, or the id of one lease" },
@@ -167,17 +167,11 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     fieldSchema({ ...LEASE_ID, ...SYNC }),
     (context, id) => revokeOne(context, id, context.fields.sync, false),
   ),
-  revokeBelowRoute(
-    "revoke",
-    "revoke-prefix",
-    "Revokes all leases and tokens below a path.",
-    "leases-revoke-lease-with-prefix2",
-  ),
+  revokeBelowRoute("revoke", "leases-revoke-lease-with-prefix2", "Revokes all leases and tokens below a path."),
   revokeBelowRoute(
     "force",
-    "revoke-force",
-    "Revokes all leases and tokens below a path, whether or not their targets answer.",
     "leases-force-revoke-lease-with-prefix2",
+    "Revokes all leases and tokens below a path, whether or not their targets answer.",
   ),
   simpleRoute("update", "sys/leases/tidy", {
     summary: "Revokes expired leases and tokens that were not cleaned up.",

@@ -1,11 +1,13 @@
 import { endRequestOf } from "../auth/caller.ts";
 import type { Answered, CallContext } from "../auth/route.ts";
-import { ok, type Result } from "../base/result.ts";
+import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { walkOf } from "../lease/walk.ts";
 import type { WalkJob } from "../lease/walk-job.ts";
 import { stalenessWarnings } from "../system/copy-age.ts";
 import { refreshInstallation } from "../system/installation.ts";
+import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 import { EMPTY, type Reply } from "../wire/reply.ts";
 
 /** Answers a change of the installation, after this isolate has read the installation again. */
@@ -28,4 +30,19 @@ export async function endBelow(
 ): Answered {
   const asked = endRequestOf(caller, request);
   return endedReply(env, await walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked }));
+}
+
+/** Reads the time before which something was issued: an RFC 3339 time that has passed, as ms; null for "now". */
+export function readPastTime(text: string, field: string, now: number): Result<number | null> {
+  if (text === "now") return ok(null);
+  const time = parseRfc3339(text);
+  return time !== null && time <= now
+    ? ok(time)
+    : refuse(`${field} must be "now" or a time that has passed, as in 2026-11-22T01:30:00Z`);
+}
+
+/** Returns the time before which tokens of the scope are refused, as RFC 3339; null when there is none. */
+export function notBefore({ all }: Watermarks, scope: WatermarkScope): string | null {
+  const times = all.get(scope)?.map(({ number, createdBefore }) => createdBefore ?? number) ?? [];
+  return times.length === 0 ? null : formatRfc3339(Math.max(...times));
 }
