@@ -6,17 +6,13 @@ import type { Mount } from "../../system/mount.ts";
 /** Fields of settings and roles that have a sealed secret or null. */
 const SEALED_FIELDS = ["sealedSecretKey", "sealedTagKey"] as const;
 
-/** A sealed secret in base64. Only the Worker's key ring opens it. */
-export type SealedText = string;
-
-/** Seals a secret of a mount. It opens only for the same mount and purpose (`what`). */
+/** Seals a secret of a mount, in base64. It opens only for the same mount and purpose (`what`). */
 export async function sealSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, secret: string) {
-  const sealed = await sealText(keys, contextOf(mount, what), secret);
-  return toBase64(sealed) satisfies SealedText;
+  return toBase64(await sealText(keys, contextOf(mount, what), secret));
 }
 
 /** Opens a sealed secret. @throws when it was sealed for another mount or purpose: a bug, or tampering. */
-export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, sealed: SealedText) {
+export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, sealed: string) {
   const bytes = fromBase64(sealed);
   const plain = bytes && (await openText(keys, contextOf(mount, what), bytes));
   if (plain === null) throw new Error("a secret of a cloud mount does not open");

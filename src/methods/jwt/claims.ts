@@ -6,9 +6,6 @@ const MAX_HOLDER_LENGTH = 512;
 /** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How values of bound claims are compared. */
-export type BoundClaimsType = "string" | "glob";
-
 /** The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
 export function claimAt(claims: Claims, name: string): unknown {
   if (!name.startsWith("/")) return own(claims, name);
@@ -32,9 +29,8 @@ export function audienceProblem(claims: Claims, bound: readonly string[]): strin
   if (bound.length === 0) {
     return audiences.length > 0 ? "audience claim found in JWT but no audiences bound to the role" : null;
   }
-  return audiences.some((audience) => bound.includes(audience))
-    ? null
-    : "invalid audience (aud) claim: audience claim does not match any bound audience";
+  if (audiences.some((audience) => bound.includes(audience))) return null;
+  return "invalid audience (aud) claim: audience claim does not match any bound audience";
 }
 
 /** A value of a bound claim. Types count: `1`, `"1"` and `true` are different values. */
@@ -48,7 +44,7 @@ export function boundClaimProblem(
   claims: Claims,
   name: string,
   expected: BoundClaims[string],
-  type: BoundClaimsType,
+  type: "string" | "glob",
 ): string | null {
   const value = claimAt(claims, name);
   if (value === undefined || value === null) return `claim "${name}" is missing`;
@@ -61,7 +57,7 @@ export function boundClaimProblem(
 }
 
 /** Reads the bound claims of a write; null when a value is neither a scalar nor a list of scalars, or a glob is no string. */
-export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: BoundClaimsType): BoundClaims | null {
+export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: "string" | "glob"): BoundClaims | null {
   const read = new Map<string, Scalar | readonly Scalar[]>();
   for (const [name, value] of Object.entries(sent)) {
     const values = scalars(value);
@@ -91,10 +87,8 @@ export function groupsOf(claims: Claims, name: string): Result<readonly string[]
   const value = claimAt(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
   const values = listOf(value);
-  if (!values.every((group) => typeof group === "string")) {
-    return err(`"${name}" claim could not be converted to string list`);
-  }
-  return ok(values.filter((group) => group !== ""));
+  if (values.every((group) => typeof group === "string")) return ok(values.filter((group) => group !== ""));
+  return err(`"${name}" claim could not be converted to string list`);
 }
 
 /** Returns the items of a list. A single value is a list of one. */
@@ -108,9 +102,7 @@ function scalars(value: unknown): readonly Scalar[] | null {
 }
 
 function isScalar(value: unknown): value is Scalar {
-  return (
-    typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
-  );
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
 function matchesGlob(pattern: Scalar, value: Scalar): boolean {
@@ -118,9 +110,8 @@ function matchesGlob(pattern: Scalar, value: Scalar): boolean {
 }
 
 function own(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
-    return undefined;
-  return Reflect.get(value, key);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
 /** Leeways of a role in seconds. 0: the default; negative: none. */
@@ -175,8 +166,7 @@ export function timesOf(claims: Claims): string | null {
 }
 
 function leewayOf(leeway: number, otherwise: number): number {
-  if (leeway < 0) return 0;
-  return leeway === 0 ? otherwise : leeway;
+  return leeway < 0 ? 0 : leeway || otherwise;
 }
 
 /** Returns 0 for an absent claim; null for an invalid one. */

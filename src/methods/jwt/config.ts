@@ -98,8 +98,7 @@ export const CONFIG_VIEW = view<JwtConfig>({
 export function urlProblem(url: string, listed: PrivateHosts): string | null {
   const parsed = url.length <= MAX_LENGTH && URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
-  if (parsed.username !== "" || parsed.password !== "" || parsed.hash !== "")
-    return "must not have a user or a fragment";
+  if (parsed.username || parsed.password || parsed.hash) return "must not have a user or a fragment";
   const problem = outboundProblem(parsed, listed);
   if (problem === "scheme") return "must be an https URL";
   return problem === "host" ? "must be a host on the public internet" : null;
@@ -109,15 +108,14 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   const here = NOT_HERE.find(([field]) => fields[field] !== "");
   if (here) return `${here[0]} can't be set: ${here[1]}`;
   if (fields.override_allowed_server_names.length > 0) return "override_allowed_server_names can't be set";
-  if (isFilled(fields.provider_config)) return "provider_config can't be set: no provider has its own rules here";
+  const { provider_config: provider } = fields;
+  const hasProvider = typeof provider === "object" && provider !== null ? Object.keys(provider).length > 0 : provider;
+  if (hasProvider) return "provider_config can't be set: no provider has its own rules here";
   const { oidc_discovery_url: discovery, jwks_url: jwks, jwt_validation_pubkeys: keys } = fields;
   const sources = [discovery !== "", jwks !== "", keys.length > 0].filter((given) => given).length;
-  if (sources !== 1) {
-    return "exactly one of 'jwt_validation_pubkeys', 'jwks_url' or 'oidc_discovery_url' must be set";
-  }
-  if (discovery.includes(".well-known/openid-configuration")) {
-    return "'oidc_discovery_url' contains '.well-known' component";
-  }
+  if (sources !== 1) return "exactly one of 'jwt_validation_pubkeys', 'jwks_url' or 'oidc_discovery_url' must be set";
+  const isDocument = discovery.includes(".well-known/openid-configuration");
+  if (isDocument) return "'oidc_discovery_url' contains '.well-known' component";
   const url = discovery || jwks;
   const badUrl = url === "" ? null : urlProblem(url, listed);
   if (badUrl) return `${discovery === "" ? "jwks_url" : "oidc_discovery_url"} ${badUrl}`;
@@ -131,13 +129,8 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   return fields.bound_issuer.length > MAX_LENGTH ? `bound_issuer must not be longer than ${MAX_LENGTH}` : null;
 }
 
-function isFilled(value: unknown): boolean {
-  return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
-}
-
 const MAX_PEM_LENGTH = 16_384;
 
-/** Types of keys whose public half can't sign. */
 const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
 
 /** Reads a public key, or the key of a certificate, from PEM; null for anything else, such as a private key. */

@@ -41,11 +41,8 @@ interface Fetched {
 const fetched = new GenerationalCache<string, Fetched>(MAX_KEPT_CHARACTERS);
 
 /**
- * Returns the keys that may have signed a token.
- *
- * @param kid the key id in the token. For an unknown id the keys are fetched again, at most once per `COOL_DOWN_MS`.
- * @param now ms.
- * @returns a message when the keys can't be fetched.
+ * Returns the keys that may have signed a token, or a message when they can't be fetched. For an unknown key id (`kid`)
+ * they are fetched again, at most once per `COOL_DOWN_MS`. `now` in ms.
  */
 export async function keysFor(
   config: JwtConfig,
@@ -94,7 +91,7 @@ async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Res
   return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
 }
 
-/** Keys in PEM have no id. All of them are tried for any key id. */
+/** Keys in PEM have no id: all of them are tried for any. */
 function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
   const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
   return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));
@@ -108,14 +105,13 @@ function remember(revision: string, entry: Fetched): void {
   fetched.set(revision, entry, JSON.stringify(entry).length);
 }
 
-const TIMEOUT_MS = 5_000;
 /** Much larger than the key set of any issuer. */
 const MAX_BYTES = 262_144;
 
 /** Fetches a JSON object. The error is a phrase without any part of the answer. */
 export async function fetchJson(url: string, listed: PrivateHosts): Promise<Result<Record<string, unknown>, string>> {
   const request = { method: "GET", url, headers: { Accept: "application/json" }, body: null } as const;
-  const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
+  const sent = await send(request, { timeoutMs: 5_000, maxBytes: MAX_BYTES, hosts: listed });
   if (!sent.ok) return err(NO_ANSWER[sent.error]);
   if (sent.value.status !== 200) return err(`it answered ${sent.value.status}`);
   const value = jsonObjectOf(sent.value.body);
@@ -133,19 +129,14 @@ const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
 export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
-/** The unverified header of a token. */
-export interface JwtHead {
-  readonly algorithm: JwtAlgorithm;
-  readonly kid: string | undefined;
-}
-
 /**
  * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one (`jku`,
- * `x5u`) must be ignored, because the attacker who made the token can choose it.
- *
- * @param allowed algorithms; empty for all that a mount can allow.
+ * `x5u`) must be ignored, because the attacker who made the token can choose it. `allowed` is empty for all algorithms.
  */
-export function readHead(token: string, allowed: readonly JwtAlgorithm[]): Result<JwtHead, string> {
+export function readHead(
+  token: string,
+  allowed: readonly JwtAlgorithm[],
+): Result<{ readonly algorithm: JwtAlgorithm; readonly kid: string | undefined }, string> {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
   try {
     const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);
@@ -162,17 +153,14 @@ export function readHead(token: string, allowed: readonly JwtAlgorithm[]): Resul
 /** Verifies the signature of a token with one of the keys. Returns its claims. */
 export async function verifySignature(
   token: string,
-  { algorithm }: JwtHead,
+  algorithm: JwtAlgorithm,
   keys: readonly JWK[],
 ): Promise<Result<Claims, string>> {
   const options = { algorithms: [algorithm] };
-  const keySet = createLocalJWKSet({ keys: [...keys] });
   try {
-    const { payload } = await compactVerify(token, keySet, options);
-    return readClaims(payload);
+    return readClaims(await compactVerify(token, createLocalJWKSet({ keys: [...keys] }), options));
   } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return refusalFor(error);
-    return tryEach(token, options, error);
+    return error instanceof errors.JWKSMultipleMatchingKeys ? tryEach(token, options, error) : refusalFor(error);
   }
 }
 
@@ -186,8 +174,7 @@ async function tryEach(
   for await (const key of candidates) {
     if (++tried > MAX_CANDIDATES) break;
     try {
-      const { payload } = await compactVerify(token, key, options);
-      return readClaims(payload);
+      return readClaims(await compactVerify(token, key, options));
     } catch (error) {
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) return refusalFor(error);
     }
@@ -204,7 +191,7 @@ export function unverifiedClaims(token: string): Claims | null {
   }
 }
 
-function readClaims(payload: Uint8Array): Result<Claims, string> {
+function readClaims({ payload }: { readonly payload: Uint8Array }): Result<Claims, string> {
   const text = fromUtf8(payload);
   const claims = text === null ? null : jsonObjectOf(text);
   return claims ? ok(claims) : err("error parsing token: its claims are no JSON object");

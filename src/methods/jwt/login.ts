@@ -61,7 +61,6 @@ type Attempt = LoginAttempt<keyof typeof CHECKS>;
 /** The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a token. */
 type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
-/** A login that passed every check. */
 interface VerifiedJwt {
   readonly roleName: string;
   readonly role: JwtRole;
@@ -78,9 +77,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
   const asked = token.role.toLowerCase();
-  if (asked !== "" && !isRoleName(asked)) {
-    return checks.record("role", {}, refuse("role could not be found"));
-  }
+  if (asked !== "" && !isRoleName(asked)) return checks.record("role", {}, refuse("role could not be found"));
   const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
   const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));
   if (!config.ok) return config;
@@ -103,9 +100,8 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   if (typeof verified.value.sub === "string") notes.principal = verified.value.sub;
   const identity = checkClaims(config.value, role.value, verified.value, now, checks);
   if (!identity.ok) return identity;
-  return boundCidrs.ok
-    ? ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value })
-    : boundCidrs;
+  if (!boundCidrs.ok) return boundCidrs;
+  return ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value });
 }
 
 /** The claims of a token after verification, or those of an explanation as sent. */
@@ -125,7 +121,7 @@ async function verifyClaims(
   const known = await keysFor(config, kid, privateHosts(env), now);
   const keys = checks.record("keys", {}, known.ok ? known : err(serviceUnavailable(known.error)));
   if (!keys.ok) return keys;
-  const claims = await verifySignature(jwt, head.value, keys.value);
+  const claims = await verifySignature(jwt, head.value.algorithm, keys.value);
   // Keys in PEM have no ids.
   const ids = config.publicKeys.length > 0 ? [] : keys.value.flatMap((key) => shown(key.kid) ?? []);
   return checks.record("signature", { bound: ids, actual: shown(kid) }, orInvalid(claims));
@@ -154,7 +150,7 @@ const MAX_SHOWN = 256;
 /** A string that looks like another JSON type without its quotes. */
 const AMBIGUOUS = /^(true|false|null|-?\d+(\.\d+)?|[{["].*)$/;
 
-/** Returns the value of a claim for a check. A string that looks like another type has quotes, because types are compared. */
+/** The value of a claim for a check. A string that looks like another type has quotes, because types are compared. */
 function shown(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   const text = typeof value === "string" && !AMBIGUOUS.test(value) ? value : JSON.stringify(value);
@@ -259,7 +255,7 @@ const EXPLAIN_FIELDS = fieldSchema({
   ...EXPLAINED_ADDRESS,
 });
 
-/** Reports the checks of a login. Creates neither a token nor an entity. */
+/** `explain/login`: reports the checks of a login. */
 export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",

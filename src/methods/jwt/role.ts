@@ -20,7 +20,7 @@ import {
   type Values,
 } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { type BoundClaims, type BoundClaimsType, type Leeways, readBoundClaims } from "./claims.ts";
+import { type BoundClaims, type Leeways, readBoundClaims } from "./claims.ts";
 
 /** The tokens of the issuer that may log in, and the settings of Grove's tokens for them. */
 export interface JwtRole {
@@ -28,7 +28,7 @@ export interface JwtRole {
   /** "" for any. */
   readonly boundSubject: string;
   readonly boundClaims: BoundClaims;
-  readonly boundClaimsType: BoundClaimsType;
+  readonly boundClaimsType: "string" | "glob";
   /** Keys of the metadata, by the claims that are copied to them. */
   readonly claimMappings: Readonly<Record<string, string>>;
   /** The claim that names the holder. */
@@ -80,11 +80,11 @@ export const ROLE_FIELDS = roleSchema({
 });
 export type RoleFields = Values<typeof ROLE_FIELDS>;
 
-/** Keys of metadata that the method sets itself. */
-const RESERVED_METADATA: ReadonlySet<string> = new Set(["role"]);
 const MAX_ENTRIES = 64;
 const MAX_TEXT = 1024;
 const MAX_BOUND_CLAIMS_LENGTH = 16_384;
+const BAD_BOUND_CLAIMS =
+  "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
 
 /** Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has the rule. */
 export function changeRole(
@@ -96,11 +96,7 @@ export function changeRole(
   const type = fields.bound_claims_type || old.boundClaimsType;
   if (type !== "string" && type !== "glob") return err("invalid 'bound_claims_type': it must be string or glob");
   const boundClaims = readBoundClaims(fields.bound_claims ?? old.boundClaims, type);
-  if (!boundClaims) {
-    return err(
-      "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone",
-    );
-  }
+  if (!boundClaims) return err(BAD_BOUND_CLAIMS);
   const token = changeTokenSettings(old.token, fields, mount);
   if (!token.ok) return token;
   const role: JwtRole = {
@@ -165,16 +161,15 @@ function roleProblem(role: JwtRole): string | null {
   if (role.userClaim === "") return "a user claim must be defined on the role";
   const { boundAudiences, boundSubject, boundClaims, token } = role;
   const bound = boundAudiences.length + token.boundCidrs.length + Object.keys(boundClaims).length;
-  if (bound === 0 && boundSubject === "") {
-    return "must have at least one bound constraint when creating/updating a role";
-  }
+  const isBound = bound > 0 || boundSubject !== "";
+  if (!isBound) return "must have at least one bound constraint when creating/updating a role";
   return mappingProblem(role.claimMappings) ?? sizeProblem(role);
 }
 
 function mappingProblem(mappings: Readonly<Record<string, string>>): string | null {
   const keys = Object.values(mappings);
-  const reserved = keys.find((key) => RESERVED_METADATA.has(key));
-  if (reserved !== undefined) return `metadata key "${reserved}" is reserved and may not be a mapping destination`;
+  // The method sets this key itself.
+  if (keys.includes("role")) return 'metadata key "role" is reserved and may not be a mapping destination';
   return new Set(keys).size < keys.length ? "multiple claims are mapped to one metadata key" : null;
 }
 

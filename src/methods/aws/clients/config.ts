@@ -14,7 +14,6 @@ import {
 } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, parseEndpoint, type StsSettings } from "../sts/origin.ts";
 
 /** How a mount calls the cloud. "" is the cloud's own default. */
@@ -22,7 +21,7 @@ export interface ClientConfig extends StsSettings {
   /** Repetitions of a call after a temporary failure; -1 for the default. */
   readonly maxRetries: number;
   readonly accessKey: string;
-  readonly sealedSecretKey: SealedText | null;
+  readonly sealedSecretKey: string | null;
   readonly endpoint: string;
   readonly iamEndpoint: string;
   readonly webIdentity: WebIdentity | null;

@@ -9,7 +9,7 @@ import { isPlainWord } from "../encoding.ts";
 import { configurationForLogin, type LoginSettings } from "../mount/copies.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
-import type { AuthType, BoundField, CloudRole } from "../rules/role.ts";
+import type { AuthType, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
 
 /** Descriptions of the checks of a login, by name. */
@@ -40,28 +40,18 @@ export const CHECKS = {
   ...LAST_CHECKS,
 } as const satisfies Readonly<Record<string, string>>;
 
-export type CheckName = keyof typeof CHECKS;
-
-/** The constraints on an instance in the order of the checks. */
-export const INSTANCE_BOUNDS = [
-  "bound_region",
-  "bound_vm_instance_id",
-  "bound_account_id",
-  "bound_image_id",
-  "bound_subnet_id",
-  "bound_vpc_id",
-  "bound_iam_instance_profile_arn",
-  "bound_iam_role_arn",
-] as const satisfies readonly (CheckName & BoundField)[];
+type CheckName = keyof typeof CHECKS;
 
 /** The checks of a kind of login in their order. */
 export function checksOf(kind: AuthType, infersInstance: boolean): readonly CheckName[] {
   const begin = ["role", "address", "auth_type"] as const;
-  const instance = ["instance", ...INSTANCE_BOUNDS] as const;
+  const instance = [
+    ...(["instance", "bound_region", "bound_vm_instance_id", "bound_account_id", "bound_image_id"] as const),
+    ...(["bound_subnet_id", "bound_vpc_id", "bound_iam_instance_profile_arn", "bound_iam_role_arn"] as const),
+  ];
   const end = ["entity", "token"] as const;
-  if (kind === "vm") {
+  if (kind === "vm")
     return [...begin, "document", "nonce", ...instance, "role_tag", "deny_list", "access_list", ...end];
-  }
   const inferred = infersInstance ? (["inferred_session", ...instance, "inferred_role"] as const) : [];
   return [...begin, "caller", "principal", ...inferred, ...end];
 }
@@ -120,7 +110,7 @@ interface AllowedRole extends NamedRole {
 export type LoginTarget = Target & AllowedRole;
 
 /** A login before its proof is verified. */
-export interface LoginStart {
+interface LoginStart {
   readonly settings: LoginSettings;
   /** The role that the request names; null when the proof names it. */
   readonly named: AllowedRole | null;
@@ -174,7 +164,7 @@ export async function targetOf<R extends NamedRole>(
   return { ...role, identity, ...account, ...(await openClient(access, client)) };
 }
 
-/** Reads the name of a role: in lower case, "" for none; a failure for a text that can't be one. */
+/** In lower case; "" for none. */
 function readRoleName({ checks, notes }: Attempt, name: string): Result<string> {
   const roleName = name.toLowerCase();
   if (roleName !== "" && !isRoleName(roleName)) return checks.record("role", {}, err(notFound(roleName)));
@@ -182,7 +172,6 @@ function readRoleName({ checks, notes }: Attempt, name: string): Result<string> 
   return ok(roleName);
 }
 
-/** Checks that the role exists and allows this kind of login from this address. */
 function checkRole(
   { clientAddress, checks, notes }: Attempt,
   role: CloudRole | null,
@@ -205,18 +194,14 @@ function notFound(roleName: string): Failure {
   return invalid(isPlainWord(roleName) ? `entry for role "${roleName}" not found` : "entry for role not found");
 }
 
-/** A verified holder of a role, in the inner vocabulary. */
+/** A verified holder of a role, in the inner vocabulary. The token has more metadata than was chosen for the alias. */
 interface Holder {
   readonly terms: TokenTerms;
-  /** Name of the alias. */
   readonly alias: string;
-  /** The configured metadata, which the alias gets too. */
   readonly chosen: Metadata;
-  /** Further metadata of the token. */
   readonly more: Metadata;
   readonly displayName: string;
-  /** Data in the token for renewals. */
-  readonly internal: Metadata;
+  readonly internal: InstanceData | PrincipalData;
 }
 
 /** Returns a verified client in the vocabulary of its mount. */
@@ -228,16 +213,13 @@ export function verifiedClient(
   const metadata = translateMetadata(type, { ...chosen, ...more });
   return {
     alias: { aliasName: alias, metadata: translateMetadata(type, chosen) },
-    token: { ...terms, displayName, metadata, internal },
+    token: { ...terms, displayName, metadata, internal: writeTokenData(internal) },
   };
 }
 
 const TEXT = exactString("is missing");
 
-/**
- * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount
- * can be configured without metadata.
- */
+/** Data that a token keeps for its renewals, as a mount can be configured without metadata. Clients can't read it. */
 const INSTANCE_DATA = fieldSchema({
   /** In lower case. */
   role: TEXT,
@@ -271,11 +253,9 @@ export function writeTokenData(data: InstanceData | PrincipalData): Record<strin
 
 /** Reads the data of a token of this method. @throws when they are malformed: a bug. */
 export function readTokenData(internal: Readonly<Record<string, string>>): InstanceData | PrincipalData {
-  if (internal.kind === "vm") {
-    const read = readValues(INSTANCE_DATA, internal);
-    if (read.ok) return { kind: "vm", ...read.value };
-  }
-  const read = readValues(PRINCIPAL_DATA, internal);
-  if (read.ok && internal.kind === "iam") return { kind: "iam", ...read.value };
+  const vm = readValues(INSTANCE_DATA, internal);
+  if (vm.ok && internal.kind === "vm") return { kind: "vm", ...vm.value };
+  const iam = readValues(PRINCIPAL_DATA, internal);
+  if (iam.ok && internal.kind === "iam") return { kind: "iam", ...iam.value };
   throw new Error("a token of the cloud method has malformed data of its login");
 }

@@ -2,9 +2,9 @@ import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
-import { matchesBoundArn, type PrincipalArn } from "../arn.ts";
+import { matchesBoundArn } from "../arn.ts";
 import { findPrincipal, findProfileRole, findRunningInstance } from "../clients/find.ts";
-import { type Attempt, INSTANCE_BOUNDS, type Target } from "./attempt.ts";
+import type { Attempt, Target } from "./attempt.ts";
 
 /** The running instance of a login, and the role in its profile if that was looked up. */
 interface CheckedInstance {
@@ -12,13 +12,11 @@ interface CheckedInstance {
   readonly profileRole: IamPrincipal | null;
 }
 
-type InstanceBound = (typeof INSTANCE_BOUNDS)[number];
-
 const BELONG = "does not belong to";
 const SATISFY = "does not satisfy the constraint on";
 
 /** The words of the message about a constraint. Messages are those of the reference's AWS method (login). */
-const WORDS: Readonly<Record<InstanceBound, readonly [what: string, relation: string]>> = {
+const WORDS = {
   bound_region: ["Region", SATISFY],
   bound_vm_instance_id: ["instance ID", BELONG],
   bound_account_id: ["account ID", BELONG],
@@ -27,13 +25,11 @@ const WORDS: Readonly<Record<InstanceBound, readonly [what: string, relation: st
   bound_vpc_id: ["VPC ID", SATISFY],
   bound_iam_instance_profile_arn: ["IAM instance profile ARN", SATISFY],
   bound_iam_role_arn: ["IAM role ARN", SATISFY],
-};
+} as const;
 
 /**
- * Checks that an instance runs and satisfies the role of the login.
- *
- * @param region of the signed document, or the region to search.
- * @param withProfileRole looks up the role in the instance's profile even if no constraint needs it.
+ * Checks that an instance runs and satisfies the role of the login. `withProfileRole`: the role in its profile is looked
+ * up even if no constraint needs it.
  */
 export async function checkInstance(
   target: Target,
@@ -47,18 +43,17 @@ export async function checkInstance(
   const judged = checks.record("instance", { actual: instanceId }, running);
   if (!judged.ok) return judged;
   const instance = judged.value;
-  const values = {
-    bound_region: region,
-    bound_vm_instance_id: instance.instanceId,
-    bound_account_id: instance.accountId,
-    bound_image_id: instance.imageId,
-    bound_subnet_id: instance.subnetId,
-    bound_vpc_id: instance.vpcId,
-    bound_iam_instance_profile_arn: instance.instanceProfileArn,
-  };
-  for (const field of INSTANCE_BOUNDS) {
-    if (field === "bound_iam_role_arn") continue;
-    const satisfied = checkBound(target, field, values[field], checks);
+  const values = [
+    ["bound_region", region],
+    ["bound_vm_instance_id", instance.instanceId],
+    ["bound_account_id", instance.accountId],
+    ["bound_image_id", instance.imageId],
+    ["bound_subnet_id", instance.subnetId],
+    ["bound_vpc_id", instance.vpcId],
+    ["bound_iam_instance_profile_arn", instance.instanceProfileArn],
+  ] as const;
+  for (const [field, value] of values) {
+    const satisfied = checkBound(target, field, value, checks);
     if (!satisfied.ok) return satisfied;
   }
 
@@ -76,19 +71,17 @@ export async function checkInstance(
 /** A constraint that is set must have the value. A value that the cloud's description lacks (null) satisfies none. */
 function checkBound(
   { role, roleName }: Target,
-  field: InstanceBound,
+  field: keyof typeof WORDS,
   actual: string | null,
   checks: Attempt["checks"],
 ): Result<null> {
   const bound = role.bounds[field] ?? [];
-  const matches = (one: string, value: string) =>
-    field.endsWith("_arn") ? matchesBoundArn(one, value) : one === value;
-  const satisfied = bound.length === 0 || (actual !== null && bound.some((one) => matches(one, actual)));
+  const isArn = field.endsWith("_arn");
+  const matches = (one: string) => actual !== null && (isArn ? matchesBoundArn(one, actual) : one === actual);
   const [what, relation] = WORDS[field];
-  const problem =
-    actual === null
-      ? `${what} in the instance description is nil`
-      : `${what} "${actual}" ${relation} role "${roleName}"`;
+  const differs = `${what} "${actual}" ${relation} role "${roleName}"`;
+  const problem = actual === null ? `${what} in the instance description is nil` : differs;
+  const satisfied = bound.length === 0 || bound.some(matches);
   return checks.record(field, { bound, actual }, satisfied ? ok(null) : invalidInstance(problem));
 }
 
@@ -108,20 +101,12 @@ const FULL_ARN_MS = 5 * 60_000;
 /** Full ARNs by mount, configuration, account and unique ID. */
 const fullArns = new ExpiringCache<string>(2048);
 
-/** The signer of the request of a login. */
-interface Principal {
-  readonly arn: PrincipalArn;
-  readonly uniqueId: string;
-}
-
 /**
- * Whether the role of a login is bound to a principal.
- *
- * While the role resolves unique ids, a bound ARN without a wildcard means the id: a principal that was deleted and
+ * Whether the role of a login is bound to a principal, whose ARN has no path. While the role resolves unique ids, a bound ARN without a wildcard means the id: a principal that was deleted and
  * created again under the same name is another one. Otherwise it is compared with the canonical ARN, which has no path.
  * A wildcard applies to the ARN with its path, which STS leaves out, so IAM is asked for it.
  */
-export async function isBoundTo(target: Target, principal: Principal): Promise<Result<boolean>> {
+export async function isBoundTo(target: Target, principal: IamPrincipal): Promise<Result<boolean>> {
   const { role } = target;
   const bound = role.bounds.bound_iam_principal_arn ?? [];
   const known = role.resolveUniqueIds
@@ -137,7 +122,7 @@ export async function isBoundTo(target: Target, principal: Principal): Promise<R
 }
 
 /** The ARN of the principal with its path; null when another principal has its name by now. */
-async function findFullArn(target: Target, principal: Principal): Promise<Result<string | null>> {
+async function findFullArn(target: Target, principal: IamPrincipal): Promise<Result<string | null>> {
   const { revision, accountId, stsRole } = target;
   const key = JSON.stringify([revision, accountId, stsRole, principal.uniqueId]);
   const now = currentTime();

@@ -12,15 +12,7 @@ import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import {
-  type Attempt,
-  findTarget,
-  type LoginFields,
-  type LoginTarget,
-  startLogin,
-  verifiedClient,
-  writeTokenData,
-} from "./attempt.ts";
+import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance, isBoundTo } from "./bounds.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
@@ -31,10 +23,7 @@ interface VerifiedPrincipal {
   readonly signature: Signature | null;
 }
 
-/**
- * A login by a signed GetCallerIdentity request. STS answers who signed it. If the role asks for it, the instance of
- * the signer is inferred from its session.
- */
+/** A login by a signed GetCallerIdentity request. STS answers who signed it. */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyPrincipal(attempt, fields, null);
   if (!verified.ok) return verified;
@@ -68,7 +57,6 @@ export async function verifyPrincipal(
   return ok({ client: clientOf(target, bound.value, inferred.value), signature: bound.value.signature });
 }
 
-/** Verifies the signed request in the fields: STS answers who signed it. */
 async function proveCaller(
   { env, checks }: Attempt,
   config: ClientConfig,
@@ -149,15 +137,7 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
     }),
     more: { role_id: role.roleId },
     displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
-    internal: writeTokenData({
-      kind: "iam",
-      role: roleName,
-      canonicalArn,
-      uniqueId,
-      accountId,
-      inferredInstanceId,
-      inferredRegion,
-    }),
+    internal: { kind: "iam", role: roleName, canonicalArn, uniqueId, accountId, inferredInstanceId, inferredRegion },
   });
 }
 
@@ -177,9 +157,6 @@ const DEFAULT_TOKENS = 100;
 
 /** Minimum number of signatures that are remembered; they take 12.5 MB at most. */
 const MAX_SIGNATURES = 2 ** 15;
-
-/** Number of bytes that identify a signature. They are too few to use it again. */
-const KEPT_BYTES = 16;
 
 /** The setting TOKENS_PER_SIGNATURE. An invalid one means the default, and not that there is no limit. */
 export function tokensPerSignature(setting: string | undefined): number {
@@ -211,9 +188,12 @@ export class SignatureUses {
   }
 }
 
-/** A new string: a substring of the request would keep the whole request in memory. */
+/**
+ * The first 16 bytes: too few to use the signature again. A new string, as a substring of the request would keep the
+ * whole request in memory.
+ */
 function keyOf(signature: string): string {
-  return toBase64Url((fromHex(signature) ?? new Uint8Array()).subarray(0, KEPT_BYTES));
+  return toBase64Url((fromHex(signature) ?? new Uint8Array()).subarray(0, 16));
 }
 
 const signatureUses = new SignatureUses();

@@ -14,21 +14,12 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
-import {
-  type Attempt,
-  findTarget,
-  type LoginFields,
-  type LoginTarget,
-  startLogin,
-  verifiedClient,
-  writeTokenData,
-} from "./attempt.ts";
+import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./bounds.ts";
 
 /** An instance that passed all checks except that of the access list. */
 interface VerifiedInstance {
   readonly document: IdentityDocument;
-  /** The login for the check of the access list. */
   readonly entry: InstanceLogin;
   /** The new nonce for the client, if any. */
   readonly generatedNonce: string | null;
@@ -38,7 +29,6 @@ interface VerifiedInstance {
 /**
  * A login by the signed identity document of an instance. A document has no expiry and is no secret. Therefore the
  * cloud is asked whether the instance still runs, and the access list decides whether the client may log in again.
- *
  * Nothing is written before all other checks. The entry in the access list is written before the token is issued. If
  * the answer is lost, the client repeats the login with its nonce; after a token without an entry, another client
  * could make the first login of the instance.
@@ -65,10 +55,8 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
 }
 
 /**
- * Makes all checks of such a login except that of the access list. Writes nothing.
- * Messages are those of the reference's AWS method (login).
- *
- * @param claim a document without proof, for an explanation; else null.
+ * Makes all checks of such a login except that of the access list. Writes nothing. `claim` is a document without proof,
+ * for an explanation; else null. Messages are those of the reference's AWS method (login).
  */
 export async function verifyInstance(
   attempt: Attempt,
@@ -99,8 +87,7 @@ export async function verifyInstance(
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
   const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
-  const admitted = denied ? refuse("role tag is deny listed") : ok(null);
-  const undenied = checks.record("deny_list", { actual: tag }, admitted);
+  const undenied = checks.record("deny_list", { actual: tag }, denied ? refuse("role tag is deny listed") : ok(null));
   if (!undenied.ok) return undenied;
   const entry: InstanceLogin = {
     role: target.roleName,
@@ -111,12 +98,8 @@ export async function verifyInstance(
     disallowReauthentication: grant.disallowReauthentication,
     expiresAt: currentTime() + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(mount)) * 1000,
   };
-  return ok({
-    document: document.value,
-    entry,
-    generatedNonce: nonce.value.generated,
-    client: clientOf(target, document.value, grant),
-  });
+  const client = clientOf(target, document.value, grant);
+  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, client });
 }
 
 const NO_DOCUMENT =
@@ -179,6 +162,6 @@ function clientOf(
     chosen: chosenMetadata(identity.vmMetadata, known),
     more: { role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     displayName: "",
-    internal: writeTokenData({ kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl }),
+    internal: { kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl },
   });
 }

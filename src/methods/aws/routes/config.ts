@@ -25,8 +25,31 @@ import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/ide
 import { sealSecret } from "../secrets.ts";
 import { rotateRoot } from "./rotate-root.ts";
 
-/** `config/client` and `config/rotate-root`. */
-const CLIENT_ROUTES: readonly Route[] = [
+const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
+const CERTIFICATE_FIELDS = fieldSchema({
+  cert_name: unread("string").describe("The name of the certificate"),
+  cloud_public_cert: sent(text()).describe("The certificate in PEM, or base64 of it"),
+  type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
+});
+
+const CERTIFICATE_VIEW = view<RegisteredCertificate>({
+  cloud_public_cert: ["string", (certificate) => certificate.pem],
+  type: ["string", (certificate) => certificate.type],
+});
+
+const STS_PATH = `config/sts/${namedSegment("account_id")}`;
+const STS_FIELDS = fieldSchema({
+  account_id: unread("string").describe("The id of the account"),
+  sts_role: sent(text()).describe("The ARN of the role"),
+  external_id: sent(text()).describe("The external ID in the role's trust policy; empty for none"),
+});
+
+const STS_ROLE_VIEW = view<StsRole>({
+  sts_role: ["string", (role) => role.arn],
+  "external_id?": ["string", (role) => role.externalId || undefined],
+});
+
+export const CONFIG_ROUTES: readonly Route[] = [
   showRoute("config/client", {
     summary: "Shows how the mount calls the cloud, without the secret key.",
     operationId: "read-client-configuration",
@@ -71,10 +94,8 @@ const CLIENT_ROUTES: readonly Route[] = [
     answers: dataAnswer({ access_key: "string" }),
     handle: rotateRoot,
   }),
-];
 
-/** `config/identity`. Reads return the default of what was not written. */
-const IDENTITY_ROUTES: readonly Route[] = [
+  // Reads return the default of what was not written.
   showRoute("config/identity", {
     summary: "Shows which properties of a login are its alias and its metadata.",
     operationId: "read-identity-integration-configuration",
@@ -93,24 +114,7 @@ const IDENTITY_ROUTES: readonly Route[] = [
       return ok(EMPTY);
     },
   }),
-];
 
-const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
-const CERTIFICATE_FIELDS = fieldSchema({
-  cert_name: unread("string").describe("The name of the certificate"),
-  cloud_public_cert: sent(text()).describe("The certificate in PEM, or base64 of it"),
-  type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
-});
-
-const CERTIFICATE_VIEW = view<RegisteredCertificate>({
-  cloud_public_cert: ["string", (certificate) => certificate.pem],
-  type: ["string", (certificate) => certificate.type],
-});
-
-/**
- * `config/certificate/:cert_name` and `config/certificates`: the registered certificates, without the published ones.
- */
-const CERTIFICATE_ROUTES: readonly Route[] = [
   listRoute("config/certificates", {
     summary: "Lists the registered certificates.",
     operationId: "list-certificate-configurations",
@@ -146,36 +150,7 @@ const CERTIFICATE_ROUTES: readonly Route[] = [
     remove: (context) =>
       changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
   }),
-];
 
-interface CertificateWrite {
-  readonly pem: string;
-  /** null keeps the type of the certificate that is replaced. */
-  readonly type: RegisteredCertificate["type"] | null;
-}
-
-function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite> {
-  const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
-  if (!type.ok) return type;
-  if (fields.cloud_public_cert === undefined) return refuse("missing cloud_public_cert");
-  const pem = parseRegisteredPem(fields.cloud_public_cert);
-  return pem.ok ? ok({ pem: pem.value, type: type.value }) : pem;
-}
-
-const STS_PATH = `config/sts/${namedSegment("account_id")}`;
-const STS_FIELDS = fieldSchema({
-  account_id: unread("string").describe("The id of the account"),
-  sts_role: sent(text()).describe("The ARN of the role"),
-  external_id: sent(text()).describe("The external ID in the role's trust policy; empty for none"),
-});
-
-const STS_ROLE_VIEW = view<StsRole>({
-  sts_role: ["string", (role) => role.arn],
-  "external_id?": ["string", (role) => role.externalId || undefined],
-});
-
-/** `config/sts`: the roles to assume for the instances of other accounts. */
-const STS_ROUTES: readonly Route[] = [
   listRoute("config/sts", {
     summary: "Lists the accounts with a role to assume.",
     operationId: "list-sts-role-relationships",
@@ -217,9 +192,11 @@ const STS_ROUTES: readonly Route[] = [
   }),
 ];
 
-export const CONFIG_ROUTES: readonly Route[] = [
-  ...CLIENT_ROUTES,
-  ...IDENTITY_ROUTES,
-  ...CERTIFICATE_ROUTES,
-  ...STS_ROUTES,
-];
+/** Reads a certificate. Its type is null when it was not sent: the one of the certificate that is replaced stays. */
+function readCertificateFields({ type: sentType, cloud_public_cert: cert }: Values<typeof CERTIFICATE_FIELDS>) {
+  const type = sentType === undefined ? ok(null) : parseCertificateType(sentType);
+  if (!type.ok) return type;
+  if (cert === undefined) return refuse("missing cloud_public_cert");
+  const pem = parseRegisteredPem(cert);
+  return pem.ok ? ok({ pem: pem.value, type: type.value }) : pem;
+}

@@ -3,19 +3,13 @@ import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { view } from "../../../wire/view.ts";
+import type { RoleGrant } from "./terms.ts";
 
 /** A login of an instance that has passed all other checks. */
-export interface InstanceLogin {
-  /** In lower case. */
-  readonly role: string;
+export interface InstanceLogin
+  extends Pick<AccessEntry, "role" | "pendingTime" | "pendingTimeMs">,
+    Pick<RoleGrant, "allowMigration" | "disallowReauthentication"> {
   readonly nonce: PresentedNonce;
-  /** From the signed document, as written there and in ms. */
-  readonly pendingTime: string;
-  readonly pendingTimeMs: number;
-  /** True when the role allows it, and the role tag too if there is one. */
-  readonly allowMigration: boolean;
-  /** True when the role or the role tag says so. */
-  readonly disallowReauthentication: boolean;
   /** ms. Not before the expiry of any token of this login: until then the entry protects against a replay. */
   readonly expiresAt: number;
 }
@@ -26,14 +20,10 @@ export interface InstanceLogin {
  * A document is no secret, so the nonce binds the instance to the client of its first login. After a migration to a new
  * host the document has a newer pendingTime; if the role allows migration, another nonce is then accepted and replaces
  * the previous one. Once reauthentication is disallowed, it stays so until the entry is deleted.
- * Messages are those of the reference's AWS method (login).
- *
- * @param entry null for the first login of the instance.
- * @param now ms.
+ * Messages are those of the reference's AWS method (login). `entry` is null for the first login of the instance.
  */
 export function decideLogin(entry: AccessEntry | null, login: InstanceLogin, now: number): Result<AccessEntry> {
-  const { nonce } = login;
-  const { pendingTime, pendingTimeMs, expiresAt } = login;
+  const { nonce, pendingTime, pendingTimeMs, expiresAt } = login;
   const nonceHash = login.disallowReauthentication || nonce.kind === "none" ? null : nonce.hash;
   const changed = { pendingTime, pendingTimeMs, expiresAt, updatedAt: now, nonceHash };
   if (!entry) return ok({ ...changed, role: login.role, createdAt: now });
@@ -93,7 +83,7 @@ export type PresentedNonce =
 
 interface PreparedNonce {
   readonly nonce: PresentedNonce;
-  /** A secret; null unless generated. */
+  /** The new one for the client, a secret; null unless generated. */
   readonly generated: string | null;
 }
 

@@ -11,7 +11,6 @@ import { flag, list, roleSchema, sent, text, unread, type Values } from "../../.
 import { fieldsOf, view } from "../../../wire/view.ts";
 import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
 import { isPlainWord } from "../encoding.ts";
-import type { SealedText } from "../secrets.ts";
 
 /** The kind of login of a role: by the signed document of an instance, or by a signed request of a principal. */
 export type AuthType = "vm" | "iam";
@@ -38,7 +37,7 @@ export interface CloudRole {
   /** A later role of the same name has another id. */
   readonly roleId: string;
   /** Key of the HMAC of its tags, sealed for `tagKeyPurpose`. */
-  readonly sealedTagKey: SealedText;
+  readonly sealedTagKey: string;
   readonly authType: AuthType;
   /** A login must match one value of each list that is not empty. */
   readonly bounds: { readonly [F in BoundField]?: readonly string[] };
@@ -127,9 +126,8 @@ export const ROLE_VIEW = view<CloudRole>({
   ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
 });
 
-/** A write of a role, and what it depends on. */
+/** A write of a role, and what it depends on. `before` is null for the first write of a name. */
 export interface RoleChangeInput {
-  /** null for the first write of a name. */
   readonly before: CloudRole | null;
   readonly sent: RoleFields;
   readonly mount: MountTtl;
@@ -252,10 +250,7 @@ function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
 /** Each principal costs a call to the cloud in the request that writes the role. */
 const MAX_RESOLVED = 32;
 
-/**
- * The bound principals without a wildcard. They are resolved to unique ids: a principal that is created again under the
- * same name has another id.
- */
+/** They are resolved to unique ids: a principal that is created again under the same name has another id. */
 function exactPrincipals(role: CloudRole): string[] {
   const arns = role.bounds.bound_iam_principal_arn ?? [];
   return [...new Set(arns.filter((arn) => !arn.endsWith("*")))];

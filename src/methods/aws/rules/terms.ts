@@ -26,10 +26,8 @@ export function untagged(role: CloudRole): RoleGrant {
 }
 
 /**
- * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds rights.
- * Messages are those of the reference's AWS method (login).
- *
- * @param login the name of the role in lower case, and the instance.
+ * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login (of the role's name in
+ * lower case). A tag never adds rights. Messages are those of the reference's AWS method (login).
  */
 export function narrowByTag(
   role: CloudRole,
