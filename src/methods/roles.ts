@@ -2,7 +2,6 @@ import type { TokenSettings } from "../auth/token-settings.ts";
 import type { SealedValues } from "../storage/sealed-table.ts";
 import { isName } from "../wire/path-name.ts";
 
-/** Maximum length of a role's name. */
 export const MAX_ROLE_NAME = 128;
 
 /** True for a valid name of a role. */

@@ -3,7 +3,6 @@ import { outboundProblem, type PrivateHosts } from "../base/outbound-hosts.ts";
 import { readBoundedText } from "../base/outbound-http.ts";
 import { err, type Failure, ok, type Result, unavailable } from "../base/result.ts";
 
-/** A complete request to a service. */
 export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
@@ -12,20 +11,16 @@ export type OutboundRequest = {
 };
 
 export type SendLimits = {
-  /** Limit for the whole answer with its body. */
   readonly timeoutMs: number;
-  /** Maximum size of the body. */
   readonly maxBytes: number;
   /** Hosts that may be called besides public ones; "any" for local services in the settings. */
   readonly hosts: PrivateHosts | "any";
 };
 
-/** An answer. */
 export interface SentAnswer {
   readonly status: number;
   readonly contentType: string | null;
   readonly body: string;
-  /** The header `Retry-After`; null without one. */
   readonly retryAfterSeconds: number | null;
 }
 

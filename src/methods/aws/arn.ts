@@ -1,7 +1,6 @@
 import { err, ok, type Result } from "../../base/result.ts";
 import { isPartition, type Partition } from "./regions.ts";
 
-/** The ARN of a principal or an instance profile. */
 export type PrincipalArn = {
   readonly arn: string;
   readonly partition: Partition;

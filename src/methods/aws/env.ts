@@ -8,7 +8,6 @@ export interface AwsEnv extends SystemEnv {
   readonly CLOUD_ACCESS_LIST: DurableObjectNamespace<CloudAccessList>;
   readonly CLOUD_AUTH: DurableObjectNamespace<CloudAuth>;
   readonly CLOUD_LOOKUPS: DurableObjectNamespace<CloudLookups>;
-  /** Maximum number of tokens from one signed login. */
   readonly TOKENS_PER_SIGNATURE?: string;
   /** "true" allows SHA-1 and DSA for the signatures and certificates of identity documents. */
   readonly ALLOW_SHA1_SIGNATURES?: string;

@@ -13,7 +13,6 @@ export type Region = {
   readonly ec2Host: string;
 };
 
-/** IAM has one host per partition. */
 type IamHost = { readonly host: string; readonly signingRegion: string };
 type Hosts = { readonly suffix: string; readonly iam: IamHost; readonly regions: readonly string[] };
 

@@ -111,7 +111,6 @@ function translateValue(name: string, value: unknown): unknown {
   return Array.isArray(value) ? value.map(translate) : value;
 }
 
-/** Returns a function that maps each name of a pair to the other, and any other name to itself. */
 function exchange(pairs: Pairs): (name: string) => string {
   const names = new Map(pairs.flatMap(([cloud, aws]) => [[cloud, aws] as const, [aws, cloud] as const]));
   return (name) => names.get(name) ?? name;

@@ -3,7 +3,6 @@ import { globMatches } from "../../token/rules/glob.ts";
 
 const MAX_HOLDER_LENGTH = 512;
 
-/** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
@@ -169,7 +168,6 @@ function leewayOf(leeway: number, otherwise: number): number {
   return leeway < 0 ? 0 : leeway || otherwise;
 }
 
-/** Returns 0 for an absent claim; null for an invalid one. */
 function timeOf(value: unknown): number | null {
   if (value === undefined || value === null) return 0;
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;

@@ -16,7 +16,6 @@ export interface JwtConfig {
   /** One of the next three is the source of the keys; the others are empty. */
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
-  /** PEM. */
   readonly publicKeys: readonly string[];
   /** "" accepts any issuer. */
   readonly boundIssuer: string;

@@ -2,7 +2,6 @@ import type { EndpointEnv } from "../../lease/env.ts";
 import type { SystemEnv } from "../../system/env.ts";
 import type { JwtAuth } from "./jwt-auth.ts";
 
-/** The bindings that the JWT method uses. */
 export interface JwtEnv extends SystemEnv, Pick<EndpointEnv, "GROVE_PRIVATE_HOSTS"> {
   readonly JWT_AUTH: DurableObjectNamespace<JwtAuth>;
 }

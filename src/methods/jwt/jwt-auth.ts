@@ -28,7 +28,6 @@ const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["na
 const MAX_ROLES = 10_000;
 
 interface JwtLoginView {
-  /** null while the mount is not configured. */
   readonly config: JwtConfig | null;
   /** Name of the requested role or of the default role, in lower case; "" for none. */
   readonly roleName: string;

@@ -25,11 +25,9 @@ const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
-/** Maximum length of the JSON of all keys in one generation of the cache. */
 const MAX_KEPT_CHARACTERS = 2 ** 19;
 
 interface Fetched {
-  /** The last fetched keys; null for none. */
   readonly keys: readonly JWK[] | null;
   readonly fetchedAt: number;
   /** Start of the last fetch (ms), even if it failed. */
@@ -125,7 +123,6 @@ const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
   unreachable: "it does not answer",
 };
 
-/** Maximum length of a token. */
 export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 

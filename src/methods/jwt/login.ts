@@ -64,7 +64,6 @@ type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly 
 interface VerifiedJwt {
   readonly roleName: string;
   readonly role: JwtRole;
-  /** Networks that the token is bound to. */
   readonly boundCidrs: readonly string[];
   readonly identity: JwtIdentity;
 }
@@ -137,9 +136,7 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
   };
 }
 
-/** The identity of the holder according to the token. */
 interface JwtIdentity {
-  /** Name of the alias at the mount. */
   readonly alias: string;
   readonly metadata: Readonly<Record<string, string>>;
   /** Names of the groups in the token; null when the role reads none. */

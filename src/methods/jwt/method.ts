@@ -28,7 +28,6 @@ import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
-/** The endpoints of a mount of the jwt method. */
 const JWT_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
   withPolicyPaths({ canonicalPath }, [

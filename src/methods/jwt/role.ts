@@ -22,7 +22,6 @@ import {
 import { fieldsOf, view } from "../../wire/view.ts";
 import { type BoundClaims, type Leeways, readBoundClaims } from "./claims.ts";
 
-/** The tokens of the issuer that may log in, and the settings of Grove's tokens for them. */
 export interface JwtRole {
   readonly boundAudiences: readonly string[];
   /** "" for any. */
@@ -31,7 +30,6 @@ export interface JwtRole {
   readonly boundClaimsType: "string" | "glob";
   /** Keys of the metadata, by the claims that are copied to them. */
   readonly claimMappings: Readonly<Record<string, string>>;
-  /** The claim that names the holder. */
   readonly userClaim: string;
   /** True: `userClaim` is a JSON pointer. False: a slash in it is part of the name. */
   readonly userClaimJsonPointer: boolean;

@@ -5,7 +5,6 @@ import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
-/** An unread answer of the cloud. */
 export type CloudAnswer = {
   readonly status: number;
   readonly contentType: string | null;
@@ -43,7 +42,6 @@ function readAnswer(answer: CloudAnswer, service: Service, root: string): Result
   return document?.name === root ? ok(document) : unreadable(service);
 }
 
-/** Reads the element at a path below the result of an operation. */
 function readResult(
   answer: CloudAnswer,
   service: Service,

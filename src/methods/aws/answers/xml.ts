@@ -100,7 +100,6 @@ function decodeEntities(text: string): string | null {
   return valid ? decoded : null;
 }
 
-/** The character of a reference; undefined for those that XML does not allow. */
 function characterOf(code: number): string | undefined {
   const isWhitespace = code === 9 || code === 10 || code === 13;
   const allowed = isWhitespace || (code >= 0x20 && code <= 0xd7ff) || (code >= 0xe000 && code <= 0x10ffff);

@@ -28,7 +28,6 @@ const OWN_ACCOUNT_MS = 3_600_000;
 
 /** Sessions of assumed roles: by `sessionKey`, and by the revision of the client for sessions from identity tokens. */
 const sessions = new ExpiringCache<TemporaryCredentials>(640);
-/** Accounts of the credentials that this isolate has used. */
 const ownAccounts = new ExpiringCache<string>(128);
 
 /** Error codes that refuse the credentials, not the operation. */

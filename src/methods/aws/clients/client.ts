@@ -38,7 +38,6 @@ export interface CloudAccess {
   readonly mount: Mount;
 }
 
-/** A mount with its client configuration. */
 export interface CloudClient extends CloudAccess {
   readonly config: ClientConfig;
   /** Hash of mount and configuration, in the key of each cached answer: neither another mount nor a change uses an old one. */
@@ -87,9 +86,7 @@ export async function configuredKeys(client: CloudClient): Promise<Result<Creden
 
 /** Which hosts may be called, and how a call is repeated after a temporary failure. */
 export type CallPolicy = Pick<SendLimits, "hosts"> & {
-  /** Repetitions after the first try; -1 for `DEFAULT_RETRIES`. */
   readonly maxRetries: number;
-  /** Further error codes that count as temporary failures. */
   readonly alsoTemporary?: ReadonlySet<string>;
 };
 
@@ -162,7 +159,6 @@ export type ApiCall = {
   readonly service: Service;
   /** URL without a slash at its end. */
   readonly endpoint: string;
-  /** Region of the signature. */
   readonly region: string;
   /** `Action`, `Version` and the parameters of the operation. */
   readonly form: Readonly<Record<string, string>>;

@@ -33,7 +33,6 @@ export interface WebIdentity {
   readonly audience: string;
   /** Lifetime of a token in seconds. */
   readonly ttl: number;
-  /** Name of the signing key. */
   readonly key: string;
 }
 
@@ -216,7 +215,6 @@ export type StsRole = {
 export type StsRoleFields = { readonly [Name in keyof StsRole]: string | undefined };
 
 const ARN = /^[!-~]{1,2048}$/;
-/** The form that STS allows. */
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
 /** Checks the fields of a write. Messages are those of the reference's AWS method (config/sts). */

@@ -10,15 +10,12 @@ import { type AccountClient, hashOf } from "./client.ts";
 /** Looks up items in the Worker that passes this function. Items that are not found are left out. */
 type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>>>;
 
-/** A request for an item, and how to answer it. */
 interface Waiter<T> {
   readonly fetch: FetchItems<T>;
   readonly answer: (result: Result<T | null>) => void;
 }
 
-/** Maximum number of requests that wait for calls. */
 const MAX_WAITING = 1000;
-/** Maximum number of calls of one queue in flight. */
 const FULL_WIDTH = 4;
 /** How long (ms) a refusal limits the number of calls. */
 const REMEMBERED_MS = 60_000;
@@ -50,7 +47,6 @@ export class CallQueue<T> {
     this.#clock = clock;
   }
 
-  /** Looks up an item; null when the call does not find it. */
   ask(item: string, fetch: FetchItems<T>): Promise<Result<T | null>> {
     return new Promise((answer) => {
       const others = this.#inFlight.get(item);

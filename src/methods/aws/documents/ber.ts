@@ -6,7 +6,6 @@ export type Element =
   | { readonly tag: number; readonly children: readonly Element[] }
   | { readonly tag: number; readonly content: Uint8Array };
 
-/** Identifier octets. */
 export const TAG = {
   INTEGER: 0x02,
   BIT_STRING: 0x03,
@@ -69,7 +68,6 @@ function encodeLength(length: number): number[] {
 /** Thrown within the reader, whose calls are nested as deep as the encoding. */
 class Malformed extends Error {}
 
-/** Reads elements at a position of the input. */
 class Reader {
   readonly #bytes: Uint8Array;
   #position = 0;
@@ -164,7 +162,6 @@ function formIsAllowed(tag: number, constructed: boolean): boolean {
 
 /** An AlgorithmIdentifier (RFC 5280 section 4.1.1.2). */
 export interface AlgorithmIdentifier {
-  /** In dotted form. */
   readonly oid: string;
   /** null when they are absent or NULL. */
   readonly parameters: Element | null;

@@ -16,12 +16,11 @@ import {
 } from "./ber.ts";
 import { type DsaKey, readDsaKey } from "./dsa.ts";
 
-/** A public key, and the issuer and serial number by which a signer refers to it. */
-export type Certificate = {
-  /** DER of the issuer's name. */
-  readonly issuer: Uint8Array;
-  /** Content octets of the INTEGER. */
-  readonly serialNumber: Uint8Array;
+/** What identifies a certificate: the DER of the issuer's name, and the content octets of the INTEGER. */
+export type CertificateId = { readonly issuer: Uint8Array; readonly serialNumber: Uint8Array };
+
+/** A public key, and how a signer refers to it. */
+export type Certificate = CertificateId & {
   /** ms. */
   readonly notBefore: number;
   readonly notAfter: number;
@@ -75,7 +74,6 @@ const DIGESTS: ReadonlyMap<string, Digest> = new Map([
   ["2.16.840.1.101.3.4.2.1", "SHA-256"],
 ]);
 
-/** The algorithms of keys. */
 const RSA = "1.2.840.113549.1.1.1";
 const DSA = "1.2.840.10040.4.1";
 
@@ -109,7 +107,6 @@ export function signatureKeyOf({ oid, parameters }: AlgorithmIdentifier, digest:
 /** What a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
 export type CertificateType = "pkcs7" | "identity";
 
-/** A certificate that an operator registered. */
 export type RegisteredCertificate = { readonly type: CertificateType; readonly pem: string };
 
 /** Maximum length of a registered certificate. One of the cloud has some 1.7 kB in base64 of PEM. */

@@ -12,7 +12,7 @@ import {
   TAG,
   writeDer,
 } from "./ber.ts";
-import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
+import { type CertificateId, type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
 
 /** CMS signed data before verification. */
 export type SignedMessage = {
@@ -20,12 +20,8 @@ export type SignedMessage = {
   readonly signers: readonly Signer[];
 };
 
-/** A SignerInfo. The issuer and the serial number identify its certificate. */
-export type Signer = {
-  /** DER of the issuer's name. */
-  readonly issuer: Uint8Array;
-  /** Content octets of the INTEGER. */
-  readonly serialNumber: Uint8Array;
+/** A SignerInfo, with its certificate. */
+export type Signer = CertificateId & {
   readonly digest: Digest;
   readonly keyType: KeyType;
   /** If absent, the signature covers the content itself. */
@@ -125,25 +121,20 @@ function readSigner(info: Element): Result<Signer, string> {
 }
 
 /** True when two have the same issuer and serial number, as a signer and its certificate. */
-export function isIssuedAs(
-  left: Pick<Signer, "issuer" | "serialNumber">,
-  right: Pick<Signer, "issuer" | "serialNumber">,
-): boolean {
+export function isIssuedAs(left: CertificateId, right: CertificateId): boolean {
   return equalBytes(left.serialNumber, right.serialNumber) && equalBytes(left.issuer, right.issuer);
 }
 
-/** True when the digests are those of the signers, without repeats. */
 function areDigestsOf(declared: readonly (Digest | null)[], signers: readonly Signer[]): boolean {
   const used = new Set<Digest | null>(signers.map((signer) => signer.digest));
   return declared.length === used.size && declared.every((digest) => used.delete(digest));
 }
 
-/** The attributes that a signer's signature covers. */
 type SignedAttributes = {
   /** The DER encoding as a SET: the bytes that are signed (RFC 5652 section 5.4). */
   readonly encoded: Uint8Array<ArrayBuffer>;
   readonly messageDigest: Uint8Array;
-  /** As the signer states it, in ms. */
+  /** ms. */
   readonly signingTime?: number;
 };
 

@@ -16,7 +16,6 @@ import {
 import { isIssuedAs, readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { verifyDsa } from "./dsa.ts";
 
-/** The instance identity document. */
 export type IdentityDocument = {
   /** 12 digits. */
   readonly accountId: string;
@@ -70,7 +69,6 @@ type RsaKey = Extract<PublicKey, { type: "RSA" }>;
 
 const ALGORITHM = "RSASSA-PKCS1-v1_5";
 
-/** Imported keys by digest. */
 const imported: Readonly<Record<Digest, WeakMap<RsaKey, CryptoKey>>> = {
   "SHA-1": new WeakMap(),
   "SHA-256": new WeakMap(),
@@ -117,7 +115,6 @@ function sha1Refusal(certificate: Certificate, digest: Digest, allowSha1: boolea
 /** The installation's ALLOW_SHA1_SIGNATURES. */
 type VerifyOptions = { readonly allowSha1: boolean };
 
-/** Maximum lengths of the fields: base64 with line breaks. */
 const MAX_PKCS7_LENGTH = base64Length(MAX_BER_BYTES);
 const MAX_IDENTITY_LENGTH = base64Length(MAX_DOCUMENT_BYTES);
 /** A signature by an RSA key of 4096 bits. The cloud's longest key has half of that. */

@@ -103,7 +103,6 @@ export interface Target extends AccountClient, NamedRole {
 
 /** A role that exists and allows this kind of login from this address. */
 interface AllowedRole extends NamedRole {
-  /** Networks that the token is bound to. */
   readonly boundCidrs: readonly string[];
 }
 
@@ -112,7 +111,6 @@ export type LoginTarget = Target & AllowedRole;
 /** A login before its proof is verified. */
 interface LoginStart {
   readonly settings: LoginSettings;
-  /** The role that the request names; null when the proof names it. */
   readonly named: AllowedRole | null;
 }
 

@@ -143,7 +143,6 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
 
 /** The signature of a login that STS has verified. */
 export interface Signature {
-  /** 64 hex digits. */
   readonly text: string;
   /** When it is too old for another login, ms. */
   readonly endsAt: number;

@@ -21,7 +21,6 @@ import { checkInstance } from "./bounds.ts";
 interface VerifiedInstance {
   readonly document: IdentityDocument;
   readonly entry: InstanceLogin;
-  /** The new nonce for the client, if any. */
   readonly generatedNonce: string | null;
   readonly client: VerifiedClient;
 }

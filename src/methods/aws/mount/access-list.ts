@@ -149,7 +149,6 @@ export class CloudAccessList extends GroveObject<Env> {
     this.#knownPlace = place;
   }
 
-  /** The place of this shard; null before the first write. */
   #place(): ShardPlace | null {
     const query = "SELECT mount, shard FROM place";
     this.#knownPlace ??= this.tables.exec<ShardPlace>(query).toArray()[0] ?? null;

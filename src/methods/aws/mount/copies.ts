@@ -24,7 +24,6 @@ export interface LoginSettings {
   readonly certificates: readonly RegisteredCertificate[];
   /** False when there is no role: a login without a role can then be refused before its proof is verified. */
   readonly hasRoles: boolean;
-  /** The same for roles with the name of an image. */
   readonly hasImageRoles: boolean;
   /** True when the settings were tampered with. Then no role is returned, since defaults could admit more clients. */
   readonly tampered: boolean;
@@ -40,7 +39,6 @@ export interface LoginAsk {
 
 /** The parts that were asked for. Null: not asked for, or not stored. */
 export interface LoginParts {
-  /** Version number of the configuration. Every change increases it. */
   readonly state: number;
   readonly settings: LoginSettings | null;
   readonly role: CloudRole | null;
@@ -56,7 +54,6 @@ const MAX_CHARACTERS = 1_572_864;
 
 /** A mount, and the limits of the copies of its configuration. */
 export interface CopyOf {
-  /** The uuid of the mount. */
   readonly mount: string;
   /** The newest state that was announced to this isolate; 0 before the first. */
   readonly announced: number;
@@ -69,7 +66,6 @@ export interface CopyOf {
 
 interface KnownPart extends UsedCopy {
   readonly part: SomeParts;
-  /** Whether to read it again, and whether to wait for that. */
   readonly use: Exclude<CopyUse, "wait">;
 }
 
@@ -168,7 +164,6 @@ export async function configurationForLogin(
   return source.serve(oldest.use, oldest, join(has, parts), read);
 }
 
-/** True when a part has no copy (undefined), or an old one. Null: the part is not needed. */
 function mustRead(copy: KnownPart | null | undefined): boolean {
   return copy !== null && copy?.use !== "use";
 }

@@ -17,7 +17,6 @@ export function mayWrite(before: unknown, grants: WriteGrants): boolean {
 interface RecordTable {
   readonly table: string;
   readonly kind: SealedKind;
-  /** Maximum number of records of one mount. */
   readonly max: number;
   readonly plural: string;
 }

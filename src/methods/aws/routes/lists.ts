@@ -10,11 +10,10 @@ import {
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok, refuse } from "../../../base/result.ts";
-import { type Mount, mountTtl } from "../../../system/mount.ts";
+import { mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY, tidyReply } from "../../../wire/reply.ts";
-import type { AwsEnv } from "../env.ts";
 import {
   DEFAULT_TIDY,
   readSafetyBuffer,
@@ -37,7 +36,6 @@ const LISTS: readonly (readonly [path: string, name: string, list: TidyList])[] 
   ["roletag-blacklist", "role-tag-blacklist", "deny"],
 ];
 
-/** The access list, the deny list of role tags, and the removal of their ended entries. */
 export const LIST_ROUTES: readonly Route[] = LISTS.flatMap(([path, name, list]) => [
   ...(list === "access" ? accessListRoutes(path, name) : denyListRoutes(path, name)),
   ...settingsRoutes(`config/tidy/${path}`, name, list),
@@ -62,27 +60,23 @@ function accessListRoutes(path: string, name: string): Route[] {
       summary: "Shows the entry of an instance.",
       operationId: `read-${name}`,
       view: ENTRY_VIEW,
-      read: (context) => {
-        const { instanceId, list } = entryOf(context);
-        return list.read(instanceId);
-      },
+      read: (context) => shardOf(context).read(instanceOf(context)),
     }),
 
     removeRoute(entryPath, {
       summary: "Deletes the entry of an instance.",
       operationId: `delete-${name}`,
-      remove: (context) => {
-        const { instanceId, list } = entryOf(context);
-        return list.delete(instanceId);
-      },
+      remove: (context) => shardOf(context).delete(instanceOf(context)),
     }),
   ];
 }
 
-/** The instance in a path, and the shard with its entry. */
-function entryOf(context: RequestContext & AtMount) {
-  const instanceId = context.params.instance_id ?? "";
-  return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
+function instanceOf({ params }: Pick<RequestContext, "params">): string {
+  return params.instance_id ?? "";
+}
+
+function shardOf(context: RequestContext & AtMount) {
+  return accessShardFor(context.env, mountOf(context), instanceOf(context)).list;
 }
 
 function denyListRoutes(path: string, name: string): Route[] {
@@ -119,7 +113,6 @@ function denyListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-/** The role tag in a path. */
 function tagOf({ params }: Pick<RequestContext, "params">): string {
   return tagValueOfPath(params.role_tag ?? "");
 }
@@ -181,18 +174,11 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
       const { prepared: safetyBuffer = DEFAULT_TIDY.safetyBuffer } = context;
-      const started =
-        list === "deny"
-          ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
-          : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
-      return tidyReply(started);
+      const now = currentTime();
+      if (list === "deny") return tidyReply(await cloudAuthOf(context).startTidy(safetyBuffer, now));
+      const shards = accessShardsOf(context.env, mountOf(context));
+      const started = await Promise.all(shards.map(({ list: shard }) => shard.startTidy(safetyBuffer, now)));
+      return tidyReply(started.every((one) => one));
     },
   });
-}
-
-/** Starts tidy in all shards. False when one of them has not finished the previous run yet. */
-async function startAccessTidy(env: AwsEnv, mount: Mount, safetyBuffer: number): Promise<boolean> {
-  const now = currentTime();
-  const started = accessShardsOf(env, mount).map(({ list }) => list.startTidy(safetyBuffer, now));
-  return (await Promise.all(started)).every((one) => one);
 }

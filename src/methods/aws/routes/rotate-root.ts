@@ -82,7 +82,6 @@ function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
 
 const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
 
-/** Deletes an access key of that user, with the key that is configured now. */
 function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
   // A new key may take some seconds until IAM knows it everywhere.

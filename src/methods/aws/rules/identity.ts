@@ -6,7 +6,6 @@ import { isPlainWord } from "../encoding.ts";
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
 const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;
 
-/** Metadata without a configured choice. */
 const DEFAULT_METADATA: readonly string[] = ["account_id", "auth_type"];
 const IAM_METADATA: readonly string[] = [
   ...DEFAULT_METADATA,

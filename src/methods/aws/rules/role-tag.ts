@@ -176,7 +176,6 @@ export interface DenyEntry {
   readonly createdAt: number;
   /** When the last token of a login with the tag has expired. The tag itself does not expire. */
   readonly expiresAt: number;
-  /** Id of the role whose key signed the tag. */
   readonly roleId: string;
 }
 

@@ -86,7 +86,6 @@ export const ROLE_FIELDS = roleSchema({
   ...TOKEN_FIELDS,
 });
 
-/** A write of a role, parsed but not validated. */
 export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
 
 /** Maximum length of a stored role. Every login reads it. */
@@ -131,7 +130,6 @@ export interface RoleChangeInput {
   readonly before: CloudRole | null;
   readonly sent: RoleFields;
   readonly mount: MountTtl;
-  /** Values of a new role. */
   readonly fresh: Pick<CloudRole, "roleId" | "sealedTagKey">;
   /** Unique ids by ARN of the principals that were looked up for this write. */
   readonly resolved: Readonly<Record<string, string>>;

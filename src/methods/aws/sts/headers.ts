@@ -49,7 +49,6 @@ function readValues(value: unknown): readonly string[] | null {
   return values;
 }
 
-/** The server ID header, with its names in both interfaces. */
 const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";
 const SERVER_ID_NAMES = [SERVER_ID_HEADER.toLowerCase(), "x-vault-aws-iam-server-id"];
 

@@ -11,7 +11,6 @@ export type StsSettings = {
   readonly useStsRegionFromClient: boolean;
   /** Required value of the server ID header; "" when the header is not required. */
   readonly iamServerIdHeaderValue: string;
-  /** Names of further headers that are accepted. */
   readonly allowedStsHeaderValues: readonly string[];
 };
 

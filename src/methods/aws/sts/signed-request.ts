@@ -4,7 +4,6 @@ import type { Partition } from "../regions.ts";
 import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
 import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 
-/** The signed request in the fields of an iam login. */
 export type SignedRequestFields = {
   readonly iam_http_request_method?: string | undefined;
   /** Base64. */
@@ -107,7 +106,6 @@ export function checkSignedRequest(
 
 type SignedPart = {
   readonly scope: SignatureScope;
-  /** "" when it is absent. */
   readonly amzDate: string;
   readonly query: string;
   readonly body: string | null;
@@ -197,7 +195,6 @@ function encodeStrictly(text: string): string {
 
 /** The statements of a Signature Version 4. Only STS can verify it. */
 export type SignatureScope = {
-  /** Region of the credential scope. */
   readonly region: string;
   /** Names in lower case. */
   readonly signedHeaders: ReadonlySet<string>;
