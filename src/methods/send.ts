@@ -57,10 +57,7 @@ async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Re
   });
 }
 
-/** Time (s) after which a client may retry when a service does not answer. */
-const RETRY_AFTER_SECONDS = 5;
-
-/** Returns the failure of a request that needs a service that does not answer. */
+/** Returns the failure of a request that needs a service that does not answer. The client may retry after 5 s. */
 export function serviceUnavailable(message: string): Failure {
-  return unavailable(message, RETRY_AFTER_SECONDS);
+  return unavailable(message, 5);
 }

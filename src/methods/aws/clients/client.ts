@@ -1,12 +1,10 @@
 import { AwsV4Signer } from "aws4fetch";
+import type { LoginRenewal } from "../../../auth/route.ts";
 import { currentTime, sleep } from "../../../base/clock.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
-import type { Env } from "../../../env.ts";
 import { countEvent } from "../../../metrics/counts.ts";
-import type { Installation } from "../../../system/installation.ts";
-import type { Mount } from "../../../system/mount.ts";
 import {
   type NoAnswer,
   type OutboundRequest,
@@ -32,11 +30,7 @@ import { type ClientConfig, SECRET_KEY, type StsRole } from "./config.ts";
 import { serverRegion } from "./server-credentials.ts";
 
 /** The mount for which the cloud is called. Its configuration decides about the credentials. */
-export interface CloudAccess {
-  readonly env: Env;
-  readonly installation: Installation;
-  readonly mount: Mount;
-}
+export type CloudAccess = Pick<LoginRenewal, "env" | "installation" | "mount">;
 
 export interface CloudClient extends CloudAccess {
   readonly config: ClientConfig;
@@ -87,7 +81,7 @@ export async function configuredKeys(client: CloudClient): Promise<Result<Creden
 /** Which hosts may be called, and how a call is repeated after a temporary failure. */
 export type CallPolicy = Pick<SendLimits, "hosts"> & {
   readonly maxRetries: number;
-  readonly alsoTemporary?: ReadonlySet<string>;
+  readonly alsoTemporary?: readonly string[];
 };
 
 const DEFAULT_RETRIES = 3;
@@ -140,7 +134,7 @@ export function pauseBeforeNext(
 function mayChange(sent: Result<SentAnswer, NoAnswer>, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
   if (!sent.ok) return sent.error === "unreachable" || sent.error === "timeout";
   if (isTemporary(sent.value)) return sent.value.status !== 501;
-  return sent.value.status !== 200 && alsoTemporary?.has(errorCodeOf(sent.value) ?? "") === true;
+  return sent.value.status !== 200 && alsoTemporary?.includes(errorCodeOf(sent.value) ?? "") === true;
 }
 
 function resultOf(answer: SentAnswer): string {

@@ -3,7 +3,7 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
-import { type OutboundRequest, send } from "../../send.ts";
+import { send } from "../../send.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/answers.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
@@ -106,11 +106,7 @@ export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredent
 }
 
 /** The body of the answer; null without one of status 200. */
-async function ask(
-  method: OutboundRequest["method"],
-  url: string,
-  headers: OutboundRequest["headers"],
-): Promise<string | null> {
+async function ask(method: "GET" | "PUT", url: string, headers: Record<string, string>): Promise<string | null> {
   const sent = await send({ method, url, headers, body: null }, LIMITS);
   return sent.ok && sent.value.status === 200 ? sent.value.body : null;
 }
@@ -119,8 +115,7 @@ function readCredentials(text: string | null): TemporaryCredentials | null {
   const json = jsonObjectOf(text ?? "");
   const document = json && readValues(DOCUMENT, json);
   if (!document?.ok) return null;
-  const { AccessKeyId, SecretAccessKey, Token, Expiration } = document.value;
-  const expiresAt = parseRfc3339(Expiration);
-  if (expiresAt === null) return null;
-  return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token, expiresAt };
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken } = document.value;
+  const expiresAt = parseRfc3339(document.value.Expiration);
+  return expiresAt === null ? null : { accessKeyId, secretAccessKey, sessionToken, expiresAt };
 }

@@ -116,9 +116,7 @@ interface LoginStart {
 
 /**
  * Makes the checks that need no proof: the role exists, and it allows this kind of login and this address. They come
- * first, since any client can send a proof, and verifying it costs more than all other checks.
- *
- * @param name as the client sent it; empty when the proof names the role.
+ * first, since any client can send a proof, and verifying it costs more. `name` is empty when the proof names the role.
  */
 export async function startLogin(attempt: Attempt, kind: AuthType, name = ""): Promise<Result<LoginStart>> {
   const roleName = readRoleName(attempt, name);
@@ -134,9 +132,8 @@ export async function startLogin(attempt: Attempt, kind: AuthType, name = ""): P
 }
 
 /**
- * Finds the role, if only the proof names it, and the client for the account.
- *
- * @param name the name of the holder according to the proof. A name in IAM can be `..`, which is no name of a role.
+ * Finds the role, if only the proof names it, and the client for the account. `name` is that of the holder according to
+ * the proof. A name in IAM can be `..`, which is no name of a role.
  */
 export async function findTarget(
   attempt: Attempt,

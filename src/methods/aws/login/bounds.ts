@@ -102,9 +102,10 @@ const FULL_ARN_MS = 5 * 60_000;
 const fullArns = new ExpiringCache<string>(2048);
 
 /**
- * Whether the role of a login is bound to a principal, whose ARN has no path. While the role resolves unique ids, a bound ARN without a wildcard means the id: a principal that was deleted and
- * created again under the same name is another one. Otherwise it is compared with the canonical ARN, which has no path.
- * A wildcard applies to the ARN with its path, which STS leaves out, so IAM is asked for it.
+ * Whether the role of a login is bound to a principal. While the role resolves unique ids, a bound ARN without a
+ * wildcard means the id: a principal that was deleted and created again under the same name is another one. Otherwise it
+ * is compared with the canonical ARN, which has no path. A wildcard applies to the ARN with its path, which STS leaves
+ * out, so IAM is asked for it.
  */
 export async function isBoundTo(target: Target, principal: IamPrincipal): Promise<Result<boolean>> {
   const { role } = target;

@@ -8,11 +8,18 @@ import type { RegisteredCertificate } from "../documents/certificate.ts";
 import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
 import type { EnteredLogin } from "../mount/access-list.ts";
 import { accessShardFor, cloudAuthAt } from "../mount/mount.ts";
-import { type InstanceLogin, prepareNonce } from "../rules/access.ts";
+import {
+  type InstanceLogin,
+  memorySeconds,
+  narrowByTag,
+  prepareNonce,
+  type RoleGrant,
+  roleTerms,
+  untagged,
+} from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
-import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
 import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./bounds.ts";

@@ -64,10 +64,7 @@ export interface CopyOf {
   readonly source: AnswersOfSource;
 }
 
-interface KnownPart extends UsedCopy {
-  readonly part: SomeParts;
-  readonly use: Exclude<CopyUse, "wait">;
-}
+type KnownPart = UsedCopy & { readonly part: SomeParts; readonly use: Exclude<CopyUse, "wait"> };
 
 /** The isolate's copies, by mount and name of the part. */
 const copies = new IsolateCopy<string, { readonly part: SomeParts; readonly state: number }>(
@@ -77,10 +74,10 @@ const copies = new IsolateCopy<string, { readonly part: SomeParts; readonly stat
 );
 
 /**
- * Finds the copy of a part, by a name that is unique in the mount. `now` in ms.
- * A copy of the announced state is used without asking the object: the installation's snapshot has the announced state,
- * so a change takes effect within POLICY_CACHE_SECONDS. A copy of another state is used for that long too. While the
- * object does not answer, a copy is used for longer, unless a change was announced since.
+ * Finds the copy of a part, by a name that is unique in the mount. `now` in ms. A copy of the announced state is used
+ * without asking the object: the installation's snapshot has the announced state, so a change takes effect within
+ * POLICY_CACHE_SECONDS. A copy of another state is used for that long too. While the object does not answer, a copy is
+ * used for longer, unless a change was announced since.
  */
 export function findCopy(of: CopyOf, name: string, now: number): KnownPart | undefined {
   const copied = copies.copied(`${of.mount} ${name}`);
@@ -121,16 +118,14 @@ type LoginConfiguration = Omit<LoginParts, "state"> & { readonly settings: Login
 /** Recent answers of the objects of mounts, by the uuids of the mounts. */
 const sources = new GenerationalCache<string, CopySource>(1_000);
 
-const SETTINGS = "settings";
 const roleCopy = (name: string) => `role ${name}`;
 const accountCopy = (id: string) => `account ${id}`;
 
 /**
  * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the
  * mount's object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy,
- * usually nothing. A role that does not exist is asked for each time, as a client can send any name.
- *
- * @param has the settings that the login has read already; null for none.
+ * usually nothing. A role that does not exist is asked for each time, as a client can send any name. `has` are the
+ * settings that the login has read already; null for none.
  */
 export async function configurationForLogin(
   { env, mount }: Pick<CloudAccess, "env" | "mount">,
@@ -142,7 +137,7 @@ export async function configurationForLogin(
   sources.set(mount.uuid, source, 1);
   const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(env), source };
   const now = currentTime();
-  const settings = has ? null : findCopy(of, SETTINGS, now);
+  const settings = has ? null : findCopy(of, "settings", now);
   const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
   const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
   const found = [settings, role, stsRole].filter((copy) => copy != null);
@@ -174,7 +169,7 @@ async function readParts(env: AwsEnv, of: CopyOf, ask: LoginAsk): Promise<SomePa
   const auth = within(env, env.CLOUD_AUTH).getByName(of.mount);
   const { state, settings, role, stsRole }: LoginParts = await auth.readForLogin(ask);
   const parts: [name: string, part: SomeParts][] = [];
-  if (ask.settings) parts.push([SETTINGS, { settings }]);
+  if (ask.settings) parts.push(["settings", { settings }]);
   if (ask.roleName !== null) parts.push([roleCopy(ask.roleName), { role }]);
   if (ask.accountId !== null) parts.push([accountCopy(ask.accountId), { stsRole }]);
   for (const [name, part] of parts) keepCopy(of, name, part.role === null ? undefined : part, state, reading);

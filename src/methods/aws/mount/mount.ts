@@ -8,7 +8,6 @@ import { type CloudAccess, type CloudClient, openClient } from "../clients/clien
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
 import type { CloudMountType } from "../vocabulary.ts";
-import type { CloudAccessList, ShardPlace } from "./access-list.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import { forgetCopies } from "./copies.ts";
 
@@ -52,21 +51,17 @@ export async function changeConfiguration<T>(
   }
 }
 
-interface AccessShard {
-  readonly list: DurableObjectStub<CloudAccessList>;
-  readonly place: ShardPlace;
-}
-
 /** The shard of a mount with the logins of an instance. */
-export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instanceId: string): AccessShard {
+export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instanceId: string) {
   return shardAt(env, mount.uuid, accessShardOf(instanceId));
 }
 
 /** All shards of a mount. */
-export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">): AccessShard[] {
+export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
   return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount.uuid, shard));
 }
 
-function shardAt(env: AwsEnv, mount: string, shard: number): AccessShard {
+/** The object of a shard, and its place. */
+function shardAt(env: AwsEnv, mount: string, shard: number) {
   return { list: within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(mount, shard)), place: { mount, shard } };
 }

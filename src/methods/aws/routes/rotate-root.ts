@@ -80,12 +80,10 @@ function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
   });
 }
 
-const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
-
 function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
   // A new key may take some seconds until IAM knows it everywhere.
-  const policy = { maxRetries: 12, alsoTemporary: UNKNOWN_KEY };
+  const policy = { maxRetries: 12, alsoTemporary: ["InvalidClientTokenId"] };
   return withConfiguredKeys(access, (client, keys) => callIam(client, keys, form, readDeletedAccessKey, policy));
 }
 

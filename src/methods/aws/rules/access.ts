@@ -1,9 +1,13 @@
-import { ok, type Result, refuse } from "../../../base/result.ts";
+import { type TokenTerms, tokenTerms } from "../../../auth/token-settings.ts";
+import { lesserLimit } from "../../../base/limits.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
-import type { Mount } from "../../../system/mount.ts";
+import type { Mount, MountTtl } from "../../../system/mount.ts";
+import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { view } from "../../../wire/view.ts";
-import type { RoleGrant } from "./terms.ts";
+import type { CloudRole } from "./role.ts";
+import { isSubsetOfRole, type RoleTag } from "./role-tag.ts";
 
 /** A login of an instance that has passed all other checks. */
 export interface InstanceLogin
@@ -16,7 +20,6 @@ export interface InstanceLogin
 
 /**
  * Decides whether an instance may log in, and returns its new entry.
- *
  * A document is no secret, so the nonce binds the instance to the client of its first login. After a migration to a new
  * host the document has a newer pendingTime; if the role allows migration, another nonce is then accepted and replaces
  * the previous one. Once reauthentication is disallowed, it stays so until the entry is deleted.
@@ -116,4 +119,65 @@ export async function prepareNonce(
 async function hashNonce(keys: Keys, { uuid }: Pick<Mount, "uuid">, instanceId: string, nonce: string) {
   const text = JSON.stringify(["cloud nonce", uuid, instanceId, nonce]);
   return toBase64(await keyedHash(keys.identity, new TextEncoder().encode(text)));
+}
+
+/** The rights of one login: those of the role, narrowed by a role tag. */
+export interface RoleGrant {
+  readonly policies: readonly string[];
+  /** Seconds; 0 for no limit. */
+  readonly tagMaxTtl: number;
+  readonly allowMigration: boolean;
+  readonly disallowReauthentication: boolean;
+}
+
+/** The rights of a role without a role tag. */
+export function untagged(role: CloudRole): RoleGrant {
+  return {
+    policies: role.token.policies,
+    tagMaxTtl: 0,
+    allowMigration: role.allowInstanceMigration,
+    disallowReauthentication: role.disallowReauthentication,
+  };
+}
+
+/**
+ * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login (of the role's name in
+ * lower case). A tag never adds rights. Messages are those of the reference's AWS method (login).
+ */
+export function narrowByTag(
+  role: CloudRole,
+  tag: RoleTag,
+  login: { readonly role: string; readonly instanceId: string },
+): Result<RoleGrant, string> {
+  const whole = untagged(role);
+  if (tag.role !== login.role) return err("role on the tag is not matching the role supplied");
+  if (tag.instanceId !== null && tag.instanceId !== login.instanceId.toLowerCase()) {
+    return err("role tag is being used by an unauthorized instance");
+  }
+  if (!isSubsetOfRole(tag.policies ?? [], whole.policies)) {
+    return err("policies on the role tag must be subset of policies on the role");
+  }
+  return ok({
+    policies: tag.policies ?? whole.policies,
+    tagMaxTtl: tag.maxTtlSeconds,
+    allowMigration: whole.allowMigration && tag.allowInstanceMigration,
+    disallowReauthentication: whole.disallowReauthentication || tag.disallowReauthentication,
+  });
+}
+
+/** The terms of a login's token, which is bound to these networks. */
+export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): TokenTerms {
+  const terms = tokenTerms(role.token, boundCidrs);
+  return { ...terms, policies: grant.policies, maxTtl: lesserLimit(terms.maxTtl, grant.tagMaxTtl) };
+}
+
+/** The terms of a renewal: those of the role as it is now, limited by the tag of the login. */
+export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl: number): RenewTerms {
+  const { ttl, maxTtl, period } = role.token;
+  return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
+}
+
+/** How long an instance is remembered after a login (s): the longest limit, so that its document is not replayed. */
+export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
+  return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }

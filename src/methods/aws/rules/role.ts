@@ -17,16 +17,10 @@ export type AuthType = "vm" | "iam";
 
 /** The constraints of a role, in the order in which a role refuses those that it can't check. */
 export const BOUND_FIELDS = [
-  "bound_account_id",
-  "bound_region",
-  "bound_image_id",
-  "bound_iam_instance_profile_arn",
-  "bound_vm_instance_id",
-  "bound_iam_role_arn",
-  "bound_iam_principal_arn",
-  "bound_vpc_id",
-  "bound_subnet_id",
-] as const;
+  ...(["bound_account_id", "bound_region", "bound_image_id", "bound_iam_instance_profile_arn"] as const),
+  ...(["bound_vm_instance_id", "bound_iam_role_arn", "bound_iam_principal_arn"] as const),
+  ...(["bound_vpc_id", "bound_subnet_id"] as const),
+];
 export type BoundField = (typeof BOUND_FIELDS)[number];
 
 /** The only entity that can be inferred. */

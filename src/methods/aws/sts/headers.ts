@@ -39,14 +39,10 @@ function parseText(text: string): unknown {
 
 function readValues(value: unknown): readonly string[] | null {
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  if (list.length === 0 || list.length > MAX_VALUES) return null;
-  const values: string[] = [];
-  for (const item of list) {
-    const text = typeof item === "number" ? String(item) : item;
-    if (typeof text !== "string" || text.length > MAX_VALUE_LENGTH || !VALUE.test(text)) return null;
-    values.push(text.trim());
-  }
-  return values;
+  const texts = list.map((item) => (typeof item === "number" ? String(item) : item));
+  const isValue = (text: unknown) => typeof text === "string" && text.length <= MAX_VALUE_LENGTH && VALUE.test(text);
+  const isGood = texts.length > 0 && texts.length <= MAX_VALUES && texts.every(isValue);
+  return isGood ? texts.map((text) => String(text).trim()) : null;
 }
 
 const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";

@@ -48,10 +48,8 @@ export function parseEndpoint(text: string): Endpoint | null {
 
 /**
  * Chooses where a signed request is sent: only to a host that is known from data or configured by an operator. Also
- * returns the partition of the answer.
- *
- * @param signed the origin of the client's URL. It must fit to the region, since STS would refuse any other pair.
- * @param region of the client's signature.
+ * returns the partition of the answer. `signed` is the origin of the client's URL, which must fit to the region of the
+ * signature, since STS would refuse any other pair.
  */
 export function chooseTarget(
   signed: Origin,

@@ -50,9 +50,7 @@ const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
 /**
  * Checks a signed GetCallerIdentity request and builds the request to send. It is built from the checked parts only: a
  * client that could make STS run another action, or choose the host that answers, could take any identity.
- * Messages are those of the reference's AWS method (login).
- *
- * @param now in ms
+ * Messages are those of the reference's AWS method (login). `now` in ms.
  */
 export function checkSignedRequest(
   fields: SignedRequestFields,
@@ -73,10 +71,8 @@ export function checkSignedRequest(
   const headers = readHeaderValues(fields.iam_request_headers);
   if (!headers.ok) return refuse(headers.error);
 
-  const signed =
-    method === "POST"
-      ? readPost(url.value.query, sentBody, headers.value)
-      : readPresignedGet(url.value.query, sentBody, headers.value);
+  const read = method === "POST" ? readPost : readPresignedGet;
+  const signed = read(url.value.query, sentBody, headers.value);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
   const age = ageProblem(signed.value.amzDate, now);

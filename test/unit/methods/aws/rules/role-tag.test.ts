@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
+import { narrowByTag } from "../../../../../src/methods/aws/rules/access.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import {
   canonicalPolicies,
@@ -13,7 +14,6 @@ import {
   tagValueOfPath,
   verifyRoleTag,
 } from "../../../../../src/methods/aws/rules/role-tag.ts";
-import { narrowByTag } from "../../../../../src/methods/aws/rules/terms.ts";
 
 const key = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const nonce = "AAECAwQFBgc=";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
+import { narrowByTag, renewalTerms, roleTerms, untagged } from "../../../../../src/methods/aws/rules/access.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import type { RoleTag } from "../../../../../src/methods/aws/rules/role-tag.ts";
-import { narrowByTag, renewalTerms, roleTerms, untagged } from "../../../../../src/methods/aws/rules/terms.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const seconds = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 5000 }));
