@@ -128,7 +128,6 @@ export interface VerifiedClient {
   readonly token: Omit<Login, "entityId">;
 }
 
-/** The field that `explain/login` of every method has. */
 export const EXPLAINED_ADDRESS = {
   client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
 };
@@ -152,7 +151,6 @@ const PLANNED_TOKEN = view<PlannedToken>({
   ],
 });
 
-/** Shape of the answer to `explain/login` of every method. */
 export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN.shape } as const;
 
 /** Starts the login of a request. @param words description of each check of the method. */

@@ -78,7 +78,6 @@ const LOOKUP = view<{ record: TokenRecord; token: TokenState; id: string; now: n
   type: ["string", ({ token }) => token.type],
 });
 
-/** Shape of the data of a look-up, with the policies of the token's entity. */
 export const LOOKUP_SHAPE = { ...LOOKUP.shape, "identity_policies?": ["string"] } as const satisfies Shape;
 
 function authOfRecord(record: TokenRecord, clientToken: string) {

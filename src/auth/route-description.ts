@@ -16,7 +16,6 @@ export interface RouteDescription {
   readonly answers: Answer | readonly Answer[] | Readonly<Partial<Record<Operation, Answer | readonly Answer[]>>>;
 }
 
-/** A field that no schema describes. */
 export interface FieldDescription {
   readonly shape: Shape;
   readonly description: string;
@@ -30,9 +29,7 @@ export type Answer =
   | { readonly kind: "accepted" }
   /** 200, the envelope with these data. `injected`: the keys of the data are at the top level as well. */
   | { readonly kind: "data"; readonly data: Shape; readonly injected?: boolean }
-  /** 200, the envelope with a token. */
   | { readonly kind: "auth" }
-  /** 200, the envelope with a wrapping token. */
   | { readonly kind: "wrapped" }
   /** The envelope, whose data are not described. `status` is 200 unless given. */
   | { readonly kind: "envelope"; readonly status?: number }
@@ -51,7 +48,6 @@ export const ENVELOPE: Answer = { kind: "envelope" };
 export const BEGUN: Answer = { kind: "envelope", status: 202 };
 /** 204, or an envelope with warnings. */
 export const DONE_OR_WARNED: readonly Answer[] = [NO_CONTENT, ENVELOPE];
-/** The names of a list. */
 export const KEYS: Answer = { kind: "data", data: { keys: ["string"] } };
 
 /** Data in the envelope. */

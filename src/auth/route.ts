@@ -68,7 +68,6 @@ export interface OpenRoute extends RouteBase {
 /** An endpoint for callers with a token whose policies allow it. */
 export interface TokenRoute extends RouteBase {
   readonly access: "token";
-  /** Schema of the body or query. */
   readonly fields: FieldSchema<unknown>;
   /** True when the path can contain a token. The audit line then has the pattern of the path. */
   readonly secretPath?: boolean;

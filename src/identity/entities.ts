@@ -14,7 +14,6 @@ import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts"
  * directory stores the names that operators gave.
  */
 
-/** How a request names an entity to look up. */
 export type EntityKey =
   | IdOrName
   | { readonly aliasId: string }

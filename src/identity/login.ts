@@ -66,7 +66,6 @@ function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }:
   return metadata === null || sameMetadata(held.metadata, metadata) ? state : null;
 }
 
-/** Reads or creates the entity in the shards, and caches it. */
 async function askForEntity(
   env: IdentityEnv,
   { mountAccessor, aliasName, metadata }: LoginAlias,

@@ -134,7 +134,6 @@ export interface DirectoryEntry {
   readonly groupIds: readonly string[] | null;
 }
 
-/** Result of a write of an entity or a group. */
 export interface Written extends Pick<EntityRecord, "id" | "name"> {
   readonly created: boolean;
 }

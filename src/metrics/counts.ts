@@ -2,7 +2,6 @@
 export const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BUCKETS_MS = BUCKETS.map((seconds) => seconds * 1000);
 
-/** The labels by which requests are counted. */
 export interface RequestKind {
   /** Path pattern of the endpoint, which contains no text of a client; "" when no endpoint serves the request. */
   readonly route: string;

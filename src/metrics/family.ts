@@ -1,4 +1,3 @@
-/** One sample of a metric family. */
 export interface Sample {
   readonly suffix?: "_bucket" | "_sum" | "_count";
   readonly labels?: Readonly<Record<string, string>>;

@@ -26,7 +26,6 @@ export interface RateLimitQuota extends RateLimit {
   readonly revision: number;
 }
 
-/** Configuration of all quotas. */
 export interface QuotaConfig {
   /** Prefixes of exempt paths. A prefix with "!" before it is counted, although a shorter one is exempt. */
   readonly exemptPaths: readonly string[];

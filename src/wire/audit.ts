@@ -208,17 +208,15 @@ function unescaped(quoted: string): string {
 }
 
 function withoutText(message: string, text: string): string {
-  if (text.length <= MAX_COMPARED_LENGTH) return message.replace(wholeWords(text), "<value>");
+  if (text.length <= MAX_COMPARED_LENGTH) {
+    const wholeWords = new RegExp(`(?<![\\w-])${text.replace(/[^\w\s]/g, "\\$&")}(?![\\w-])`, "gi");
+    return message.replace(wholeWords, "<value>");
+  }
   // The runtime refuses an expression of the maximum length of a field.
   const masked = message.replaceAll(text, "<value>");
   return masked.toLowerCase().includes(text.toLowerCase()) ? "<value>" : masked;
 }
 
-function wholeWords(text: string): RegExp {
-  return new RegExp(`(?<![\\w-])${text.replace(/[^\w\s]/g, "\\$&")}(?![\\w-])`, "gi");
-}
-
-/** Returns all strings in the fields of a request. @param depth maximum number of further levels. */
 function textsIn(value: unknown, depth: number): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth === 0) return [];

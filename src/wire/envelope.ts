@@ -1,19 +1,14 @@
-import type { Failure, Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
+import type { Failure } from "../base/result.ts";
 import { toWire } from "./failure.ts";
 import { type AuthReply, EMPTY, type Reply, type StoredAnswer, type WrapInfo } from "./reply.ts";
-import { type GroveRequest, type RequestHead, readRequest } from "./request.ts";
+import { readRequest } from "./request.ts";
 import { view } from "./view.ts";
 
-/** How requests are read and answers are rendered. Routes are independent of it. */
-export interface Dialect {
-  readonly readRequest: (request: Request, head: RequestHead, env: Env, id: string) => Promise<Result<GroveRequest>>;
-  readonly renderReply: (requestId: string, reply: Reply, warnings: readonly string[]) => Response;
-  readonly renderFailure: (failure: Failure) => Response;
-}
-
 /** The dialect of Vault's API. */
-export const VAULT: Dialect = { readRequest, renderReply, renderFailure };
+export const VAULT = { readRequest, renderReply, renderFailure };
+
+/** How requests are read and answers are rendered. Routes are independent of it. */
+export type Dialect = Readonly<typeof VAULT>;
 
 const HEADERS = {
   "Content-Type": "application/json",

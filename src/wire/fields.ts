@@ -78,10 +78,8 @@ export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "bounds refused");
 }
 
-/** The schema of an endpoint without fields. */
 export const NO_FIELDS = fieldSchema({});
 
-/** The schema of an endpoint that accepts all fields. */
 export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = fieldSchema({}, "kept");
 
 function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T | undefined): Field<T> {

@@ -6,7 +6,6 @@ import type { AliasPlace, AliasRecord } from "../model.ts";
 import { type Entity, isSamePlace, recordOf } from "./entity.ts";
 import { entityPrefixOf } from "./place.ts";
 
-/** The schema of a shard of entities. */
 export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
