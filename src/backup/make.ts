@@ -8,7 +8,7 @@ import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { compress, sha256Of } from "./compress.ts";
 import { MAX_PARTS, readPart, readPosition } from "./part.ts";
-import { type BackupStart, nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
+import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 /** Version of the format of backups. */
 const FORMAT = 1;
@@ -116,7 +116,7 @@ export async function sealBackup(env: Env, installation: Installation, run: stri
 }
 
 /** Reads the name of a run and checks its age. `now` in ms. */
-async function readStart({ keys }: Installation, name: string, now: number): Promise<Result<BackupStart>> {
+async function readStart({ keys }: Installation, name: string, now: number) {
   const start = await readRun(keys, name);
   if (!start) return err(UNKNOWN_RUN);
   return now - start.began < MAX_RUN_MS ? ok(start) : refuse("the run began more than a day ago: begin again");

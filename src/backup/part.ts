@@ -143,11 +143,7 @@ export async function readPart(
 }
 
 /** Reads the next page of a large object. */
-async function readLarge(
-  env: Env,
-  after: string,
-  { key, page, tries }: NonNullable<Position["within"]>,
-): Promise<Result<PartRead, string>> {
+async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<Position["within"]>) {
   const written = new PartWriter();
   for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
     const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);

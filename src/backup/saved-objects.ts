@@ -118,12 +118,7 @@ export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObjec
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
-export async function objectsAfter(
-  env: Env,
-  installation: Installation,
-  after: string,
-  limit: number,
-): Promise<string[]> {
+export async function objectsAfter(env: Env, installation: Installation, after: string, limit: number) {
   // The trees come before all other objects, of which those with custom ids are the first.
   const keys = after < beginningOf("CustomIds") ? await treesAfter(env, after, limit) : [];
   for (const className of NAMED_CLASSES) {

@@ -19,16 +19,11 @@ export async function nameOfRun(keys: Keys, now: number): Promise<string> {
   return `${start}.${toBase64Url(concat(random, await sealOfRun(keys, start, random)))}`;
 }
 
-/** The start of a run. */
-export interface BackupStart {
-  /** ms. */
-  readonly began: number;
-  /** Versions of the key terms at that time. */
-  readonly terms: readonly number[];
-}
-
-/** Reads the name of a run; null for a name that no server of this installation has made. */
-export async function readRun(keys: Keys, name: string): Promise<BackupStart | null> {
+/**
+ * Reads the name of a run: its start (ms), and the versions of the key terms at that time. null for a name that no server
+ * of this installation has made.
+ */
+export async function readRun(keys: Keys, name: string) {
   const [, start = "", text = ""] = RUN_NAME.exec(name) ?? [];
   const bytes = fromBase64Url(text);
   if (bytes?.length !== 2 * HALF) return null;

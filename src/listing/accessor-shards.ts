@@ -75,7 +75,8 @@ export function generationAt(now: number): ShardGeneration {
 export function accessorShardNumber(accessor: string): number {
   let sum = 0;
   for (const char of accessor.slice(-4)) sum = (sum * 31 + char.charCodeAt(0)) % 65_521;
-  const { first, shards } = generationOf(accessor);
+  const address = knownGenerations().length > 1 ? decodeStoredId(accessor) : null;
+  const { first, shards } = address ? generationAt(rowGeneratedAt(address.row)) : FIRST;
   return first + (sum % shards);
 }
 
@@ -94,11 +95,6 @@ export function shardNumberOf(shards: DurableObjectNamespace, id: DurableObjectI
 /** Returns the number of the shard that receives the id of a freed tree. */
 export function treeShardNumber(treeId: string): number {
   return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
-}
-
-function generationOf(accessor: string): ShardGeneration {
-  const address = knownGenerations().length > 1 ? decodeStoredId(accessor) : null;
-  return address ? generationAt(rowGeneratedAt(address.row)) : FIRST;
 }
 
 /** Returns the stub of the shard with this number. */

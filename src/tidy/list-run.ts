@@ -55,15 +55,10 @@ interface Claims {
   readonly customIds: CustomIdClaim[];
 }
 
-interface ListPage {
-  readonly entries: readonly string[];
-  /** By tree id. Entries that are too new to be checked are left out. */
-  readonly claims: ReadonlyMap<string, Claims>;
-  /** Entries that are not valid accessors, so that no tree can be called. */
-  readonly broken: readonly string[];
-}
-
 type TreeAnswer = TidyStepResult & { readonly treeId: string };
+
+/** Has trees check the entries of a list that name them, by tree id. Entries that are too new are left out. */
+type Ask = (claims: ReadonlyMap<string, Claims>) => Promise<TreeAnswer[]>;
 
 /**
  * Performs the next step of a run: has some unfinished trees continue with their own rows. When there is none, it reads
@@ -79,64 +74,62 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
     return withAnswers({ ...run, work: work.slice(TREES_PER_STEP) }, some.length, answers);
   }
   if (!position) return run;
-  const list = position.list === "accessors" ? ACCESSORS : CUSTOM_IDS;
-  const page = await list.read(env, position, currentTime());
-  const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
-  const answers = await askTrees(env, run, questions);
-  const repairs = await list.repair(env, position.shard, page, answers);
-  const after = withAnswers({ ...run, position: positionAfter(position, page.entries) }, questions.length, answers);
+  const check = position.list === "accessors" ? checkAccessors : checkCustomIds;
+  const { entries, asked, answers, repairs } = await check(env, position, (claims) => {
+    const questions = [...claims].map(([treeId, of]) => ({ treeId, from: null, ...of }));
+    return askTrees(env, run, questions);
+  });
+  const after = withAnswers({ ...run, position: positionAfter(position, entries) }, asked, answers);
   return { ...after, report: addToReport(after.report, repairs) };
 }
 
-interface CheckedList {
-  read(env: Env, position: ListPosition, now: number): Promise<ListPage>;
-  /** Removes entries without a token, and corrects those that differ from their trees. Safe to repeat. */
-  repair(env: Env, shard: number, page: ListPage, answers: readonly TreeAnswer[]): Promise<Partial<TidyReport>>;
+/** Checks a page of accessors: removes those without a token, and corrects entries that differ. Safe to repeat. */
+async function checkAccessors(env: Env, { shard: number, after }: ListPosition, ask: Ask) {
+  const now = currentTime();
+  const shard = accessorShard(env, number);
+  const listed = await shard.claims(after, LIST_PAGE);
+  // No tree can be called for an entry that is not a valid accessor.
+  const broken: string[] = [];
+  const claims = new Map<string, Claims>();
+  for (const claim of listed) {
+    const route = decodeStoredId(claim.accessor);
+    if (!route) broken.push(claim.accessor);
+    else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
+  }
+  const answers = await ask(claims);
+  const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
+  if (gone.length > 0) await shard.remove(gone);
+  const stale = answers.flatMap(({ staleEntries }) => staleEntries);
+  const claimed = [...claims.values()].flatMap(({ accessors }) => accessors);
+  const listedWrong = claimed.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
+  const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
+  if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
+  const entries = listed.map(({ accessor }) => accessor);
+  const repairs = { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
+  return { entries, asked: claims.size, answers, repairs };
 }
 
-const ACCESSORS: CheckedList = {
-  async read(env, { shard, after }, now) {
-    const listed = await accessorShard(env, shard).claims(after, LIST_PAGE);
-    const broken: string[] = [];
-    const claims = new Map<string, Claims>();
-    for (const claim of listed) {
-      const route = decodeStoredId(claim.accessor);
-      if (!route) broken.push(claim.accessor);
-      else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
-    }
-    return { entries: listed.map(({ accessor }) => accessor), claims, broken };
-  },
-
-  async repair(env, number, { entries, claims, broken }, answers) {
-    const shard = accessorShard(env, number);
-    const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
-    if (gone.length > 0) await shard.remove(gone);
-    const stale = answers.flatMap(({ staleEntries }) => staleEntries);
-    const claimed = [...claims.values()].flatMap(({ accessors }) => accessors);
-    const listedWrong = claimed.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
-    const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
-    if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
-    return { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
-  },
-};
-
-const CUSTOM_IDS: CheckedList = {
-  async read(env, { shard, after }, now) {
-    const listed = await customIdsShard(env, shard).page(after, LIST_PAGE);
-    const claims = new Map<string, Claims>();
-    for (const { key, treeId, row } of listed) {
-      if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
-    }
-    return { entries: listed.map(({ key }) => key), claims, broken: [] };
-  },
-
-  async repair(env, shard, { entries }, answers) {
-    const gone = answers.flatMap(({ treeId, goneCustomIds }) => goneCustomIds.map((entry) => ({ ...entry, treeId })));
-    // An entry is released only if it still names the checked token: a new token may have taken the id since.
-    await customIdsShard(env, shard).release(gone);
-    return { customIdsExamined: entries.length, customIdsRemoved: gone.length };
-  },
-};
+/** Checks a page of custom ids: releases those without a token. Safe to repeat. */
+async function checkCustomIds(env: Env, { shard: number, after }: ListPosition, ask: Ask) {
+  const now = currentTime();
+  const shard = customIdsShard(env, number);
+  const listed = await shard.page(after, LIST_PAGE);
+  const claims = new Map<string, Claims>();
+  for (const { key, treeId, row } of listed) {
+    if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
+  }
+  const answers = await ask(claims);
+  const gone = answers.flatMap(({ treeId, goneCustomIds }) => goneCustomIds.map((entry) => ({ ...entry, treeId })));
+  // An entry is released only if it still names the checked token: a new token may have taken the id since.
+  await shard.release(gone);
+  const entries = listed.map(({ key }) => key);
+  return {
+    entries,
+    asked: claims.size,
+    answers,
+    repairs: { customIdsExamined: entries.length, customIdsRemoved: gone.length },
+  };
+}
 
 function claimsOf(claims: Map<string, Claims>, treeId: string): Claims {
   const known = claims.get(treeId) ?? { accessors: [], customIds: [] };

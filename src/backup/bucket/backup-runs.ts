@@ -172,12 +172,7 @@ export class BackupRuns extends GroveObject<Env> {
       : this.#makePart(bucket, installation, run, run.position);
   }
 
-  async #makePart(
-    bucket: R2Bucket,
-    installation: Installation,
-    current: BackupRun,
-    position: string,
-  ): Promise<Result<null, string>> {
+  async #makePart(bucket: R2Bucket, installation: Installation, current: BackupRun, position: string) {
     const { name, run, parts: number } = current;
     if (number >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
     const made = await makePart(this.env, installation, { run, number, position, until: "", known: "" });

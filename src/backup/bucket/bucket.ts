@@ -10,11 +10,7 @@ const MAX_INSTALLATIONS = 20;
 const MAX_LISTED = 20;
 
 /** The parts of a backup, by SHA-256, that are not in the bucket. */
-export async function missingParts(
-  bucket: R2Bucket,
-  place: BackupPlace,
-  parts: readonly string[],
-): Promise<readonly string[]> {
+export async function missingParts(bucket: R2Bucket, place: BackupPlace, parts: readonly string[]) {
   const keys = await listAll(bucket, { prefix: folderOf(place) }, ({ objects }) => objects.map(({ key }) => key));
   const found = new Set(keys);
   return parts.filter((sha256) => !found.has(partKey(place, sha256)));
@@ -38,12 +34,7 @@ export async function listBackups(bucket: R2Bucket): Promise<string[]> {
  *
  * @returns true when there is nothing left to delete.
  */
-export async function deleteOld(
-  bucket: R2Bucket,
-  clusterId: string,
-  keep: number,
-  begunBefore: number,
-): Promise<boolean> {
+export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: number, begunBefore: number) {
   const places = await placesOf(bucket, clusterId);
   const complete = await completeOnes(bucket, places);
   const kept = complete.slice(-keep);
@@ -71,11 +62,7 @@ async function completeOnes(bucket: R2Bucket, places: readonly BackupPlace[]): P
 }
 
 /** Reads all pages of a list of the bucket. `read` returns the entries of a page. */
-async function listAll(
-  bucket: R2Bucket,
-  options: R2ListOptions,
-  read: (page: R2Objects) => readonly string[],
-): Promise<string[]> {
+async function listAll(bucket: R2Bucket, options: R2ListOptions, read: (page: R2Objects) => readonly string[]) {
   const found: string[] = [];
   let cursor: string | undefined;
   for (let number = 0; number < MAX_PAGES; number++) {

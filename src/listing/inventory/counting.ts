@@ -70,12 +70,7 @@ export function countedSoFar({ tally, left }: CountState): number {
  * Performs one bounded step of a count. A token without parent, children and leases is counted by its entry in the
  * list. For all others their trees are called, which know what is above and below.
  */
-export async function countStep(
-  env: ListingEnv,
-  selection: Selection,
-  state: CountState,
-  now: number,
-): Promise<CountState> {
+export async function countStep(env: ListingEnv, selection: Selection, state: CountState, now: number) {
   if (state.left.length === 0) return readPage(env, selection, state, now);
   const asked = state.left.slice(0, TREES_AT_ONCE);
   const answers = await inGroups(asked, (share) => countInTree(env, selection, share));

@@ -14,7 +14,7 @@ export const MAX_SEARCH = 128;
 /** Length (characters) to which pairs of metadata are cut off for the search. */
 const MAX_SEARCHED = 256;
 /** A text that may be the beginning of an accessor; case matters. Shorter texts would match accessors by chance. */
-const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
+export const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
 /** A text that may be a part of an accessor. All accessors are read for it, so words of one case are excluded. */
 const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
 
@@ -23,7 +23,7 @@ export function isFound({ text, entities }: Search, token: InventoryEntry): bool
   return (
     entities.includes(token.entityId) ||
     searchedTexts(token).some(([, searched]) => hasPart(searched, text)) ||
-    (isAccessorBeginning(text) && token.accessor.startsWith(text)) ||
+    (ACCESSOR_BEGINNING.test(text) && token.accessor.startsWith(text)) ||
     (isAccessorPart(text) && token.accessor.includes(text))
   );
 }
@@ -31,11 +31,6 @@ export function isFound({ text, entities }: Search, token: InventoryEntry): bool
 /** True when `searched` contains `text`, ignoring case. */
 export function hasPart(searched: string, text: string): boolean {
   return lowered(searched).includes(lowered(text));
-}
-
-/** True for a text that may be an accessor, or the beginning of one. */
-export function isAccessorBeginning(text: string): boolean {
-  return ACCESSOR_BEGINNING.test(text);
 }
 
 /** True for a text that is also searched for in the middle and at the end of accessors. */

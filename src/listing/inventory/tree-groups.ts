@@ -32,7 +32,7 @@ export function treeGroups(
   index: InventoryIndex,
   grouping: TreeGrouping,
   wanted: readonly WantedTreeGroups[],
-): TreeGroup[] | null {
+) {
   const groups: TreeGroup[] = [];
   let left = MAX_READ_TREES;
   for (const { mount, keys } of wanted) {

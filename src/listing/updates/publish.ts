@@ -55,8 +55,6 @@ export type TreeUpdate =
 
 type Update = TreeUpdate | { readonly kind: "started"; readonly value: StartedTree };
 
-type UpdateOf<K extends Update["kind"]> = Extract<Update, { readonly kind: K }>;
-
 /**
  * Queue of the updates of all trees of one isolate. One call to a shard carries the updates of many trees, and of each
  * token only the newest. Updates of tokens are queued by accessor.
@@ -95,7 +93,7 @@ export class UpdateQueue {
     const shards = this.#updates.ready(now);
     const send = async (shard: number) => {
       const sent = await this.#updates.send(shard, now, (updates) => deliver(shard, callOf(updates)));
-      for (const made of only("made", sent)) this.#noteStarted(made);
+      for (const update of sent) this.#noteStarted(update);
     };
     await Promise.all(shards.map(([shard]) => send(shard)));
   }
@@ -106,8 +104,7 @@ export class UpdateQueue {
       const shard = accessorShardNumber(accessor);
       const isInFlight = () => this.#updates.isInFlight(shard, accessor);
       for (let waited = 0; isInFlight() && waited < LOST_CALL_MS; waited += LOOK_MS) await sleep(LOOK_MS);
-      const update = this.#updates.cancel(shard, accessor);
-      if (update?.kind === "made") this.#noteStarted(update);
+      this.#noteStarted(this.#updates.cancel(shard, accessor));
     }
   }
 
@@ -116,11 +113,13 @@ export class UpdateQueue {
     return [...this.#updates.queued()].every(({ kind }) => kind === "started");
   }
 
-  #noteStarted({ value: { accessor }, allocatedBy }: UpdateOf<"made">): void {
+  #noteStarted(update: Update | undefined): void {
+    if (update?.kind !== "made" || update.allocatedBy === null) return;
+    const { accessor } = update.value;
     const place = decodeStoredId(accessor);
-    if (allocatedBy === null || !place) return;
+    if (!place) return;
     const started = { tree: place.treeId, row: place.row };
-    this.#updates.add(allocatedBy, `started ${accessor}`, { kind: "started", value: started });
+    this.#updates.add(update.allocatedBy, `started ${accessor}`, { kind: "started", value: started });
   }
 }
 
@@ -133,8 +132,8 @@ function callOf(updates: readonly Update[]): ShardUpdates {
   };
 }
 
-function only<K extends Update["kind"]>(kind: K, updates: readonly Update[]): UpdateOf<K>[] {
-  return updates.filter((update): update is UpdateOf<K> => update.kind === kind);
+function only<K extends Update["kind"]>(kind: K, updates: readonly Update[]) {
+  return updates.filter((update): update is Extract<Update, { readonly kind: K }> => update.kind === kind);
 }
 
 /** Maximum time that `publishPending` waits for calls in flight of other callers (ms). */

@@ -1,7 +1,7 @@
 import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
-import { isAccessorBeginning, isAccessorPart, matches, type TokenFilter } from "../filter.ts";
+import { ACCESSOR_BEGINNING, isAccessorPart, matches, type TokenFilter } from "../filter.ts";
 import {
   comparePositions,
   firstInOrder,
@@ -139,7 +139,7 @@ export class ShardPages {
   /** Returns ids of the tokens whose accessor has or begins with a text; null when too many would be read. */
   #withAccessorPart(text: string): number[] | null {
     if (!isAccessorPart(text)) {
-      return isAccessorBeginning(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
+      return ACCESSOR_BEGINNING.test(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
     }
     const tokens = this.#index.mounts("mount").reduce((sum, { count }) => sum + count, 0);
     if (tokens > MAX_SEARCHED_ACCESSORS) return null;
