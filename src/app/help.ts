@@ -38,11 +38,7 @@ export function helpOf(table: RouteTable, path: string, idPrefix: string, versio
   };
 }
 
-function endpointText(
-  request: string,
-  routes: readonly Route[],
-  serving: ReadonlyMap<Route, readonly Operation[]>,
-): string {
+function endpointText(request: string, routes: readonly Route[], serving: ReadonlyMap<Route, readonly Operation[]>) {
   const patterns = [...new Set(routes.map(pattern))];
   const methods = [...serving].flatMap(([route, operations]) =>
     methodsOf(operations).map((method) => `${method}\n        ${route.description.summary}`),

@@ -51,12 +51,6 @@ export class RouteTable {
     const key = `${operation} ${path}`;
     const known = this.#plain.get(key);
     if (known) return known;
-    const found = this.#ask(operation, path);
-    if (found?.route.path === path) this.#plain.set(key, found);
-    return found;
-  }
-
-  #ask(operation: Operation, path: string): RouteMatch | null {
     const [handlers, stash] = this.#router.match(operation, `/${path}`);
     const first = handlers[0];
     if (!first) return null;
@@ -65,7 +59,9 @@ export class RouteTable {
     for (const [name, value] of Object.entries(indices)) {
       params[name] = typeof value === "number" ? (stash?.[value] ?? "") : value;
     }
-    return { route, params };
+    const found = { route, params };
+    if (route.path === path) this.#plain.set(key, found);
+    return found;
   }
 }
 

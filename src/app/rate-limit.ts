@@ -2,7 +2,7 @@ import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH } from "../base/limits.ts";
-import { AddressWindows, type Counted } from "../quota/address-windows.ts";
+import { AddressWindows } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
 import { text } from "../wire/fields.ts";
@@ -111,10 +111,18 @@ async function countUnder(c: AppContext, path: string, applied: Applied, weight:
   const counted = windows.count(key, limit, currentTime(), weight);
   const loaded = c.get("installation");
   const config = loaded.ok ? loaded.value.quotas.config : DEFAULT_QUOTA_CONFIG;
-  const headers = config.responseHeaders ? headersOf(counted) : {};
+  // Rounded up, so that a client that waits this long is not too early.
+  const retryAfterSeconds = Math.max(1, Math.ceil(counted.resetMs / 1000));
+  // Names as the reference writes them.
+  const headers: Record<string, string> = config.responseHeaders
+    ? {
+        "X-Ratelimit-Limit": String(counted.limit),
+        "X-Ratelimit-Remaining": String(counted.remaining),
+        "X-Ratelimit-Reset": String(retryAfterSeconds),
+      }
+    : {};
   const refuse = (first: boolean): Admission => {
     const onRecord = first || config.auditLogging;
-    const retryAfterSeconds = secondsUntilReset(counted);
     return { refusal: { code: "rate_limited", path, retryAfterSeconds, onRecord }, byRole: false, headers };
   };
   if (!counted.allowed) return refuse(counted.first);
@@ -122,18 +130,4 @@ async function countUnder(c: AppContext, path: string, applied: Applied, weight:
   const shield = builtIn && weight > 0 ? c.env.LOGIN_RATE_LIMIT : undefined;
   if (shield && !(await shield.limit({ key: client })).success) return refuse(windows.refuse(key));
   return { refusal: null, byRole: false, headers };
-}
-
-/** Names as the reference writes them. */
-function headersOf(counted: Counted): Record<string, string> {
-  return {
-    "X-Ratelimit-Limit": String(counted.limit),
-    "X-Ratelimit-Remaining": String(counted.remaining),
-    "X-Ratelimit-Reset": String(secondsUntilReset(counted)),
-  };
-}
-
-/** Rounded up, so that a client that waits this long is not too early. */
-function secondsUntilReset({ resetMs }: Counted): number {
-  return Math.max(1, Math.ceil(resetMs / 1000));
 }

@@ -48,26 +48,20 @@ async function answerOnRecord<T>(env: Env, { acts, ...asked }: Asked, answer: An
   return result;
 }
 
+/** The reasons of failures; those of the others are "invalid". */
+const REASONS: Readonly<Partial<Record<Failure["code"], Refusal["reason"]>>> = {
+  unauthenticated: "unauthenticated",
+  bad_token: "unauthenticated",
+  permission_denied: "denied",
+  forbidden: "denied",
+  sealed: "unavailable",
+  uninitialized: "unavailable",
+  unavailable: "unavailable",
+  rate_limited: "unavailable",
+  internal: "unavailable",
+};
+
 /** Returns a failure in the form for other Workers. */
 export function refusalOf(failure: Failure): Refusal {
-  return { reason: reasonOf(failure), message: toWire(failure).errors[0] ?? "not found" };
-}
-
-function reasonOf(failure: Failure): Refusal["reason"] {
-  switch (failure.code) {
-    case "unauthenticated":
-    case "bad_token":
-      return "unauthenticated";
-    case "permission_denied":
-    case "forbidden":
-      return "denied";
-    case "sealed":
-    case "uninitialized":
-    case "unavailable":
-    case "rate_limited":
-    case "internal":
-      return "unavailable";
-    default:
-      return "invalid";
-  }
+  return { reason: REASONS[failure.code] ?? "invalid", message: toWire(failure).errors[0] ?? "not found" };
 }

@@ -110,10 +110,8 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     input: fieldSchema({ entity_ids: sent(list()).describe("The ids of the entities") }),
     handle: async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return refuse("missing entity ids to delete");
-      await deleteEntities(
-        env,
-        fields.entity_ids.map((id) => ({ id })),
-      );
+      const keys = fields.entity_ids.map((id) => ({ id }));
+      await deleteEntities(env, keys);
       forgetEntities();
       return ok(EMPTY);
     },

@@ -90,15 +90,9 @@ function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean 
 export function initializerRoute<F>(
   operation: "read" | "update",
   path: string,
-  {
-    input,
-    handle,
-    ...description
-  }: Omit<RouteDescription, "fields"> & {
-    readonly input: FieldSchema<F>;
-    handle(context: OpenContext, fields: F): Answered;
-  },
+  declared: Omit<RouteDescription, "fields"> & { input: FieldSchema<F>; handle(c: OpenContext, fields: F): Answered },
 ): OpenRoute {
+  const { input, handle, ...description } = declared;
   return openRoute(operation, path, {
     ...description,
     fields: describeFields(input),

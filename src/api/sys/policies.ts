@@ -63,10 +63,8 @@ async function listNames(env: Env, prefix: string, page: Page): Promise<string[]
   const all = prefix === "";
   if (all && page.after === ROOT_POLICY) return [];
   const stored = await systemOf(env).listPolicies(currentTime());
-  const names = pageOf(
-    stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix)),
-    page,
-  );
+  const shown = stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix));
+  const names = pageOf(shown, page);
   const isLast = page.limit <= 0 || names.length < page.limit;
   return all && isLast ? [...names, ROOT_POLICY] : names;
 }

@@ -57,11 +57,8 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     summary: "Lists the names of all rate limit quotas.",
     operationId: "rate-limit-quotas-list",
     names: async ({ env }, after, limit) => {
-      const quotas = await systemOf(env).listQuotas();
-      return pageOf(
-        quotas.map(({ name }) => name),
-        { after, limit },
-      );
+      const names = (await systemOf(env).listQuotas()).map(({ name }) => name);
+      return pageOf(names, { after, limit });
     },
   }),
 

@@ -48,17 +48,8 @@ async function failingObjects(env: Env): Promise<string[]> {
     ["tidy", () => tidyOf(env).status()],
     ...shards,
   ];
-  const found = await Promise.all(
-    probes.map(async ([name, ask]) => {
-      try {
-        await inTime(ask(), PROBE_MS);
-        return [];
-      } catch {
-        return [name];
-      }
-    }),
-  );
-  return found.flat();
+  const answers = await Promise.allSettled(probes.map(async ([, ask]) => inTime(ask(), PROBE_MS)));
+  return probes.flatMap(([name], at) => (answers[at]?.status === "rejected" ? [name] : []));
 }
 
 const HEALTH_VIEW = view<{ readonly state: ServiceState; readonly version: string; readonly now: number }>({

@@ -49,13 +49,8 @@ async function listMounts(context: OpenContext): Answered {
   const now = currentTime();
   const usable = (prefix: string, all: readonly MountAtPath[]) =>
     shownMounts(all.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
-  return dataReply({
-    auth: usable(
-      "auth/",
-      mounts.map((mount) => [mount.path, mount]),
-    ),
-    secret: usable("", await fixedMounts(installation.clusterId)),
-  });
+  const auth = mounts.map((mount): MountAtPath => [mount.path, mount]);
+  return dataReply({ auth: usable("auth/", auth), secret: usable("", await fixedMounts(installation.clusterId)) });
 }
 
 /** A path without a mount and a path that the caller may not use get the same answer. */

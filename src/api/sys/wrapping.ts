@@ -125,17 +125,11 @@ async function prepareByToken(context: PresentedContext<Fields>, own: boolean): 
 }
 
 /** Returns the action that reads the answer of a token, and also revokes the token if `take` is true. */
-async function unwrappingOf(
-  env: Env,
-  installation: Installation,
-  text: string,
-  take: boolean,
-  asked: EndRequest,
-): Promise<Unwrapping | null> {
+async function unwrappingOf(env: Env, installation: Installation, text: string, take: boolean, asked: EndRequest) {
   const read = await readToken(env, installation, text);
   if (read?.kind !== "service") return null;
   const { treeId, target } = tokenTarget(read);
-  return { treeId, action: { kind: "unwrap", target, take, asked } };
+  return { treeId, action: { kind: "unwrap", target, take, asked } } satisfies Unwrapping;
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
-import { err, ok, type Result, refuse } from "../../base/result.ts";
+import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
 import { nameProblem } from "../../identity/rules.ts";
 import { MAX_POLICY_NAME_LENGTH } from "../../policy/builtin.ts";
@@ -166,23 +166,20 @@ function created(installation: Installation, auth: AuthReply, warnings: readonly
   });
 }
 
+const ENTITY_DISABLED: Failure = { code: "forbidden", message: "entity from given entity alias is disabled" };
+
 /**
  * Sets the entity of the alias that the creator named; "" for none. This may create an entity, so it is called after
  * the rules allowed the creation, and before the token is written.
  * Messages are the reference's (auth/token/create).
  */
-async function withEntityOfAlias(
-  env: TokenEnv,
-  installation: Installation,
-  spec: TokenSpec,
-  aliasName: string,
-): Promise<Result<TokenSpec>> {
+async function withEntityOfAlias(env: TokenEnv, installation: Installation, spec: TokenSpec, aliasName: string) {
   if (aliasName === "") return ok(spec);
   const problem = nameProblem("alias", aliasName);
   if (problem) return refuse(problem);
   const mount = installation.mountAt("token/");
   if (!mount) return refuse("auth token mount accessor not found");
   const found = await entityForLogin(env, { mountAccessor: mount.accessor, aliasName, metadata: null });
-  if (!found.ok) return err({ code: "forbidden", message: "entity from given entity alias is disabled" });
+  if (!found.ok) return err(ENTITY_DISABLED);
   return ok({ ...spec, record: { ...spec.record, entityId: found.value.entity.id } });
 }

@@ -196,11 +196,7 @@ function queryOf(fields: readonly DocumentedField[], placed: readonly PlacedOper
   return [list, ...parameters];
 }
 
-function requestBody(
-  fields: readonly DocumentedField[],
-  operation: Operation,
-  dialect: DocumentedRoutes["dialect"],
-): JsonSchema {
+function requestBody(fields: readonly DocumentedField[], operation: Operation, dialect: DocumentedRoutes["dialect"]) {
   const named = fields.filter(({ name }) => name !== "*");
   const properties = named.map((field) => [field.name, { ...fieldSchema(field), description: field.description }]);
   const attributes = {
@@ -320,10 +316,8 @@ async function accessibleMounts(context: OpenContext): Promise<readonly Mount[] 
 
 /** Returns the whole interface, with each auth method mounted at the path of its name. */
 export function usualPlaces(routes: Tables): DocumentedRoutes[] {
-  return placesAt(
-    routes,
-    [...routes.byMountType.keys()].map((type) => ({ type, path: `${type}/` })),
-  );
+  const mounts = [...routes.byMountType.keys()].map((type) => ({ type, path: `${type}/` }));
+  return placesAt(routes, mounts);
 }
 
 /** Returns the whole interface, with a parameter for the path of each type of mount. The path of the token method is fixed. */

@@ -141,11 +141,8 @@ const REVOCATION_VIEW = view<{
 async function listRevocations(env: Env): Answered {
   const watermarks = (await systemOf(env).watermarks()).toReversed();
   const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_PROGRESSES));
-  const left = await countOf(
-    env,
-    "entity",
-    [...asked].flatMap(({ scope }) => entityOf(scope) ?? []),
-  );
+  const entities = [...asked].flatMap(({ scope }) => entityOf(scope) ?? []);
+  const left = await countOf(env, "entity", entities);
   const revocations = await inGroups(watermarks, async (watermark) => {
     const isAsked = asked.has(watermark);
     const prefix = prefixOf(watermark.scope);

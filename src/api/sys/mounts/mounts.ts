@@ -12,7 +12,7 @@ import { DONE_OR_WARNED, dataAnswer, injectedAnswer, NO_CONTENT } from "../../..
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
-import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
 import type { Installation } from "../../../system/installation.ts";
@@ -148,7 +148,7 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
       handle: async ({ installation, params }) => {
         const mountPath = tunedPath(params);
         const mount = installation.mountAt(mountPath);
-        if (!mount) return err(noAuthMount(mountPath));
+        if (!mount) return refuse(`No auth engine at ${mountPath}`);
         const time = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
         return injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) });
       },
@@ -210,7 +210,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       summary: "Shows an auth mount.",
       operationId: "auth-read-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
-      handle: async (context) => readMount(context, noAuthMount),
+      handle: async (context) => readMount(context, "No auth engine at "),
     }),
     simpleRoute("update", "sys/auth/:path{.+}", {
       summary: "Enables an auth method at a path.",
@@ -236,7 +236,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       summary: "Shows an auth mount, for clients that read mounts of every kind here.",
       operationId: "mounts-read-auth-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
-      handle: async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
+      handle: async (context) => readMount(context, "No secret engine mount at auth/"),
     }),
     simpleRoute("read", "sys/mounts/:path{.+}", {
       summary: "Shows a fixed mount.",
@@ -292,25 +292,16 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
   ]),
 );
 
-function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply> {
+/** @param missing beginning of the refusal, which is the reference's; the path follows. */
+function readMount({ installation, params }: ReadyContext, missing: string): Result<Reply> {
   const path = normalizeMountPath(params.path ?? "");
   const mount = installation.mountAt(path);
-  return mount ? injectedReply(MOUNT_VIEW.show(mount)) : err(missing(path));
+  return mount ? injectedReply(MOUNT_VIEW.show(mount)) : refuse(missing + path);
 }
 
 async function showFixed({ clusterId }: Installation, path: string, { show }: typeof MOUNT_VIEW): Answered {
   const mount = (await fixedMounts(clusterId)).find(([at]) => at === path)?.[1];
-  return mount ? injectedReply(show(mount)) : err(noEngine(path));
-}
-
-/** The failure of `sys/auth` for a path without a mount. The message is the reference's. */
-function noAuthMount(path: string): Failure {
-  return invalid(`No auth engine at ${path}`);
-}
-
-/** The failure of `sys/mounts` for a path without a mount. The message is the reference's. */
-function noEngine(path: string): Failure {
-  return invalid(`No secret engine mount at ${path}`);
+  return mount ? injectedReply(show(mount)) : refuse(`No secret engine mount at ${path}`);
 }
 
 /** Returns the path with the mount's path as it is stored, without its trailing slash. */
@@ -332,11 +323,8 @@ function readPaths(from: string, to: string): Result<{ readonly from: string; re
   const source = normalizeMountPath(from);
   const target = normalizeMountPath(to);
   if (!source.startsWith("auth/")) {
-    return refuse(
-      ["cubbyhole/", "identity/", "sys/"].includes(source)
-        ? `cannot remount "${source}"`
-        : `no matching mount at "${source}"`,
-    );
+    const isFixed = ["cubbyhole/", "identity/", "sys/"].includes(source);
+    return refuse(isFixed ? `cannot remount "${source}"` : `no matching mount at "${source}"`);
   }
   if (!target.startsWith("auth/")) return refuse(`cannot remount auth mount to non-auth mount "${target}"`);
   return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });

@@ -211,10 +211,8 @@ async function mapMounts({ env, installation, fields }: CallContext<Values<typeo
   const groups = await inGroups(shownMounts, async (counted) => {
     const { key: mount, count } = counted;
     const trees = withTrees.has(counted) ? await largestTrees(env, mount, SHOWN_OF_MOUNT) : [];
-    const tokens = await findInInventory(
-      env,
-      trees.map(({ root }) => root),
-    );
+    const roots = trees.map(({ root }) => root);
+    const tokens = await findInInventory(env, roots);
     // The first token of a tree may have ended meanwhile. Its tree is then one of the rest.
     const largest = trees.flatMap(({ root, count }) => {
       const token = tokens.get(root);
