@@ -1,15 +1,8 @@
 import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Shape } from "../wire/view.ts";
-import type { JsonSchema } from "./openapi/answers.ts";
 import { fieldsOf, openApiDocument, parameterDescription, pathParameters } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";
-
-/** The answer of `path-help`: a text, and an OpenAPI document for programs. */
-export interface Help {
-  readonly text: string;
-  readonly openapi: JsonSchema;
-}
 
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   read: "GET",
@@ -24,7 +17,7 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
  * Returns the help for a path of the table ("": all of it): the methods and parameters of an endpoint, or the endpoints below
  * the path; null when there is nothing. `idPrefix` is that of the ids of operations.
  */
-export function helpOf(table: RouteTable, path: string, idPrefix: string, version: string): Help | null {
+export function helpOf(table: RouteTable, path: string, idPrefix: string, version: string) {
   const asked = path.replace(/\/+$/, "");
   const serving = table.serving(asked);
   const isEndpoint = serving.size > 0;

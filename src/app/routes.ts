@@ -28,7 +28,7 @@ import { ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain.ts";
-import { openApiRoutes } from "./openapi/document.ts";
+import { openApiRoute } from "./openapi/document.ts";
 import { RouteTable, type Tables } from "./places.ts";
 
 const FIXED = new RouteTable([
@@ -57,7 +57,7 @@ const FIXED = new RouteTable([
   ...OIDC_ROUTES,
   ...METRICS_ROUTES,
   ...CUBBYHOLE_ROUTES,
-  ...openApiRoutes(() => TABLES),
+  openApiRoute(() => TABLES),
   ...explainRoutes(() => TABLES),
 ]);
 const TEAMS = new RouteTable(TEAM_ROUTES);

@@ -105,18 +105,7 @@ function pageNumber(otherwise: number, max: number, message: string): Field<numb
   });
 }
 
-interface PagePlace {
-  readonly number: number;
-  readonly size: number;
-  readonly total: number;
-  /** The last page; 0 for an empty list. */
-  readonly last: number;
-  readonly previous: number | null;
-  readonly next: number | null;
-  readonly linkTo: (number: number) => string;
-}
-
-const PAGE_VIEW = view<PagePlace>({
+const PAGE_VIEW = view<ReturnType<typeof pagePlace>>({
   links: inner({
     self: ["string", ({ number, linkTo }) => linkTo(number)],
     first: ["string", ({ linkTo }) => linkTo(1)],
@@ -136,26 +125,30 @@ const PAGE_VIEW = view<PagePlace>({
   }),
 });
 
-/** Answers with a page of a list. */
-export function pageReply<T>(
-  context: { readonly request: Pick<GroveRequest, "baseUrl" | "path">; readonly prepared: ListQuery<unknown> },
-  { items, total }: Page<T>,
-  resourceOf: (item: T) => Record<string, unknown>,
-): Result<Reply, never> {
-  const { page, parameters } = context.prepared;
+type PageContext = { request: Pick<GroveRequest, "baseUrl" | "path">; prepared: ListQuery<unknown> };
+
+/** The position of a page in its list. `last` is 0 for an empty list. */
+function pagePlace({ request, prepared: { page, parameters } }: PageContext, total: number) {
   const { number, size } = page;
   const last = Math.ceil(total / size);
-  const previous = number > 1 && last > 0 ? Math.min(number - 1, last) : null;
-  const next = number < last ? number + 1 : null;
-  const url = `${context.request.baseUrl()}${context.request.path}`;
+  const url = `${request.baseUrl()}${request.path}`;
   const linkTo = (to: number): string => {
     const query = Object.entries({ ...parameters, [NUMBER]: String(to), [SIZE]: String(size) });
     const encoded = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
     return `${url}?${encoded.join("&")}`;
   };
-  const place = PAGE_VIEW.show({ number, size, total, last, previous, next, linkTo });
-  const included = parameters.include === undefined ? {} : { included: [] };
-  return plainReply({ data: items.map(resourceOf), ...place, ...included });
+  const previous = number > 1 && last > 0 ? Math.min(number - 1, last) : null;
+  return { number, size, total, last, previous, next: number < last ? number + 1 : null, linkTo };
+}
+
+/** Answers with a page of a list. */
+export function pageReply<T>(
+  context: PageContext,
+  { items, total }: Page<T>,
+  resourceOf: (item: T) => Record<string, unknown>,
+): Result<Reply, never> {
+  const included = context.prepared.parameters.include === undefined ? {} : { included: [] };
+  return plainReply({ data: items.map(resourceOf), ...PAGE_VIEW.show(pagePlace(context, total)), ...included });
 }
 
 /** Describes a page of resources. */

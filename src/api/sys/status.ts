@@ -38,15 +38,13 @@ const probe = new SharedReading<readonly string[]>(5_000, PROBE_MS);
 
 /** Calls the objects that every request may need, and returns the names of those that do not answer. */
 async function failingObjects(env: Env): Promise<string[]> {
-  const shards = shardNumbers().map((number): [string, () => Promise<unknown>] => [
-    `accessor shard ${number}`,
-    () => accessorShard(env, number).countLeases(1),
-  ]);
-  const probes: readonly [string, () => Promise<unknown>][] = [
+  const probes: readonly (readonly [name: string, ask: () => Promise<unknown>])[] = [
     ["system", () => systemOf(env).findMount("token/")],
     ["identity", () => identityOf(env).shards()],
     ["tidy", () => tidyOf(env).status()],
-    ...shards,
+    ...shardNumbers().map(
+      (number) => [`accessor shard ${number}`, () => accessorShard(env, number).countLeases(1)] as const,
+    ),
   ];
   const answers = await Promise.allSettled(probes.map(async ([, ask]) => inTime(ask(), PROBE_MS)));
   return probes.flatMap(([name], at) => (answers[at]?.status === "rejected" ? [name] : []));

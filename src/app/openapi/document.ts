@@ -2,13 +2,12 @@ import { aclOfRequest } from "../../auth/caller.ts";
 import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { type Answer, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { ok, type Result } from "../../base/result.ts";
+import { ok } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { requiresSudo } from "../../policy/evaluate.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { FieldKind } from "../../wire/fields.ts";
-import type { Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Tables } from "../places.ts";
 import {
@@ -263,55 +262,48 @@ interface DocumentedMount extends Pick<Mount, "type" | "path"> {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
+/** The documents of the whole interface, made once in each isolate. They are the same for all callers. */
+const texts: { usual?: string; generic?: string } = {};
+
 /**
  * Returns the route of the OpenAPI document. Without a token the document describes the whole interface. With a token it has
  * the mounts that the caller can access. `tables` is a function, because they include this route.
  */
-export function openApiRoutes(tables: () => Tables): readonly Route[] {
-  return [
-    openRoute(["read", "update"], "sys/internal/specs/openapi", {
-      summary: "Answers this document.",
-      operationId: {
-        read: "internal-generate-open-api-document",
-        update: "internal-generate-open-api-document-with-parameters",
-      },
-      fields: {
-        generic_mount_paths: {
-          shape: "boolean",
-          description: "True: the path of each auth mount is a parameter",
-        },
-        context: { shape: "string", description: "Not used" },
-      },
-      answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
-      handle: (context) => answer(context, tables()),
-    }),
-  ];
+export function openApiRoute(tables: () => Tables): Route {
+  return openRoute(["read", "update"], "sys/internal/specs/openapi", {
+    summary: "Answers this document.",
+    operationId: {
+      read: "internal-generate-open-api-document",
+      update: "internal-generate-open-api-document-with-parameters",
+    },
+    fields: {
+      generic_mount_paths: { shape: "boolean", description: "True: the path of each auth mount is a parameter" },
+      context: { shape: "string", description: "Not used" },
+    },
+    answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
+    handle: async (context) => {
+      const text = await textOf(context, tables());
+      return ok({ kind: "text", status: 200, mediaType: "application/json", text });
+    },
+  });
 }
 
-/** The documents of the whole interface, made once in each isolate. They are the same for all callers. */
-const texts: { usual?: string; generic?: string } = {};
-
-async function answer(context: OpenContext, routes: Tables): Promise<Result<Reply>> {
-  const textOf = (places: DocumentedRoutes[]) => JSON.stringify(openApiDocument(places, groveVersion(context.env)));
-  const document = (text: string): Reply => ({ kind: "text", status: 200, mediaType: "application/json", text });
-  const { generic_mount_paths: generic } = context.request.data;
+async function textOf(context: OpenContext, tables: Tables): Promise<string> {
+  const { env, request, loaded } = context;
+  const documentOf = (places: DocumentedRoutes[]) => JSON.stringify(openApiDocument(places, groveVersion(env)));
+  const { generic_mount_paths: generic } = request.data;
   if (generic === true || generic === "true" || generic === "1") {
-    texts.generic ??= textOf(genericPlaces(routes));
-    return ok(document(texts.generic));
+    texts.generic ??= documentOf(genericPlaces(tables));
+    return texts.generic;
   }
-  const mounts = await accessibleMounts(context);
-  if (mounts) return ok(document(textOf(placesAt(routes, mounts))));
-  texts.usual ??= textOf(usualPlaces(routes));
-  return ok(document(texts.usual));
-}
-
-/** Returns the mounts that the caller can access; null for a request without a valid token. */
-async function accessibleMounts(context: OpenContext): Promise<readonly Mount[] | null> {
-  const { loaded } = context;
-  const acl = loaded.ok ? await aclOfRequest(context.env, loaded.value, context.request) : null;
-  if (!loaded.ok || !acl) return null;
-  const now = currentTime();
-  return loaded.value.mounts.filter(({ path }) => acl.grantsAnythingUnder(`auth/${path}`, now));
+  const acl = loaded.ok ? await aclOfRequest(env, loaded.value, request) : null;
+  if (loaded.ok && acl) {
+    const now = currentTime();
+    const mounts = loaded.value.mounts.filter(({ path }) => acl.grantsAnythingUnder(`auth/${path}`, now));
+    return documentOf(placesAt(tables, mounts));
+  }
+  texts.usual ??= documentOf(usualPlaces(tables));
+  return texts.usual;
 }
 
 /** Returns the whole interface, with each auth method mounted at the path of its name. */
