@@ -89,12 +89,12 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
   leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
-    if (prefix !== "" && start?.part !== "below")
-      leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
-    if (leases.length >= limit) return pageOf(leases, "own");
     const after = start?.part === "below" ? start : null;
+    if (prefix !== "" && !after) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
+    if (leases.length >= limit) return pageOf(leases, "own");
     if (after) leases.push(...this.#at(kind, after.path, after.id, limit));
-    leases.push(...this.#between(kind, after?.path ?? null, prefix, limit - leases.length));
+    const where = `path ${after ? ">" : ">="} ? AND path < ? ORDER BY path, ${SOURCES[kind].column} LIMIT ?`;
+    leases.push(...this.#select(kind, where, after?.path ?? prefix, endOf(prefix), limit - leases.length));
     return leases.length >= limit ? pageOf(leases, "below") : { leases, next: null };
   }
 
@@ -159,12 +159,6 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
     return this.#select(kind, `path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`, path, id, limit);
   }
 
-  /** Leases whose path begins with `prefix` and comes after `after` (null: from the first on). */
-  #between(kind: LeaseKind, after: string | null, prefix: string, limit: number): IndexedLease[] {
-    const where = `path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${SOURCES[kind].column} LIMIT ?`;
-    return this.#select(kind, where, after ?? prefix, endOf(prefix), limit);
-  }
-
   #select(kind: LeaseKind, where: string, ...values: readonly (string | number)[]): IndexedLease[] {
     const { table, column } = SOURCES[kind];
     const query = `SELECT '${kind}' AS kind, path, ${column} AS id FROM ${table} WHERE ${where}`;
@@ -176,7 +170,9 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
     const folders: string[] = [];
     // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back
     // here.
-    const waiting = namesWithFolderAfter(after).filter((name) => this.#isPath(table, `${prefix}${name}`));
+    const isPath = (path: string) =>
+      columnOf(this.tables, `SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).length > 0;
+    const waiting = namesWithFolderAfter(after).filter((name) => isPath(`${prefix}${name}`));
     const turnOf = (next: string) => {
       for (let name = waiting.at(-1); name !== undefined && `${name}/` <= next; name = waiting.at(-1)) {
         waiting.pop();
@@ -205,10 +201,6 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
     const query = `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`;
     return columnOf<string>(this.tables, query, from, endOf(prefix))[0] ?? null;
-  }
-
-  #isPath(table: string, path: string): boolean {
-    return this.tables.exec(`SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).toArray().length > 0;
   }
 }
 

@@ -45,6 +45,7 @@ export class SingleTokenWalk {
   readonly #askEnd: (place: TokenAddress) => Promise<SingleTokenEnd>;
   /** The last token that the walk has read; null: none. */
   #passed: Pick<Row, "id" | "ends"> | null = null;
+  /** True when the last turn reached the last due token. */
   #isThrough = true;
   /** Passed tokens whose trees are called at `at` (ms), by accessor, with the pause before that (ms). */
   readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();

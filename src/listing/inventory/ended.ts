@@ -239,10 +239,7 @@ export async function findEnded(env: ListingEnv, accessor: string): Promise<Ende
 export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
-export function endedInJob(
-  job: string,
-  run: { readonly startedAt: number; readonly finishedAt: number | null } | null,
-): EndedFilter {
+export function endedInJob(job: string, run: { startedAt: number; finishedAt: number | null } | null): EndedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }

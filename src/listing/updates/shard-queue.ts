@@ -64,12 +64,7 @@ export class ShardQueue<T> {
    * Sends at most `most` queued values to a shard, unless a call to it is in flight. Returns the values once the shard
    * has answered, and none when the call was given up before that. Rejects when the call does. `now` in ms.
    */
-  async send(
-    shard: number,
-    now: number,
-    deliver: (values: readonly T[]) => Promise<void>,
-    most = Number.POSITIVE_INFINITY,
-  ): Promise<readonly T[]> {
+  async send(shard: number, now: number, deliver: (values: readonly T[]) => Promise<void>, most?: number) {
     const queued = this.#queued.get(shard);
     if (!queued || this.#calls.has(shard)) return [];
     const call = { values: new Map([...queued].slice(0, most)), since: now };

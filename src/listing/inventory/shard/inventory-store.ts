@@ -27,8 +27,6 @@ const MAX_TREES = 200;
 const EXACT = 8;
 /** Above `EXACT`: number of classes between a size and twice that size. */
 const CLASSES = 8;
-/** Number of trees that are read to find the largest ones: trees of one size class are not ordered in the index. */
-const READ_TREES = 2 * MAX_TREES;
 
 type KnownRow = TokenRowOfShard & { tree_size: number | null };
 
@@ -162,7 +160,8 @@ export class InventoryStore {
   largestTrees(mount: string): TreeSize[] {
     const query = `SELECT accessor AS root, tree_size AS count FROM inventory
       WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`;
-    const trees = this.#sql.exec<{ root: string; count: number }>(query, mount, READ_TREES).toArray();
+    // More are read than returned, because trees of one size class are not ordered in the index.
+    const trees = this.#sql.exec<{ root: string; count: number }>(query, mount, 2 * MAX_TREES).toArray();
     return trees.sort((a, b) => b.count - a.count).slice(0, MAX_TREES);
   }
 
