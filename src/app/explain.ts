@@ -3,7 +3,7 @@ import { type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { ok, type Result, refuse } from "../base/result.ts";
+import { type Failure, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { AccessRequest, Operation, Step, Verdict } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
@@ -73,9 +73,15 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
     missing_policies: policies.filter((name) => !installation.policies.has(name, now)),
   };
   if (!decided.ok) return plain(false, plainReason(explained.hasGoodEntity ? "address" : "entity"), known);
-  const details = await detailsOf(env, step, now);
+  const refusal = step?.refusal ?? null;
+  const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
+  const details = {
+    ...(step?.grant && { rule: await ruleOf(env, step.grant, now) }),
+    missing_capabilities: missing,
+    parameter: refusal?.kind === "parameter" ? refusal.name : null,
+  };
   if (decided.value) {
-    const reason = found.ok ? reasonOf(step, decided.value, access) : unservedReason(found.error.code);
+    const reason = found.ok ? reasonOf(step, decided.value, access) : unserved(found.error);
     return { ...plain(found.ok, reason, known), ...details };
   }
   // A suggested policy would repeat a path with a token in it.
@@ -98,16 +104,6 @@ function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: Acc
     ? "create what is not there, and change nothing"
     : "change what is there, and create nothing";
   return { ...reason, message: `${reason.message} It may ${half}.` };
-}
-
-async function detailsOf(env: Env, step: Step | null, now: number): Promise<Explanation> {
-  const refusal = step?.refusal ?? null;
-  const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
-  return {
-    ...(step?.grant && { rule: await ruleOf(env, step.grant, now) }),
-    missing_capabilities: missing,
-    parameter: refusal?.kind === "parameter" ? refusal.name : null,
-  };
 }
 
 async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation> {
@@ -231,23 +227,20 @@ const MESSAGES = {
   namespace: "There is no such namespace: the only one is the root.",
   no_token_needed: "The endpoint needs no token: no policy is asked.",
   root: "The root policy allows everything.",
+  unsupported_operation: "The policies allow it, but the endpoint does not have this operation.",
+  unserved: "The policies allow it, but no endpoint serves this path.",
   team: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
 } as const;
+
+function unserved({ code }: Failure): Reason {
+  return code === "unsupported_operation" ? plainReason(code) : { ...plainReason("unserved"), reason: code };
+}
 
 function plainReason(reason: keyof typeof MESSAGES): Reason {
   return { reason, message: MESSAGES[reason] };
 }
 
-/** Added to a refusal by the policies. */
 const UNSERVED = "No endpoint serves the request, either: see path-help.";
-
-function unservedReason(code: string): Reason {
-  const words =
-    code === "unsupported_operation"
-      ? "The policies allow it, but the endpoint does not have this operation."
-      : "The policies allow it, but no endpoint serves this path.";
-  return { reason: code, message: words };
-}
 
 function ruleReason(step: Step): Reason {
   const { refusal } = step;

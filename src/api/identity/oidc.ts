@@ -251,7 +251,6 @@ export const OIDC_ROUTES: readonly Route[] = [
   ),
 ];
 
-/** Decodes a template that was sent in base64; returns any other template as it is. */
 function decodedTemplate(sent: string): string {
   const bytes = fromBase64(sent);
   return bytes ? new TextDecoder().decode(bytes) : sent;

@@ -67,7 +67,15 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-policy-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, policy: RULES }),
-    handle: answerForPolicy,
+    handle: async (context) => {
+      const { policy } = context.fields;
+      if (policy === "") return refuse("'policy' parameter not supplied or empty");
+      const now = currentTime();
+      const rules = parsePolicy(policy, now);
+      if (!rules.ok) return refuse(policyErrorText(rules.error));
+      const named = { name: "policy", rules: rules.value, allowSlashes: false, allowWildcards: false };
+      return answerByAcl(context, compileAcl([named], { now }));
+    },
   }),
 ];
 
@@ -76,23 +84,12 @@ async function answerForSubject(context: CallContext<PathFields, NamedToken>, un
   return holder ? answer(context, holder.record) : err(unknown);
 }
 
-async function answerForPolicy(context: CallContext<PathFields & { readonly policy: string }>): Answered {
-  const { policy } = context.fields;
-  if (policy === "") return refuse("'policy' parameter not supplied or empty");
-  const now = currentTime();
-  const rules = parsePolicy(policy, now);
-  if (!rules.ok) return refuse(policyErrorText(rules.error));
-  const named = { name: "policy", rules: rules.value, allowSlashes: false, allowWildcards: false };
-  return answerByAcl(context, compileAcl([named], { now }));
-}
-
 async function answer(context: CallContext<PathFields>, holder: TokenRecord): Answered {
   const acl = await aclOfToken(context.env, context.installation, holder);
   // When the entity of the token is disabled or deleted, the token has no capabilities.
   return acl.ok ? answerByAcl(context, acl.value) : err(DENIED);
 }
 
-/** Answers with the capabilities on each path; with those of a single path also as `capabilities`. */
 async function answerByAcl({ env, installation, fields }: CallContext<PathFields>, acl: Acl): Answered {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return refuse("paths must be supplied");

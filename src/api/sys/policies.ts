@@ -69,7 +69,6 @@ async function listNames(env: Env, prefix: string, page: Page): Promise<string[]
   return all && isLast ? [...names, ROOT_POLICY] : names;
 }
 
-/** Number of policies that one call to the object returns with their texts. */
 const DETAILED_CHUNK = 64;
 
 async function listDetailed({ env, params, fields }: CallContext<Page>): Answered {

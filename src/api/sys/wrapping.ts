@@ -2,7 +2,6 @@ import { endRequestOf, readToken } from "../../auth/caller.ts";
 import {
   type Answered,
   type CallContext,
-  type OpenContext,
   openRoute,
   type PresentedContext,
   type Route,
@@ -52,7 +51,18 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
     fields: { token: { shape: "string", description: "The wrapping token; the token of the request by default" } },
     answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
-    handle: lookUp,
+    handle: async ({ env, request, loaded }) => {
+      const problem = tokenProblem(request);
+      if (problem) return err(problem);
+      if (!loaded.ok) return loaded;
+      const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
+      const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
+      const outcome = lookup && (await treeOf(env, lookup.treeId)?.act(lookup.action));
+      if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
+      const { creationTtl, createdAt, path } = outcome.value.token;
+      const created = new Date(createdAt).toISOString();
+      return dataReply({ creation_path: path, creation_time: created, creation_ttl: creationTtl });
+    },
   }),
 
   tokenRoute<Fields, Unwrapping>("update", "sys/wrapping/unwrap", {
@@ -80,19 +90,6 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     handle: rewrap,
   }),
 ];
-
-async function lookUp({ env, request, loaded }: OpenContext): Answered {
-  const problem = tokenProblem(request);
-  if (problem) return err(problem);
-  if (!loaded.ok) return loaded;
-  const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
-  const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
-  const outcome = lookup && (await treeOf(env, lookup.treeId)?.act(lookup.action));
-  if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
-  const { creationTtl, createdAt, path } = outcome.value.token;
-  const created = new Date(createdAt).toISOString();
-  return dataReply({ creation_path: path, creation_time: created, creation_ttl: creationTtl });
-}
 
 /** Checks the form of the wrapping token, in the body or in the header. Messages are the reference's (sys/wrapping). */
 function tokenProblem({ data, token }: GroveRequest): Failure | null {

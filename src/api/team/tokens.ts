@@ -194,7 +194,6 @@ async function generate({ installation: { keys }, caller }: CallContext, route: 
   return { text, token };
 }
 
-/** Answers with a new token. @param text of the token, a secret. */
 function createdReply({ request }: CallContext, created: TeamWithToken, text: string) {
   request.notes.issuedTeamToken = auditTeamToken(created);
   return documentReply(TOKEN_VIEW.show({ ...created, text }), 201);

@@ -5,7 +5,6 @@ import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, ok, refuse } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
@@ -72,7 +71,6 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
   });
 }
 
-/** Number of irrevocable leases in an answer without a limit. */
 const DEFAULT_LIST = 10_000;
 /** Maximum number of irrevocable leases in an answer: those of a shard have to fit into one call between objects. */
 const MAX_LIST = 30_000;
@@ -86,21 +84,6 @@ const TYPE = {
   type: text().describe("`irrevocable`, the only type"),
   include_child_namespaces: unread("boolean").describe("Without effect: there is one namespace"),
 };
-
-async function listIrrevocableLeases(env: Env, limit: string): Answered {
-  const asked = limit === "" ? DEFAULT_LIST : readLimit(limit);
-  if (asked === null) return refuse('limit must be "none" or a positive number');
-  const most = Math.min(asked, MAX_LIST);
-  const leases = await listIrrevocable(env, most + 1);
-  const shown = leases.slice(0, most).map((lease) => ({
-    lease_id: leaseIdOf(lease),
-    mount_id: `${lease.path.split("/")[0]}/`,
-    error: lease.error,
-  }));
-  const isCut = leases.length > most && (limit === "" || asked > most);
-  const warnings = isCut ? [limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
-  return dataReply({ lease_count: shown.length, leases: shown }, warnings);
-}
 
 function readLimit(limit: string): number | null {
   if (limit.toLowerCase() === "none") return Number.POSITIVE_INFINITY;
@@ -137,24 +120,6 @@ const REVOCATION_VIEW = view<{
   ],
   clean_up_finished: ["string | null", ({ watermark }) => formatTime(watermark.cleanedAt)],
 });
-
-async function listRevocations(env: Env): Answered {
-  const watermarks = (await systemOf(env).watermarks()).toReversed();
-  const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_PROGRESSES));
-  const entities = [...asked].flatMap(({ scope }) => entityOf(scope) ?? []);
-  const left = await countOf(env, "entity", entities);
-  const revocations = await inGroups(watermarks, async (watermark) => {
-    const isAsked = asked.has(watermark);
-    const prefix = prefixOf(watermark.scope);
-    const entity = entityOf(watermark.scope);
-    return REVOCATION_VIEW.show({
-      watermark,
-      progress: isAsked && prefix !== null ? await progressOfEnd(env, prefix, watermark.id) : null,
-      leftOfEntity: isAsked && entity !== null ? (left.get(entity) ?? 0) : null,
-    });
-  });
-  return dataReply({ revocations });
-}
 
 /** Revocation of leases; the leases that could not be revoked; the revocations by watermark with their clean-ups. */
 export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
@@ -201,13 +166,42 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
       leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
     }),
     input: strictSchema({ ...TYPE, limit: text().describe(`Maximum number of leases; \`none\` for ${MAX_LIST}`) }),
-    handle: async ({ env, fields }) =>
-      fields.type === "irrevocable" ? listIrrevocableLeases(env, fields.limit) : NOT_FOUND,
+    handle: async ({ env, fields }) => {
+      if (fields.type !== "irrevocable") return NOT_FOUND;
+      const asked = fields.limit === "" ? DEFAULT_LIST : readLimit(fields.limit);
+      if (asked === null) return refuse('limit must be "none" or a positive number');
+      const most = Math.min(asked, MAX_LIST);
+      const leases = await listIrrevocable(env, most + 1);
+      const shown = leases.slice(0, most).map((lease) => ({
+        lease_id: leaseIdOf(lease),
+        mount_id: `${lease.path.split("/")[0]}/`,
+        error: lease.error,
+      }));
+      const isCut = leases.length > most && (fields.limit === "" || asked > most);
+      const warnings = isCut ? [fields.limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
+      return dataReply({ lease_count: shown.length, leases: shown }, warnings);
+    },
   }),
   simpleRoute("read", "sys/leases/revocations", {
     summary: "Lists the revocations by path, mount, role, entity or restore, with the progress of their clean-ups.",
     operationId: "leases-list-revocations",
     answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
-    handle: ({ env }) => listRevocations(env),
+    handle: async ({ env }) => {
+      const watermarks = (await systemOf(env).watermarks()).toReversed();
+      const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_PROGRESSES));
+      const entities = [...asked].flatMap(({ scope }) => entityOf(scope) ?? []);
+      const left = await countOf(env, "entity", entities);
+      const revocations = await inGroups(watermarks, async (watermark) => {
+        const isAsked = asked.has(watermark);
+        const prefix = prefixOf(watermark.scope);
+        const entity = entityOf(watermark.scope);
+        return REVOCATION_VIEW.show({
+          watermark,
+          progress: isAsked && prefix !== null ? await progressOfEnd(env, prefix, watermark.id) : null,
+          leftOfEntity: isAsked && entity !== null ? (left.get(entity) ?? 0) : null,
+        });
+      });
+      return dataReply({ revocations });
+    },
   }),
 ];

@@ -85,29 +85,6 @@ function readTtl(sent: string): number | null | undefined {
   return parsed.ok && parsed.value >= 0 ? parsed.value : undefined;
 }
 
-const ENABLE_FIELDS = fieldSchema({
-  type: text().describe("The type of the auth method"),
-  description: text().describe("Description of the mount"),
-  config: objectOf(MOUNT_CONFIG).describe("The settings of the mount"),
-  local: flag(false).describe("Stored and shown, without effect"),
-  seal_wrap: unread("boolean").describe("Without effect"),
-  external_entropy_access: unread("boolean").describe("Without effect"),
-  ...UNUSED_SETTINGS,
-});
-
-async function enableMount({ env, params, fields, methods }: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
-  const problem = mountTypeProblem(fields.type, [...methods.keys()]);
-  if (problem) return refuse(problem);
-  const change = readSettings(fields.config, fields.description);
-  if (!change.ok) return change;
-  const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
-  if (!config.ok) return refuse(config.error);
-  const path = normalizeMountPath(params.path ?? "");
-  const { type, description } = fields;
-  const mount = newMount({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
-  return changedReply(env, await systemOf(env).enableMount(mount));
-}
-
 /** Disables a mount. When this is answered, its path is free, and no token that it issued is accepted. */
 async function disableMount({ env, params, caller, request }: CallContext): Answered {
   const path = normalizeMountPath(params.path ?? "");
@@ -216,8 +193,27 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       summary: "Enables an auth method at a path.",
       operationId: "auth-enable-method",
       answers: NO_CONTENT,
-      input: ENABLE_FIELDS,
-      handle: enableMount,
+      input: fieldSchema({
+        type: text().describe("The type of the auth method"),
+        description: text().describe("Description of the mount"),
+        config: objectOf(MOUNT_CONFIG).describe("The settings of the mount"),
+        local: flag(false).describe("Stored and shown, without effect"),
+        seal_wrap: unread("boolean").describe("Without effect"),
+        external_entropy_access: unread("boolean").describe("Without effect"),
+        ...UNUSED_SETTINGS,
+      }),
+      handle: async ({ env, params, fields, methods }) => {
+        const problem = mountTypeProblem(fields.type, [...methods.keys()]);
+        if (problem) return refuse(problem);
+        const change = readSettings(fields.config, fields.description);
+        if (!change.ok) return change;
+        const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
+        if (!config.ok) return refuse(config.error);
+        const path = normalizeMountPath(params.path ?? "");
+        const { type, description } = fields;
+        const mount = newMount({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
+        return changedReply(env, await systemOf(env).enableMount(mount));
+      },
     }),
     simpleRoute("delete", "sys/auth/:path{.+}", {
       summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",

@@ -72,12 +72,6 @@ export async function endedTokenReply(
   });
 }
 
-const ENDED_FIELDS = strictSchema({
-  job: text().describe("Only tokens that this job revoked."),
-  cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
-  ...TOKEN_PAGE,
-});
-
 const RECEIPT_FIELDS = strictSchema({
   after: AFTER,
   limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
@@ -99,8 +93,24 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       next: "string",
       scanned: "integer",
     }),
-    input: ENDED_FIELDS,
-    handle: listEnded,
+    input: strictSchema({
+      job: text().describe("Only tokens that this job revoked."),
+      cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
+      ...TOKEN_PAGE,
+    }),
+    handle: async ({ env, installation, fields }) => {
+      const { job, cause } = fields;
+      if (job !== "" && cause !== "") return refuse("send either job or cause");
+      const limit = readLimit(fields.limit);
+      if (!limit.ok) return limit;
+      const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
+      const page = await endedPage(env, filter, fields.after, limit.value);
+      if (!page.ok) return page;
+      const show = tokenRenderer(installation);
+      const { tokens, next, scanned } = page.value;
+      const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
+      return dataReply({ tokens: shown, next, scanned });
+    },
   }),
   simpleRoute("read", "sys/tokens/jobs/:id/receipt", {
     summary: "Shows who made the request of a job, and the accessors of all tokens that it ended, page by page.",
@@ -136,20 +146,6 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     handle: verifyEnded,
   }),
 ];
-
-async function listEnded({ env, installation, fields }: CallContext<Values<typeof ENDED_FIELDS>>): Answered {
-  const { job, cause } = fields;
-  if (job !== "" && cause !== "") return refuse("send either job or cause");
-  const limit = readLimit(fields.limit);
-  if (!limit.ok) return limit;
-  const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
-  const page = await endedPage(env, filter, fields.after, limit.value);
-  if (!page.ok) return page;
-  const show = tokenRenderer(installation);
-  const { tokens, next, scanned } = page.value;
-  const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
-  return dataReply({ tokens: shown, next, scanned });
-}
 
 async function readReceipt({ env, params, fields }: CallContext<Values<typeof RECEIPT_FIELDS>>): Answered {
   const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
