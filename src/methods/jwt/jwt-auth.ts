@@ -27,13 +27,6 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
 const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
 const MAX_ROLES = 10_000;
 
-interface JwtLoginView {
-  readonly config: JwtConfig | null;
-  /** Name of the requested role or of the default role, in lower case; "" for none. */
-  readonly roleName: string;
-  readonly role: JwtRole | null;
-}
-
 /** One mount of the jwt method: its configuration and roles. Tampered rows count as absent. */
 export class JwtAuth extends MountObject<JwtEnv> {
   readonly #config: Setting<JwtConfig>;
@@ -60,8 +53,8 @@ export class JwtAuth extends MountObject<JwtEnv> {
     this.#config.write(config);
   }
 
-  /** Returns the data for a login with a role (in lower case; "" for the default role). */
-  async readLogin(name: string): Promise<JwtLoginView> {
+  /** Returns what a login with this role needs (in lower case; "" for the default role, also in the answer for none). */
+  async readLogin(name: string) {
     await this.keys.open();
     const config = this.#config.read();
     const roleName = name || (config?.defaultRole ?? "");

@@ -1,15 +1,11 @@
 import { parseRfc3339 } from "../../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
-import { serviceUnavailable } from "../../send.ts";
+import { type SentAnswer, serviceUnavailable } from "../../send.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
-export type CloudAnswer = {
-  readonly status: number;
-  readonly contentType: string | null;
-  readonly body: string;
-};
+export type CloudAnswer = Omit<SentAnswer, "retryAfterSeconds">;
 
 /** The service of a call, also for messages. */
 export type Service = "STS" | "EC2" | "IAM";

@@ -10,10 +10,7 @@ import { type AccountClient, hashOf } from "./client.ts";
 /** Looks up items in the Worker that passes this function. Items that are not found are left out. */
 type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>>>;
 
-interface Waiter<T> {
-  readonly fetch: FetchItems<T>;
-  readonly answer: (result: Result<T | null>) => void;
-}
+type Waiter<T> = { readonly fetch: FetchItems<T>; readonly answer: (result: Result<T | null>) => void };
 
 const MAX_WAITING = 1000;
 const FULL_WIDTH = 4;

@@ -15,10 +15,7 @@ import {
 import { type CertificateId, type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
 
 /** CMS signed data before verification. */
-export type SignedMessage = {
-  readonly content: Uint8Array<ArrayBuffer>;
-  readonly signers: readonly Signer[];
-};
+export type SignedMessage = { readonly content: Uint8Array<ArrayBuffer>; readonly signers: readonly Signer[] };
 
 /** A SignerInfo, with its certificate. */
 export type Signer = CertificateId & {

@@ -90,29 +90,19 @@ export function chooseKind(fields: LoginFields): Result<AuthType> {
 /** A login in progress, or the explanation of one. */
 export type Attempt = LoginAttempt<CheckName>;
 
-interface NamedRole {
-  /** In lower case. */
-  readonly roleName: string;
-  readonly role: CloudRole;
-}
+/** The name is in lower case. */
+type NamedRole = { readonly roleName: string; readonly role: CloudRole };
 
 /** The role of a login or a renewal, with the client for the account of its holder. */
-export interface Target extends AccountClient, NamedRole {
-  readonly identity: IdentityConfig;
-}
+export type Target = AccountClient & NamedRole & { readonly identity: IdentityConfig };
 
-/** A role that exists and allows this kind of login from this address. */
-interface AllowedRole extends NamedRole {
-  readonly boundCidrs: readonly string[];
-}
+/** A role that exists and allows this kind of login from this address, and the networks that its token is bound to. */
+type AllowedRole = NamedRole & { readonly boundCidrs: readonly string[] };
 
 export type LoginTarget = Target & AllowedRole;
 
-/** A login before its proof is verified. */
-interface LoginStart {
-  readonly settings: LoginSettings;
-  readonly named: AllowedRole | null;
-}
+/** A login before its proof is verified. `named` is null when the proof names the role. */
+type LoginStart = { readonly settings: LoginSettings; readonly named: AllowedRole | null };
 
 /**
  * Makes the checks that need no proof: the role exists, and it allows this kind of login and this address. They come

@@ -7,10 +7,7 @@ import { findPrincipal, findProfileRole, findRunningInstance } from "../clients/
 import type { Attempt, Target } from "./attempt.ts";
 
 /** The running instance of a login, and the role in its profile if that was looked up. */
-interface CheckedInstance {
-  readonly instance: VmInstance;
-  readonly profileRole: IamPrincipal | null;
-}
+type CheckedInstance = { readonly instance: VmInstance; readonly profileRole: IamPrincipal | null };
 
 const BELONG = "does not belong to";
 const SATISFY = "does not satisfy the constraint on";

@@ -18,10 +18,7 @@ import { checkInstance, isBoundTo } from "./bounds.ts";
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
-interface VerifiedPrincipal {
-  readonly client: VerifiedClient;
-  readonly signature: Signature | null;
-}
+type VerifiedPrincipal = { readonly client: VerifiedClient; readonly signature: Signature | null };
 
 /** A login by a signed GetCallerIdentity request. STS answers who signed it. */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {

@@ -32,10 +32,7 @@ const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false 
 export type ShardPlace = { readonly mount: string; readonly shard: number };
 
 /** The entry of a login, and the entry that it replaced. */
-export interface EnteredLogin {
-  readonly entry: AccessEntry;
-  readonly previous: AccessEntry | null;
-}
+export type EnteredLogin = { readonly entry: AccessEntry; readonly previous: AccessEntry | null };
 
 /** A shard of the access list of a mount: the logins of its instances. It checks their nonces in one transaction. */
 export class CloudAccessList extends GroveObject<Env> {

@@ -57,12 +57,8 @@ export const TIDY_JOBS_TABLE =
 
 type JobRow = { cutoff: number; removed: number };
 
-interface TidyReport {
-  readonly list: TidyList;
-  readonly removed: number;
-  /** Entries without a readable end. They stay until an operator deletes them by name. */
-  readonly unreadable: number;
-}
+/** `unreadable`: entries without a readable end. They stay until an operator deletes them by name. */
+type TidyReport = { readonly list: TidyList; readonly removed: number; readonly unreadable: number };
 
 interface ListOptions<T> {
   readonly list: TidyList;
@@ -117,14 +113,14 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
   #dueAt(): number | null {
     if (this.#job()) return 0;
     const settings = this.#options.pace();
-    const end = settings.disablePeriodicTidy ? null : this.#earliestEnd();
+    const end = this.#earliestEnd(settings);
     return end === null ? null : periodicRunAt(end, settings);
   }
 
   async #run(): Promise<void> {
     const settings = await this.#options.settings();
     const now = currentTime();
-    const end = settings.disablePeriodicTidy ? null : this.#earliestEnd();
+    const end = this.#earliestEnd(settings);
     if (end !== null && removableAt(end, settings) <= now) this.#start(settings.safetyBuffer, now);
     const done = this.#work(now);
     if (done) this.#options.report(done);
@@ -178,8 +174,9 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     }
   }
 
-  /** When the next row ends or has to be checked again (ms); null without rows. */
-  #earliestEnd(): number | null {
+  /** When the next row ends or has to be checked again (ms); null without rows and periodic runs. */
+  #earliestEnd({ disablePeriodicTidy }: TidySettings): number | null {
+    if (disablePeriodicTidy) return null;
     const query = `SELECT MIN(expires_at) AS end FROM ${this.table}`;
     const end = this.sql.exec<{ end: SqlStorageValue }>(query).toArray()[0]?.end;
     return typeof end === "number" ? end : null;

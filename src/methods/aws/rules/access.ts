@@ -84,11 +84,8 @@ export type PresentedNonce =
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
 
-interface PreparedNonce {
-  readonly nonce: PresentedNonce;
-  /** The new one for the client, a secret; null unless generated. */
-  readonly generated: string | null;
-}
+/** `generated`: the new one for the client, a secret; null for others. */
+type PreparedNonce = { readonly nonce: PresentedNonce; readonly generated: string | null };
 
 /** Some clients send this when they have no nonce. */
 const RESERVED_NONCE = "reauthentication-disabled-nonce";
