@@ -85,17 +85,10 @@ export function translateKind(type: CloudMountType, kind: string): string {
 }
 
 /** Translates the metadata of a token or an alias. */
-export function translateMetadata(
-  type: CloudMountType,
-  metadata: Readonly<Record<string, string>>,
-): Record<string, string> {
+export function translateMetadata(type: CloudMountType, metadata: Record<string, string>): Record<string, string> {
   if (type === "cloud") return { ...metadata };
-  return Object.fromEntries(
-    Object.entries(metadata).map(([name, value]) => [
-      metadataNames(name),
-      KIND_FIELDS.has(name) ? kinds(value) : value,
-    ]),
-  );
+  const words = (name: string, value: string) => (KIND_FIELDS.has(name) ? kinds(value) : value);
+  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataNames(name), words(name, value)]));
 }
 
 /** Translates a message. */

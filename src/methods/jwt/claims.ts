@@ -114,11 +114,7 @@ function own(value: unknown, key: string): unknown {
 }
 
 /** Leeways of a role in seconds. 0: the default; negative: none. */
-export interface Leeways {
-  readonly expiration: number;
-  readonly notBefore: number;
-  readonly clockSkew: number;
-}
+export type Leeways = { readonly expiration: number; readonly notBefore: number; readonly clockSkew: number };
 
 const DEFAULT_LEEWAY = 150;
 const DEFAULT_CLOCK_SKEW = 60;

@@ -130,10 +130,7 @@ const MAX_CANDIDATES = 8;
  * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one (`jku`,
  * `x5u`) must be ignored, because the attacker who made the token can choose it. `allowed` is empty for all algorithms.
  */
-export function readHead(
-  token: string,
-  allowed: readonly JwtAlgorithm[],
-): Result<{ readonly algorithm: JwtAlgorithm; readonly kid: string | undefined }, string> {
+export function readHead(token: string, allowed: readonly JwtAlgorithm[]) {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
   try {
     const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);

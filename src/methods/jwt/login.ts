@@ -104,12 +104,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
 }
 
 /** The claims of a token after verification, or those of an explanation as sent. */
-async function verifyClaims(
-  { env, checks }: Attempt,
-  config: JwtConfig,
-  token: Shown,
-  now: number,
-): Promise<Result<Claims>> {
+async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: Shown, now: number) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
   const read = readHead(jwt, config.algorithms);

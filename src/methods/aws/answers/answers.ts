@@ -86,12 +86,10 @@ export type CallerIdentity = {
   readonly uniqueId: string;
 };
 
-/** Credentials that sign calls to the cloud. */
+/** Credentials that sign calls to the cloud: an id and two secrets. The token is null for the keys of a user. */
 export type Credentials = {
   readonly accessKeyId: string;
-  /** A secret. */
   readonly secretAccessKey: string;
-  /** A secret; null for the keys of a user. */
   readonly sessionToken: string | null;
 };
 

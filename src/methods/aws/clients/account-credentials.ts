@@ -69,11 +69,7 @@ async function baseCredentials(client: CloudClient): Promise<Result<Credentials>
  * The credentials for an account: those of its configured role, else the base credentials, if they belong to this
  * account. Without that comparison, credentials of one account would be used for instances and principals of any other.
  */
-async function accountCredentials(
-  of: AccountClient,
-  partition: Partition,
-  base: Credentials,
-): Promise<Result<Credentials>> {
+async function accountCredentials(of: AccountClient, partition: Partition, base: Credentials) {
   const { accountId, stsRole } = of;
   if (stsRole === null) {
     const own = await ownAccount(of, partition, base);

@@ -14,7 +14,6 @@ import {
   serviceUnavailable,
 } from "../../send.ts";
 import {
-  type CallerIdentity,
   type CloudAnswer,
   type Credentials,
   errorCodeOf,
@@ -47,10 +46,8 @@ export interface AccountClient extends CloudClient {
 }
 
 /** The client of a mount with this configuration. */
-export async function openClient(
-  { env, installation, mount }: CloudAccess,
-  config: ClientConfig,
-): Promise<CloudClient> {
+export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {
+  const { env, installation, mount } = access;
   // A secret that is written again is sealed to another text, so this counts as a change too.
   return { env, installation, mount, config, revision: await hashOf(mount.uuid, JSON.stringify(config)) };
 }
@@ -213,11 +210,8 @@ export function iamCall(client: CloudClient, partition: Partition, form: Readonl
 }
 
 /** Sends a checked request to STS, which answers who signed it. Only STS knows the secrets of the signers. */
-export async function askCallerIdentity(
-  policy: CallPolicy,
-  request: CallerIdentityRequest,
-): Promise<Result<CallerIdentity>> {
-  const { method, url, headers, body } = request;
+export async function askCallerIdentity(policy: CallPolicy, request: CallerIdentityRequest) {
+  const { method, url, headers, body, partition } = request;
   const answer = await callService("STS", policy, async () => ({ method, url, headers, body }));
-  return answer.ok ? readCallerIdentity(answer.value, request.partition) : answer;
+  return answer.ok ? readCallerIdentity(answer.value, partition) : answer;
 }

@@ -34,11 +34,7 @@ export async function findRunningInstance(
 }
 
 /** Uses a filter, since an unknown id among the ids of a call would fail it for all of them. */
-async function describeInstances(
-  of: AccountClient,
-  region: Region,
-  ids: readonly string[],
-): Promise<Result<Record<string, VmInstance>>> {
+async function describeInstances(of: AccountClient, region: Region, ids: readonly string[]) {
   const answer = await callForAccount(of, region.partition, {
     service: "EC2",
     endpoint: endpointOf(of.config.endpoint, region.ec2Host),

@@ -160,12 +160,8 @@ function formIsAllowed(tag: number, constructed: boolean): boolean {
   return constructed === mustBeConstructed;
 }
 
-/** An AlgorithmIdentifier (RFC 5280 section 4.1.1.2). */
-export interface AlgorithmIdentifier {
-  readonly oid: string;
-  /** null when they are absent or NULL. */
-  readonly parameters: Element | null;
-}
+/** An AlgorithmIdentifier (RFC 5280 section 4.1.1.2). `parameters` are null when they are absent or NULL. */
+export type AlgorithmIdentifier = { readonly oid: string; readonly parameters: Element | null };
 
 /** Members of a constructed element with this tag; null for any other element, as in all functions below. */
 export function membersOf(element: Element | undefined, tag: number): readonly Element[] | null {

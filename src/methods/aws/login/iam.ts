@@ -93,11 +93,7 @@ async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<
  * name of the session, so the name alone proves nothing. The instance must have the caller's role in its profile:
  * sessions of instances come from there.
  */
-async function inferInstance(
-  target: LoginTarget,
-  caller: CallerIdentity,
-  checks: Attempt["checks"],
-): Promise<Result<string>> {
+async function inferInstance(target: LoginTarget, caller: CallerIdentity, checks: Attempt["checks"]) {
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
@@ -138,12 +134,8 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
   });
 }
 
-/** The signature of a login that STS has verified. */
-export interface Signature {
-  readonly text: string;
-  /** When it is too old for another login, ms. */
-  readonly endsAt: number;
-}
+/** The signature of a login that STS has verified, and when it is too old for another login (ms). */
+export type Signature = { readonly text: string; readonly endsAt: number };
 
 /**
  * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share

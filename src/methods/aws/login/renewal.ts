@@ -51,11 +51,7 @@ async function renewInstance(
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }
 
-async function renewPrincipal(
-  { token }: LoginRenewal,
-  target: Target,
-  data: PrincipalData,
-): Promise<Result<RenewTerms>> {
+async function renewPrincipal({ token }: LoginRenewal, target: Target, data: PrincipalData) {
   const { role, roleName } = target;
   if (role.inferredEntityType === INSTANCE_ENTITY) {
     if (data.inferredInstanceId === "") return refuse("no inferred entity ID found in the token");

@@ -132,14 +132,11 @@ async function proveDocument(
   return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
 
-/**
- * The grant of the role to this instance, and the value of its tag; null when the role uses no tags. If it does, an
- * instance without a genuine tag gets no grant.
- */
-async function readTag(
-  target: LoginTarget,
-  instance: VmInstance,
-): Promise<Result<{ readonly grant: RoleGrant; readonly tag: string | null }>> {
+/** The grant of a role to an instance, and the value of its tag; null when the role uses no tags. */
+type TaggedGrant = { readonly grant: RoleGrant; readonly tag: string | null };
+
+/** If the role uses tags, an instance without a genuine tag gets no grant. */
+async function readTag(target: LoginTarget, instance: VmInstance): Promise<Result<TaggedGrant>> {
   const { role, roleName, installation, mount } = target;
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";

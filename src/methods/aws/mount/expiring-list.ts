@@ -11,11 +11,8 @@ import { view } from "../../../wire/view.ts";
 /** The lists of entries with an expiry: logins of instances, and denied role tags. */
 export type TidyList = "access" | "deny";
 
-export interface TidySettings {
-  /** Seconds from the end of an entry to its removal. */
-  readonly safetyBuffer: number;
-  readonly disablePeriodicTidy: boolean;
-}
+/** `safetyBuffer`: seconds from the end of an entry to its removal. */
+export type TidySettings = { readonly safetyBuffer: number; readonly disablePeriodicTidy: boolean };
 
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: 72 * 3600, disablePeriodicTidy: false };
 

@@ -173,10 +173,7 @@ function warningsOf(role: CloudRole, tag: RoleTag, mount: MountTtl): string[] {
 }
 
 /** Asks the cloud for the unique ids of principals. Returns the ids by ARN; or which item failed and why. */
-async function resolvePrincipals(
-  access: CloudAccess,
-  arns: readonly string[],
-): Promise<Result<Record<string, string>>> {
+async function resolvePrincipals(access: CloudAccess, arns: readonly string[]) {
   const client = await operatorClient(access);
   const ids: Record<string, string> = {};
   for (let from = 0; from < arns.length; from += MAX_PARALLEL_CALLS) {

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../../base/result.ts";
-import { findRegion, type Partition, regionOfStsHost } from "../regions.ts";
+import { err, ok } from "../../../base/result.ts";
+import { findRegion, regionOfStsHost } from "../regions.ts";
 
 /** The settings of the client configuration that decide which signed requests are accepted, and where they are sent. */
 export type StsSettings = {
@@ -51,11 +51,7 @@ export function parseEndpoint(text: string): Endpoint | null {
  * returns the partition of the answer. `signed` is the origin of the client's URL, which must fit to the region of the
  * signature, since STS would refuse any other pair.
  */
-export function chooseTarget(
-  signed: Origin,
-  region: string,
-  settings: StsSettings,
-): Result<{ readonly endpoint: Endpoint; readonly partition: Partition }, string> {
+export function chooseTarget(signed: Origin, region: string, settings: StsSettings) {
   const known = findRegion(region);
   if (known === null) return err("unable to get regional STS endpoint for the region of the signature");
   const { partition } = known;
