@@ -15,7 +15,7 @@ import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
 import { LIST_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";
-import { ROLE_ROUTES, ROLE_TAG_ROUTE } from "./routes/roles.ts";
+import { ROLE_ROUTES } from "./routes/roles.ts";
 import { tagValueOfPath } from "./rules/role-tag.ts";
 import {
   type CloudMountType,
@@ -33,17 +33,10 @@ const PARAMETERS = {
   role_tag: "The tag, plain or in base64",
 };
 
+const ROUTES: readonly Route[] = [...LOGIN_ROUTES, ...CONFIG_ROUTES, ...ROLE_ROUTES, ...LIST_ROUTES];
+
 /** The endpoints in the vocabulary of the `cloud` mount type. */
-export const CLOUD_ROUTES: readonly Route[] = withParameters(
-  PARAMETERS,
-  withPolicyPaths({ canonicalPath }, [
-    ...LOGIN_ROUTES,
-    ...CONFIG_ROUTES,
-    ROLE_TAG_ROUTE,
-    ...ROLE_ROUTES,
-    ...LIST_ROUTES,
-  ]),
-);
+export const CLOUD_ROUTES: readonly Route[] = withParameters(PARAMETERS, withPolicyPaths({ canonicalPath }, ROUTES));
 
 /** The path below a mount with current names, lower-case roles and canonical tags: a rule then applies to every spelling. */
 export function canonicalPath(path: string): string {

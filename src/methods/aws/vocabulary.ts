@@ -60,9 +60,8 @@ const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")}
 
 /** Translates fields, of requests and of answers. Names are exchanged in pairs, so one of the other vocabulary is unknown. */
 export function translateRequest(fields: Data): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [fieldNames(name), translateValue(name, value)]),
-  );
+  const entries = Object.entries(fields);
+  return Object.fromEntries(entries.map(([name, value]) => [fieldNames(name), translateValue(name, value)]));
 }
 
 /** Translates the data of an answer of an `aws` mount. Lists of metadata names stay sorted. */

@@ -159,11 +159,7 @@ export async function verifySignature(
 }
 
 /** Verifies a token without a key id, trying several keys. */
-async function tryEach(
-  token: string,
-  options: { algorithms: string[] },
-  candidates: errors.JWKSMultipleMatchingKeys,
-): Promise<Result<Claims, string>> {
+async function tryEach(token: string, options: { algorithms: string[] }, candidates: errors.JWKSMultipleMatchingKeys) {
   let tried = 0;
   for await (const key of candidates) {
     if (++tried > MAX_CANDIDATES) break;

@@ -5,7 +5,7 @@ import {
   TOKEN_SETTINGS,
   type TokenSettings,
 } from "../../auth/token-settings.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, ok } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import {
   anyObject,
@@ -85,11 +85,7 @@ const BAD_BOUND_CLAIMS =
   "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
 
 /** Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has the rule. */
-export function changeRole(
-  before: JwtRole | null,
-  fields: RoleFields,
-  mount: MountTtl,
-): Result<{ readonly role: JwtRole; readonly warnings: readonly string[] }, string> {
+export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl) {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;
   if (type !== "string" && type !== "glob") return err("invalid 'bound_claims_type': it must be string or glob");

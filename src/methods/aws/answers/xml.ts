@@ -11,8 +11,6 @@ export type XmlElement = {
 /** Answers nest about ten levels deep. */
 const MAX_DEPTH = 24;
 
-const TEXT = "#text";
-
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: true,
@@ -70,7 +68,7 @@ function readNodes(nodes: unknown, depth: number): { text: string; children: Xml
     const [name, ...more] = Object.keys(node).filter((key) => key !== ":@");
     if (name === undefined || more.length > 0) return null;
     const value = node[name];
-    if (name === TEXT) {
+    if (name === "#text") {
       text += String(value);
       continue;
     }

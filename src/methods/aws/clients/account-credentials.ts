@@ -108,10 +108,7 @@ async function ownAccount(client: CloudClient, partition: Partition, base: Crede
   return account;
 }
 
-async function webIdentityCredentials(
-  client: CloudClient,
-  { roleArn, audience, ttl, key }: WebIdentity,
-): Promise<Result<TemporaryCredentials>> {
+async function webIdentityCredentials(client: CloudClient, { roleArn, audience, ttl, key }: WebIdentity) {
   const known = sessions.get(client.revision, currentTime());
   if (known) return ok(known);
   const role = parsePrincipalArn(roleArn);

@@ -190,11 +190,7 @@ export async function requestOf(call: ApiCall, credentials: Credentials | null, 
 }
 
 /** A call of STS in a partition, or of the mount's own STS endpoint with the region that is configured for it. */
-export function stsCall(
-  client: CloudClient,
-  partition: Partition,
-  form: Readonly<Record<string, string>>,
-): Result<ApiCall> {
+export function stsCall(client: CloudClient, partition: Partition, form: ApiCall["form"]): Result<ApiCall> {
   const { stsEndpoint, stsRegion } = client.config;
   const region = findRegion((stsEndpoint !== "" && stsRegion) || serverRegion(client.env, partition));
   if (region === null) return refuse("the configured sts_region is not a region of the cloud");
@@ -203,7 +199,7 @@ export function stsCall(
 }
 
 /** A call of IAM in a partition. */
-export function iamCall(client: CloudClient, partition: Partition, form: Readonly<Record<string, string>>): ApiCall {
+export function iamCall(client: CloudClient, partition: Partition, form: ApiCall["form"]): ApiCall {
   const { host, signingRegion: region } = iamHostOf(partition);
   const endpoint = endpointOf(client.config.iamEndpoint, host);
   return { service: "IAM", endpoint, region, form: { ...form, Version: "2010-05-08" } };

@@ -108,9 +108,7 @@ export class CallQueue<T> {
  * Calls the fetch function of one waiter. When the waiter's client has disconnected, it calls the one of the next: a
  * client must not be able to fail the look-ups of others. Returns null when all have disconnected.
  */
-async function fetchByOne<T>(
-  batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[],
-): Promise<Result<Record<string, T>> | null> {
+async function fetchByOne<T>(batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[]) {
   const items = batch.map(([item]) => item);
   for (const [, waiters] of batch) {
     for (let waiter = waiters[0]; waiter; waiter = waiters[0]) {

@@ -145,11 +145,7 @@ const ALGORITHM_PROTECTION = "1.2.840.113549.1.9.52";
  * be repeated, and each must have one value. Algorithm protection (RFC 6211), if present, must name the algorithms
  * that the signer states outside its signature.
  */
-function readSignedAttributes(
-  attributes: readonly Element[],
-  statedDigest: Element,
-  statedSignature: Element,
-): Result<SignedAttributes, string> {
+function readSignedAttributes(attributes: readonly Element[], statedDigest: Element, statedSignature: Element) {
   const values = new Map<string, Element>();
   for (const attribute of attributes) {
     const [type, set, ...others] = membersOf(attribute, TAG.SEQUENCE) ?? [];

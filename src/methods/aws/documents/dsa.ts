@@ -12,12 +12,6 @@ import { contentOf, type Element, membersOf, readBer, TAG } from "./ber.ts";
 /** A DSA public key (FIPS 186-4 section 4.1). All values are public, so no step needs constant time. */
 export type DsaKey = { readonly p: bigint; readonly q: bigint; readonly g: bigint; readonly y: bigint };
 
-/** Sizes of FIPS 186-4, in bits. */
-const MIN_P_BITS = 1024;
-const MAX_P_BITS = 3072;
-const MIN_Q_BITS = 160;
-const MAX_Q_BITS = 256;
-
 /**
  * Reads a key from the DER of its parameters (RFC 3279: p, q, g) and of its public value. Null when a part is
  * malformed, a size is invalid, or g or y does not generate a group of order q.
@@ -27,9 +21,8 @@ export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array
   const [p, q, g, ...more] = readIntegers(parametersDer);
   const y = publicValue.ok ? readInteger(publicValue.value) : null;
   if (p === undefined || q === undefined || g === undefined || y === null || more.length > 0) return null;
-  if (!isBetween(bitLength(p), MIN_P_BITS, MAX_P_BITS) || !isBetween(bitLength(q), MIN_Q_BITS, MAX_Q_BITS)) {
-    return null;
-  }
+  // Sizes of FIPS 186-4, in bits.
+  if (!isBetween(bitLength(p), 1024, 3072) || !isBetween(bitLength(q), 160, 256)) return null;
   const generatesGroup = (value: bigint) => value > 1n && value < p && power(value, q, p) === 1n;
   return generatesGroup(g) && generatesGroup(y) ? { p, q, g, y } : null;
 }

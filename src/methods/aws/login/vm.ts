@@ -150,11 +150,7 @@ async function readTag(target: LoginTarget, instance: VmInstance): Promise<Resul
   return grant.ok ? ok({ grant: grant.value, tag: value }) : refuse(grant.error);
 }
 
-function clientOf(
-  target: LoginTarget,
-  { instanceId, imageId, accountId, region }: IdentityDocument,
-  grant: RoleGrant,
-): VerifiedClient {
+function clientOf(target: LoginTarget, { instanceId, imageId, accountId, region }: IdentityDocument, grant: RoleGrant) {
   const { role, roleName, identity, boundCidrs } = target;
   const { tagMaxTtl } = grant;
   const known = { instance_id: instanceId, image_id: imageId, account_id: accountId, region, auth_type: "vm" };

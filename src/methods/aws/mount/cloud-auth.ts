@@ -133,10 +133,7 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** Replaces the access key `from`. False when another one is configured by now. */
-  async replaceAccessKey(
-    from: string,
-    change: Required<Pick<ClientConfig, "accessKey" | "sealedSecretKey">>,
-  ): Promise<boolean> {
+  async replaceAccessKey(from: string, change: Pick<ClientConfig, "accessKey" | "sealedSecretKey">): Promise<boolean> {
     await this.keys.open();
     const before = this.#client.read();
     if (before?.accessKey !== from) return false;

@@ -98,14 +98,8 @@ export function beginReading(): Reading {
 }
 
 /** Keeps a part that was read in a state of the object (see `IsolateCopy.keep`); undefined drops the copy. */
-export function keepCopy(
-  { mount }: Pick<CopyOf, "mount">,
-  name: string,
-  part: SomeParts | undefined,
-  state: number,
-  reading: Reading,
-): void {
-  copies.keep(`${mount} ${name}`, part && { part, state }, reading);
+export function keepCopy(of: CopyOf, name: string, part: SomeParts | undefined, state: number, reading: Reading) {
+  copies.keep(`${of.mount} ${name}`, part && { part, state }, reading);
 }
 
 /** Drops all copies. Called after each change that this isolate makes, so that it sees its own changes at once. */

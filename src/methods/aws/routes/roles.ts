@@ -36,8 +36,27 @@ const PATH = `role/${namedSegment("role")}`;
 /** Maximum number of attempts of a write, if others change the role while principals are looked up. */
 const MAX_ROUNDS = 3;
 
-/** `role/:role`, and the list with its two paths. */
+export const ROLE_TAG_FIELDS = fieldSchema({
+  role: unread("string").describe("The name of the role"),
+  policies: sent(list()).describe("Some of the policies of the role; only `default` if empty, all if not sent"),
+  max_ttl: sentDuration().describe("Maximum lifetime of tokens"),
+  instance_id: sent(text()).describe("The only instance that may use the tag"),
+  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after a migration"),
+  disallow_reauthentication: sent(flag(false)).describe("True: an instance may log in only once"),
+});
+
+type TagFields = Values<typeof ROLE_TAG_FIELDS>;
+
+/** `role/:role`, the list with its two paths, and the value of a tag, which is not stored. */
 export const ROLE_ROUTES: readonly Route[] = [
+  simpleRoute("update", `${PATH}/tag`, {
+    summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
+    operationId: "write-role-tag",
+    answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
+    input: ROLE_TAG_FIELDS,
+    handle: createTag,
+  }),
+
   ...[["roles", "list-auth-roles2"] as const, ["role", "list-auth-roles"] as const].map(([path, operationId]) =>
     listRoute(path, {
       summary: "Lists the roles.",
@@ -74,9 +93,7 @@ function nameOf({ params }: Pick<RequestContext, "params">): string {
   return (params.role ?? "").toLowerCase();
 }
 
-async function readWrite(
-  context: PresentedContext<RoleFields & { readonly role?: unknown; readonly bound_iam_principal_id?: unknown }>,
-): Promise<Result<RoleFields>> {
+async function readWrite(context: PresentedContext<Values<typeof ROLE_FIELDS>>): Promise<Result<RoleFields>> {
   const { role: _, bound_iam_principal_id: __, ...sent } = context.fields;
   if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
   return refuse(`role name must not be longer than ${MAX_ROLE_NAME} characters`);
@@ -101,26 +118,6 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   }
   return err(unavailable("the role is being changed by others; try again"));
 }
-
-export const ROLE_TAG_FIELDS = fieldSchema({
-  role: unread("string").describe("The name of the role"),
-  policies: sent(list()).describe("Some of the policies of the role; only `default` if empty, all if not sent"),
-  max_ttl: sentDuration().describe("Maximum lifetime of tokens"),
-  instance_id: sent(text()).describe("The only instance that may use the tag"),
-  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after a migration"),
-  disallow_reauthentication: sent(flag(false)).describe("True: an instance may log in only once"),
-});
-
-type TagFields = Values<typeof ROLE_TAG_FIELDS>;
-
-/** `role/:role/tag`: creates the value of a tag. Nothing is stored. */
-export const ROLE_TAG_ROUTE: Route = simpleRoute("update", `${PATH}/tag`, {
-  summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
-  operationId: "write-role-tag",
-  answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
-  input: ROLE_TAG_FIELDS,
-  handle: createTag,
-});
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply>> {
   const { installation, fields } = context;
