@@ -51,7 +51,8 @@ export async function keysFor(
   if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
   const known = fetched.get(config.revision) ?? null;
   const keys = known && isWithin(known.fetchedAt, KEEP_MS, now) ? known.keys : null;
-  if (known && keys && isWithin(known.fetchedAt, REFRESH_MS, now) && hasKey(keys, kid)) return ok(keys);
+  const hasKey = kid === undefined || keys?.some((key) => key.kid === kid);
+  if (known && keys && hasKey && isWithin(known.fetchedAt, REFRESH_MS, now)) return ok(keys);
   const coolDownMs = known?.failed ? FAILED_COOL_DOWN_MS : COOL_DOWN_MS;
   if (known && isWithin(known.triedAt, coolDownMs, now))
     return keys ? ok(keys) : err("the keys of the issuer could not be fetched");
@@ -93,10 +94,6 @@ async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Res
 function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
   const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
   return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));
-}
-
-function hasKey(keys: readonly JWK[], kid: string | undefined): boolean {
-  return kid === undefined || keys.some((key) => key.kid === kid);
 }
 
 function remember(revision: string, entry: Fetched): void {

@@ -30,7 +30,8 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 
 const JWT_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
-  withPolicyPaths({ canonicalPath }, [
+  // A rule of a policy applies to every spelling of a role.
+  withPolicyPaths({ canonicalPath: (path) => path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase()) }, [
     showRoute("config", {
       summary: "Shows whose tokens the mount trusts.",
       operationId: "read-configuration",
@@ -99,11 +100,6 @@ function at(context: AtMount & { readonly env: JwtEnv }) {
 
 function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
   return (params.name ?? "").toLowerCase();
-}
-
-/** A rule of a policy applies to every spelling of a role. */
-function canonicalPath(path: string): string {
-  return path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase());
 }
 
 /** Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have. */

@@ -112,7 +112,10 @@ export function readClientChange(fields: ClientFields, listed: PrivateHosts): Re
       stsRegion: fields.sts_region,
       useStsRegionFromClient: fields.use_sts_region_from_client,
       iamServerIdHeaderValue: fields.iam_server_id_header_value,
-      allowedStsHeaderValues: fields.allowed_sts_header_values?.map(canonicalHeaderName),
+      // The usual casing of the name of a header: `x-amz-date` becomes `X-Amz-Date`.
+      allowedStsHeaderValues: fields.allowed_sts_header_values?.map((name) =>
+        name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()),
+      ),
       maxRetries: fields.max_retries,
       webIdentity: Object.keys(webIdentity).length > 0 ? webIdentity : undefined,
     }),
@@ -163,11 +166,6 @@ export function endpointProblem(url: string, listed: PrivateHosts): string | nul
   const problem = outboundProblem(new URL(url), listed);
   if (problem === "scheme") return "must be an https URL";
   return problem === "host" ? "must not be a private, loopback or link-local address" : null;
-}
-
-/** The usual casing of the name of a header: `x-amz-date` becomes `X-Amz-Date`. */
-function canonicalHeaderName(name: string): string {
-  return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /** The configuration after a write; a 400 when a stored key and a role without one are set: which is used is unclear. */

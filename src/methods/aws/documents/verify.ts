@@ -69,10 +69,7 @@ type RsaKey = Extract<PublicKey, { type: "RSA" }>;
 
 const ALGORITHM = "RSASSA-PKCS1-v1_5";
 
-const imported: Readonly<Record<Digest, WeakMap<RsaKey, CryptoKey>>> = {
-  "SHA-1": new WeakMap(),
-  "SHA-256": new WeakMap(),
-};
+const imported = { "SHA-1": new WeakMap<RsaKey, CryptoKey>(), "SHA-256": new WeakMap<RsaKey, CryptoKey>() };
 
 async function importedKey(key: RsaKey, hash: Digest): Promise<CryptoKey> {
   const known = imported[hash].get(key);
