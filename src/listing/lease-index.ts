@@ -148,10 +148,10 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
 
   /** Counts the leases whose revocation was given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
-    const query = `SELECT substr(path, 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
+    const query = `SELECT substr(path || '/', 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
       FROM leases WHERE error IS NOT NULL GROUP BY engine`;
     const counts = this.tables.exec<{ engine: string; n: number }>(query).toArray();
-    return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
+    return Object.fromEntries(counts.map(({ engine, n }) => [engine, n]));
   }
 
   #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {

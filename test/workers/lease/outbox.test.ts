@@ -215,6 +215,15 @@ describe("the list of irrevocable leases", () => {
     }
   });
 
+  it("counts a lease at the path of an engine with those below it", async () => {
+    const shard = bindings.ACCESSOR_SHARD.getByName("accessors-5");
+    for (const [at, path] of ["db", "db/a", "db/b"].entries()) {
+      await shard.giveUpLease({ tail: `tail${at}`, path, expiresAt: at, error: "no" });
+    }
+    expect((await get("sys/leases/count?type=irrevocable")).body.data.counts).toMatchObject({ "db/": 3 });
+    await loseListedLeases(shard);
+  });
+
   it("needs sudo", async () => {
     await post("sys/policies/acl/reader", { policy: 'path "sys/leases" { capabilities = ["read"] }' });
     const { client_token: token } = (await post("auth/token/create", { policies: ["reader"] })).body.auth;
