@@ -136,28 +136,6 @@ async function writePolicy(context: CallContext<Values<typeof WRITE_FIELDS>>, po
   return changedReply(env, written, withNameWarning(EMPTY, params, name.value));
 }
 
-/** Changes the fields that are sent. A ttl of 0 removes the expiration. */
-async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PATCH_FIELDS>>): Answered {
-  const name = writableName(params);
-  if (!name.ok) return name;
-  const now = currentTime();
-  const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
-  if (!content.ok) return content;
-  const expiry = policyExpiry(fields.expiration, fields.ttl, now);
-  if (!expiry.ok) return refuse(expiry.error);
-  const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
-  const change = {
-    content: content.value,
-    expiresAt,
-    cas: fields.cas ?? null,
-    casRequired: fields.cas_required,
-    allowSlashes: fields.allow_slashes_in_identity_templates,
-    allowWildcards: fields.allow_wildcards_in_identity_templates,
-  };
-  const patched = await systemOf(env).patchPolicy(name.value, change, now);
-  return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
-}
-
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
 const MAX_POLICY_BYTES = 1_900_000;
 
@@ -302,7 +280,27 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         operationId: "policies-patch-acl-policy",
         answers: ENVELOPE,
         input: PATCH_FIELDS,
-        handle: patchPolicy,
+        handle: async ({ env, params, fields }) => {
+          const name = writableName(params);
+          if (!name.ok) return name;
+          const now = currentTime();
+          const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+          if (!content.ok) return content;
+          const expiry = policyExpiry(fields.expiration, fields.ttl, now);
+          if (!expiry.ok) return refuse(expiry.error);
+          // A ttl of 0 removes the expiration.
+          const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
+          const change = {
+            content: content.value,
+            expiresAt,
+            cas: fields.cas ?? null,
+            casRequired: fields.cas_required,
+            allowSlashes: fields.allow_slashes_in_identity_templates,
+            allowWildcards: fields.allow_wildcards_in_identity_templates,
+          };
+          const patched = await systemOf(env).patchPolicy(name.value, change, now);
+          return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
+        },
       }),
     ],
   ),

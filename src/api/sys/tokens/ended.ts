@@ -1,4 +1,4 @@
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
@@ -22,7 +22,7 @@ import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
-import { list, strictSchema, text, type Values } from "../../../wire/fields.ts";
+import { list, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -72,17 +72,6 @@ export async function endedTokenReply(
   });
 }
 
-const RECEIPT_FIELDS = strictSchema({
-  after: AFTER,
-  limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
-});
-
-const VERIFY_FIELDS = strictSchema({
-  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
-  job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
-  after: AFTER,
-});
-
 /** Records of ended tokens, the receipt of a revocation of many tokens, and the check that tokens are refused. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/tokens/ended", {
@@ -129,8 +118,37 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       accessors: ["string"],
       next: "string",
     }),
-    input: RECEIPT_FIELDS,
-    handle: readReceipt,
+    input: strictSchema({
+      after: AFTER,
+      limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
+    }),
+    handle: async ({ env, params, fields }) => {
+      const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
+      if (!limit.ok) return limit;
+      const job = await revocationsOf(env).read(params.id ?? "");
+      if (!job || job.dry) return NOT_FOUND;
+      const filter = endedInJob(job.id, job);
+      const page = await endedPage(env, filter, fields.after, limit.value);
+      if (!page.ok) return page;
+      const isOver = job.finishedAt !== null;
+      const { by, request } = job.selection.asked;
+      return dataReply({
+        job: job.id,
+        state: job.state,
+        // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
+        // records for this, so only the first page has it.
+        ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
+        asked_by: askerObject(by),
+        request_id: request,
+        started: formatRfc3339(job.startedAt),
+        finished: formatTime(job.finishedAt),
+        filter: JSON.parse(job.selection.sent),
+        // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
+        numbers: { matched: job.tally?.matched ?? 0, total: job.total },
+        accessors: page.value.tokens.map(({ token }) => token.accessor),
+        next: page.value.next,
+      });
+    },
   }),
   simpleRoute("update", "sys/tokens/verify-ended", {
     summary: "Asks the trees of tokens whether each token is refused.",
@@ -142,65 +160,39 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       alive: ["string"],
       next: "string",
     }),
-    input: VERIFY_FIELDS,
-    handle: verifyEnded,
+    input: strictSchema({
+      accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
+      job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
+      after: AFTER,
+    }),
+    handle: async ({ env, installation, fields }) => {
+      const { job, after } = fields;
+      let accessors = [...new Set(fields.accessors)];
+      let next = "";
+      if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
+      if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
+      if (job !== "") {
+        const run = await revocationsOf(env).read(job);
+        const page = await endedPage(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
+        if (!page.ok) return page;
+        accessors = page.value.tokens.map(({ token }) => token.accessor);
+        next = page.value.next;
+        // An answer without tokens would look like a proof that those of an unknown job are refused.
+        if (!run && accessors.length === 0) return NOT_FOUND;
+      }
+      const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
+      const places = read.flatMap((place) => place ?? []);
+      const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
+        const rows: readonly number[] =
+          (await treeOf(env, treeId)?.aliveOf(inTree.map(({ row, tail }) => ({ row, tail })))) ?? [];
+        return inTree.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
+      });
+      const alive = answers.flat();
+      const unknown = accessors.length - places.length;
+      return dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next });
+    },
   }),
 ];
-
-async function readReceipt({ env, params, fields }: CallContext<Values<typeof RECEIPT_FIELDS>>): Answered {
-  const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
-  if (!limit.ok) return limit;
-  const job = await revocationsOf(env).read(params.id ?? "");
-  if (!job || job.dry) return NOT_FOUND;
-  const filter = endedInJob(job.id, job);
-  const page = await endedPage(env, filter, fields.after, limit.value);
-  if (!page.ok) return page;
-  const isOver = job.finishedAt !== null;
-  const { by, request } = job.selection.asked;
-  return dataReply({
-    job: job.id,
-    state: job.state,
-    // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
-    // records for this, so only the first page has it.
-    ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
-    asked_by: askerObject(by),
-    request_id: request,
-    started: formatRfc3339(job.startedAt),
-    finished: formatTime(job.finishedAt),
-    filter: JSON.parse(job.selection.sent),
-    // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
-    numbers: { matched: job.tally?.matched ?? 0, total: job.total },
-    accessors: page.value.tokens.map(({ token }) => token.accessor),
-    next: page.value.next,
-  });
-}
-
-async function verifyEnded({ env, installation, fields }: CallContext<Values<typeof VERIFY_FIELDS>>): Answered {
-  const { job, after } = fields;
-  let accessors = [...new Set(fields.accessors)];
-  let next = "";
-  if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
-  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
-  if (job !== "") {
-    const run = await revocationsOf(env).read(job);
-    const page = await endedPage(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
-    if (!page.ok) return page;
-    accessors = page.value.tokens.map(({ token }) => token.accessor);
-    next = page.value.next;
-    // An answer without tokens would look like a proof that those of an unknown job are refused.
-    if (!run && accessors.length === 0) return NOT_FOUND;
-  }
-  const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
-  const places = read.flatMap((place) => place ?? []);
-  const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
-    const rows: readonly number[] =
-      (await treeOf(env, treeId)?.aliveOf(inTree.map(({ row, tail }) => ({ row, tail })))) ?? [];
-    return inTree.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
-  });
-  const alive = answers.flat();
-  const unknown = accessors.length - places.length;
-  return dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next });
-}
 
 async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));

@@ -50,11 +50,6 @@ function treeGroupingOf(kind: GroupKind | null): TreeGrouping | null {
 
 const MOUNT = text().describe("Path of an auth mount: only its tokens are counted.");
 
-const SUMMARY_FIELDS = strictSchema({
-  group_by: text().describe(`What tokens are grouped by: one of ${SUMMARY_NAMES}.`),
-  mount: MOUNT,
-});
-
 const MAP_FIELDS = strictSchema({
   group_by: text().describe(
     "What the trees of each mount are also grouped by: display_name, role, mount or metadata.NAME of their first tokens.",
@@ -67,15 +62,6 @@ const DEFAULT_ENDS_LIMIT = 20;
 const MAX_ENDS_LIMIT = 100;
 const MAX_STEP_SECONDS = 31 * 86_400;
 const HOUR_SECONDS = 3600;
-
-const ENDS_FIELDS = strictSchema({
-  group_by: text().describe(`What tokens are grouped by: ${GROUP_NAMES}; display_name when absent.`),
-  mount: MOUNT,
-  from: time().describe("Start of the first interval; the start of the current hour when absent."),
-  step: duration().describe("Length of each interval: an hour when absent, at most 31 days."),
-  parts: sent(count()).describe(`Number of intervals: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
-  limit: sent(count()).describe(`Number of groups: 1 to ${MAX_ENDS_LIMIT}, ${DEFAULT_ENDS_LIMIT} when absent.`),
-});
 
 /** Numbers of tokens by group, by tree and by the time of their end. Counters and indexes of the shards give them. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
@@ -90,8 +76,33 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       "more?": "boolean",
       fresh_as_of: "string",
     }),
-    input: SUMMARY_FIELDS,
-    handle: summarize,
+    input: strictSchema({
+      group_by: text().describe(`What tokens are grouped by: one of ${SUMMARY_NAMES}.`),
+      mount: MOUNT,
+    }),
+    handle: async ({ env, installation, fields }) => {
+      const by = fields.group_by || "mount";
+      const mount = readMount(fields.mount, installation);
+      if (!mount.ok) return mount;
+      const group = readGroupBy(by);
+      const kind = group ?? HOURS.find((hour) => hour === by);
+      if (!kind && by !== "tree") return refuse(`group_by is one of ${SUMMARY_NAMES}`);
+      const now = currentTime();
+      await publishRecent(env, now);
+      const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
+      const grouping = treeGroupingOf(group);
+      const withTrees = grouping && (await countTrees(env, grouping, mount.value, counted.groups));
+      const groups = withTrees?.groups ?? counted.groups;
+      return dataReply({
+        groups: by === "mount" ? byMountPath(groups, installation) : groups,
+        total: counted.total,
+        // A token is in the groups of all its policies: the difference would not be the number of other tokens.
+        ...(by !== "policy" && { other: Math.max(0, counted.total - sumOfCounts(counted.groups)) }),
+        ...(withTrees && { other_trees: withTrees.other }),
+        ...(grouping && !withTrees && { more: true }),
+        fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+      });
+    },
   }),
   simpleRoute("read", "sys/tokens/map", {
     summary: "Counts tokens and trees by mount, and shows the largest trees of each.",
@@ -127,34 +138,42 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       other: { count: "integer", parts: ["integer"] },
       fresh_as_of: "string",
     }),
-    input: ENDS_FIELDS,
-    handle: countEnds,
+    input: strictSchema({
+      group_by: text().describe(`What tokens are grouped by: ${GROUP_NAMES}; display_name when absent.`),
+      mount: MOUNT,
+      from: time().describe("Start of the first interval; the start of the current hour when absent."),
+      step: duration().describe("Length of each interval: an hour when absent, at most 31 days."),
+      parts: sent(count()).describe(`Number of intervals: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
+      limit: sent(count()).describe(`Number of groups: 1 to ${MAX_ENDS_LIMIT}, ${DEFAULT_ENDS_LIMIT} when absent.`),
+    }),
+    handle: async ({ env, installation, fields }) => {
+      const kind = readGroupBy(fields.group_by || "display_name");
+      if (!kind) return refuse(`group_by is one of ${GROUP_NAMES}`);
+      const mount = readMount(fields.mount, installation);
+      if (!mount.ok) return mount;
+      const { parts = 0, limit = 0 } = fields;
+      if (fields.step < 0 || fields.step > MAX_STEP_SECONDS) return refuse("step is at most 31 days");
+      if (parts > MAX_PARTS) return refuse(`parts is at most ${MAX_PARTS}`);
+      if (limit > MAX_ENDS_LIMIT) return refuse(`limit is at most ${MAX_ENDS_LIMIT}`);
+      const now = currentTime();
+      const from = fields.from ?? now - (now % (HOUR_SECONDS * 1000));
+      const step = fields.step || HOUR_SECONDS;
+      await publishRecent(env, now);
+      const query = { kind, mount: mount.value, from, step: step * 1000, parts: parts || DEFAULT_PARTS, now };
+      const ends = await endsOfGroups(env, query, limit || DEFAULT_ENDS_LIMIT);
+      if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
+      return dataReply({
+        from: formatRfc3339(from),
+        step,
+        total: sumOf(ends.all),
+        parts: ends.all,
+        groups: kind === "mount" ? byMountPath(ends.groups, installation) : ends.groups,
+        other: { count: sumOf(ends.other), parts: ends.other },
+        fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+      });
+    },
   }),
 ];
-
-async function summarize({ env, installation, fields }: CallContext<Values<typeof SUMMARY_FIELDS>>): Answered {
-  const by = fields.group_by || "mount";
-  const mount = readMount(fields.mount, installation);
-  if (!mount.ok) return mount;
-  const group = readGroupBy(by);
-  const kind = group ?? HOURS.find((hour) => hour === by);
-  if (!kind && by !== "tree") return refuse(`group_by is one of ${SUMMARY_NAMES}`);
-  const now = currentTime();
-  await publishRecent(env, now);
-  const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
-  const grouping = treeGroupingOf(group);
-  const withTrees = grouping && (await countTrees(env, grouping, mount.value, counted.groups));
-  const groups = withTrees?.groups ?? counted.groups;
-  return dataReply({
-    groups: by === "mount" ? byMountPath(groups, installation) : groups,
-    total: counted.total,
-    // A token is in the groups of all its policies: the difference would not be the number of other tokens.
-    ...(by !== "policy" && { other: Math.max(0, counted.total - sumOfCounts(counted.groups)) }),
-    ...(withTrees && { other_trees: withTrees.other }),
-    ...(grouping && !withTrees && { more: true }),
-    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-  });
-}
 
 /**
  * Adds to each group the trees whose first token is in it (`trees`) and the tokens of these trees (`in_trees`), and
@@ -276,33 +295,6 @@ function sumOfTrees(all: readonly Trees[]): Trees {
 function treesBeside(all: Trees, shown: readonly Trees[]): Trees {
   const { trees, count } = sumOfTrees(shown);
   return { trees: Math.max(0, all.trees - trees), count: Math.max(0, all.count - count) };
-}
-
-async function countEnds({ env, installation, fields }: CallContext<Values<typeof ENDS_FIELDS>>): Answered {
-  const kind = readGroupBy(fields.group_by || "display_name");
-  if (!kind) return refuse(`group_by is one of ${GROUP_NAMES}`);
-  const mount = readMount(fields.mount, installation);
-  if (!mount.ok) return mount;
-  const { parts = 0, limit = 0 } = fields;
-  if (fields.step < 0 || fields.step > MAX_STEP_SECONDS) return refuse("step is at most 31 days");
-  if (parts > MAX_PARTS) return refuse(`parts is at most ${MAX_PARTS}`);
-  if (limit > MAX_ENDS_LIMIT) return refuse(`limit is at most ${MAX_ENDS_LIMIT}`);
-  const now = currentTime();
-  const from = fields.from ?? now - (now % (HOUR_SECONDS * 1000));
-  const step = fields.step || HOUR_SECONDS;
-  await publishRecent(env, now);
-  const query = { kind, mount: mount.value, from, step: step * 1000, parts: parts || DEFAULT_PARTS, now };
-  const ends = await endsOfGroups(env, query, limit || DEFAULT_ENDS_LIMIT);
-  if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
-  return dataReply({
-    from: formatRfc3339(from),
-    step,
-    total: sumOf(ends.all),
-    parts: ends.all,
-    groups: kind === "mount" ? byMountPath(ends.groups, installation) : ends.groups,
-    other: { count: sumOf(ends.other), parts: ends.other },
-    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-  });
 }
 
 function sumOf(parts: readonly number[]): number {
