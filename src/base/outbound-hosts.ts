@@ -87,10 +87,8 @@ const ALLOCATED_IPV6 = ipaddr.parseCIDR("2000::/3");
 
 /**
  * Returns why no request may be sent to `url`, or null: "scheme" when it must be https, "host" when it is not on the
- * public internet. Called before each request to a configured host, not only when the host is configured: the list may
- * have become shorter since.
- *
- * @param listed private hosts that are allowed too, also without TLS.
+ * public internet. `listed` private hosts are allowed too, also without TLS. Called before each request to a configured
+ * host, not only when the host is configured: the list may have become shorter since.
  */
 export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "host" | null {
   const isOnList = isListed(listed, url.hostname);
@@ -101,9 +99,8 @@ export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "hos
 /**
  * True for a host of the public internet, by its name or address. A client that chooses the host of a request must not
  * reach hosts that only this service can reach (SSRF). A public name that resolves to a private address must be refused
- * by the network of the service: Cloudflare's edge reaches public addresses only.
- *
- * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.
+ * by the network of the service: Cloudflare's edge reaches public addresses only. The URL parser, which gives `host`,
+ * turns every spelling of an IPv4 address into four decimal parts.
  */
 function isPublicHost(host: string): boolean {
   const { name, address } = readHost(host);

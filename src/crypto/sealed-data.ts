@@ -11,10 +11,9 @@ const NONCE_BYTES = 12;
 const HEADER_BYTES = 4;
 
 /**
- * Encrypts `plain` under today's key, derived from the data key in use.
+ * Encrypts `plain` under today's key, derived from the data key in use. `context` is the purpose of the value: opening it
+ * with another one fails, so a sealed value can't be used elsewhere.
  *
- * @param context purpose of the value. Opening it with another context fails, so a sealed value can't be used
- *   elsewhere.
  * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
  */
 export async function sealText(keys: Keys, context: string, plain: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -40,10 +40,8 @@ const OLD_POLICIES: ReadonlyMap<string, readonly Capability[]> = new Map([
 ]);
 
 /**
- * Reads the block of one path. Mistakes are added to `problems`; the returned rule must not be used then. A block with
- * `deny` keeps only that and its expiry.
- *
- * @param at offset of the path in the text.
+ * Reads the block of one path, which is at the offset `at`. Mistakes are added to `problems`; the returned rule must not
+ * be used then. A block with `deny` keeps only that and its expiry.
  */
 export function readBlock(writtenPath: string, at: number, block: SyntaxObject, problems: Problems): PathRule {
   const path = writtenPath.startsWith("/") ? writtenPath.slice(1) : writtenPath;

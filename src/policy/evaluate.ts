@@ -4,9 +4,7 @@ import { otherSpellings } from "./spellings.ts";
 /**
  * Evaluates an ACL for a request at `now` (ms): the capability of its operation, the limits of the deciding rule, and
  * on a protected path `sudo` as well. With an alternate path, the request is granted what is granted on either path. A
- * `deny` on any spelling of the path refuses.
- *
- * @param trace receives the steps. `decisiveStep` selects one of them.
+ * `deny` on any spelling of the path refuses. `trace` receives the steps, of which `decisiveStep` selects one.
  */
 export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
   const { alternatePath } = request;

@@ -42,13 +42,12 @@ export function hasBalancedBraces(path: string): boolean {
 }
 
 /**
- * Replaces the templates of a path by their values.
+ * Replaces the templates of a path by their values; null when one is missing, empty or not allowed: the rule then does
+ * not exist.
  *
  * A value is set by the editors of an identity and is often chosen by its owner. A value with `/` would reach another
  * folder, and one with `*` or `+` many folders. Unless the policy allows such values, they count as missing. Values are
  * inserted once and never read as templates themselves.
- *
- * @returns the path, or null when a value is missing, empty or not allowed: the rule then does not exist.
  */
 export function resolveTemplates(
   path: string,

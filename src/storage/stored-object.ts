@@ -90,9 +90,7 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
 
   /**
    * Writes a page of a backup. Only an empty object accepts pages. The caller restarts the object after its last page.
-   * Safe to repeat.
-   *
-   * @throws unless the installation is being restored.
+   * Safe to repeat. @throws unless the installation is being restored.
    */
   async importPage(page: ObjectPage): Promise<Result<null, PageRefusal>> {
     const takes = await this.takesPages();

@@ -54,10 +54,9 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
 }
 
 /**
- * Reports this isolate's encryptions since the last report, and begins a new term when one is due. `now` in ms.
- *
- * When an isolate ends, its encryptions since the last report are lost, so the count that operators see is a little
- * low. The counts of a report that failed are sent again with the next report.
+ * Reports this isolate's encryptions since the last report, and begins a new term when one is due. `now` in ms. When an
+ * isolate ends, its encryptions since the last report are lost, so the count that operators see is a little low. The counts
+ * of a report that failed are sent again with the next report.
  */
 export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));

@@ -276,10 +276,9 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards.
-   * Safe to repeat with the same `id`.
-   *
-   * @returns the number of the watermark; a refusal when the mount is not at `from`, or no mount may be at `to`.
+   * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards. Safe to
+   * repeat with the same `id`. Returns the number of the watermark; a refusal when the mount is not at `from`, or no mount
+   * may be at `to`.
    */
   async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.move(move, now);

@@ -218,10 +218,8 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy.
-   *
-   * @param aged key terms that are dropped if nothing needs them.
-   * @returns `revision` is the current one; null if the organization has no such team.
+   * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy. `aged` terms are
+   * dropped if nothing needs them. `revision` is the current one; null if the organization has no such team.
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<CheckedRows & { revision: Revision }> {
     await this.keys.open();
