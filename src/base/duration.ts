@@ -20,8 +20,8 @@ const MAX_TEXT = 64;
 
 /**
  * Reads a duration as clients write it: seconds (`"90"`), a Go duration (`"1h30m"`, `"500ms"`) or whole days (`"2d"`).
- * Returns whole seconds, possibly negative. A part of a second is rounded away from zero, so that a short duration never
- * turns into 0, which means "none" or "no limit" everywhere. The error is a phrase without the text itself.
+ * Returns whole seconds, possibly negative. A part of a second is rounded away from zero, so that a short duration
+ * never turns into 0, which means "none" or "no limit" everywhere. The error is a phrase without the text itself.
  */
 export function parseDuration(text: string): Result<number, string> {
   if (text.length > MAX_TEXT) return err("is not a duration");

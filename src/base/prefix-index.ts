@@ -6,9 +6,9 @@ interface Entry<T> {
 }
 
 /**
- * Finds the longest of many prefixes of a string. The prefixes are sorted. Everything between a prefix of the string and
- * the string itself, in that order, begins with the prefix too; so the answer is the greatest entry that is not after the
- * string, or one of its parents. Cost: a binary search and one comparison, however many prefixes there are.
+ * Finds the longest of many prefixes of a string. The prefixes are sorted. Everything between a prefix of the string
+ * and the string itself, in that order, begins with the prefix too; so the answer is the greatest entry that is not
+ * after the string, or one of its parents. Cost: a binary search and one comparison, however many prefixes there are.
  */
 export class PrefixIndex<T> {
   readonly #entries: Entry<T>[] = [];

@@ -18,8 +18,8 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
 
 /**
  * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values;
- * `src/wire/failure.ts` is the only place that turns them into a status and a body. A message is written for the client:
- * it may name a field or a setting, never a value that the client sent.
+ * `src/wire/failure.ts` is the only place that turns them into a status and a body. A message is written for the
+ * client: it may name a field or a setting, never a value that the client sent.
  */
 export type Failure =
   /** The request is wrong in itself: 400. */

@@ -185,7 +185,8 @@ export interface CleanUp<T, R> {
 
 /**
  * Marks dead tokens in many trees, and waits until they are swept. Only a few trees sweep at a time, however many there
- * are. Where one thread serves everything, marking takes turns with the pieces of sweeps. Results in the order of `items`.
+ * are. Where one thread serves everything, marking takes turns with the pieces of sweeps. Results in the order of
+ * `items`.
  */
 export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
   const { shared } = sweepThreads();

@@ -11,8 +11,8 @@ const NONCE_BYTES = 12;
 const HEADER_BYTES = 4;
 
 /**
- * Encrypts `plain` under today's key, derived from the data key in use. `context` is the purpose of the value: opening it
- * with another one fails, so a sealed value can't be used elsewhere.
+ * Encrypts `plain` under today's key, derived from the data key in use. `context` is the purpose of the value: opening
+ * it with another one fails, so a sealed value can't be used elsewhere.
  *
  * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
  */

@@ -40,8 +40,8 @@ const OLD_POLICIES: ReadonlyMap<string, readonly Capability[]> = new Map([
 ]);
 
 /**
- * Reads the block of one path, which is at the offset `at`. Mistakes are added to `problems`; the returned rule must not
- * be used then. A block with `deny` keeps only that and its expiry.
+ * Reads the block of one path, which is at the offset `at`. Mistakes are added to `problems`; the returned rule must
+ * not be used then. A block with `deny` keeps only that and its expiry.
  */
 export function readBlock(writtenPath: string, at: number, block: SyntaxObject, problems: Problems): PathRule {
   const path = writtenPath.startsWith("/") ? writtenPath.slice(1) : writtenPath;
@@ -98,8 +98,8 @@ interface Setting<T> {
 }
 
 /**
- * Reads the settings of one block by type; null for an absent one. The lists or objects of a repeated key are merged; of
- * other values the last one applies. A value of the wrong type is reported in `problems` and counts as absent.
+ * Reads the settings of one block by type; null for an absent one. The lists or objects of a repeated key are merged;
+ * of other values the last one applies. A value of the wrong type is reported in `problems` and counts as absent.
  */
 class Settings {
   readonly #block: SyntaxObject;

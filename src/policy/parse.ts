@@ -36,8 +36,8 @@ export function decodePolicyText(text: string): string {
 
 /**
  * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are
- * those of the first. Blocks that have expired at `now` (ms) are left out. A setting that would restrict access and is not
- * supported is a mistake: leaving it out would grant more than was meant.
+ * those of the first. Blocks that have expired at `now` (ms) are left out. A setting that would restrict access and is
+ * not supported is a mistake: leaving it out would grant more than was meant.
  */
 export function parsePolicy(text: string, now: number): Result<PathRule[], PolicyParseError> {
   if (text.length > MAX_POLICY_LENGTH) {
@@ -99,9 +99,9 @@ export function linesOfRule(text: string, writtenPath: string): number[] {
 }
 
 /**
- * Computes the expiry of a policy (ms since 1970; null: never) from the fields `expiration` (a time) and `ttl` (a duration
- * from `now`, ms), of which at most one may be given. An empty text counts as absent. Messages are the reference's
- * (sys/policies/acl).
+ * Computes the expiry of a policy (ms since 1970; null: never) from the fields `expiration` (a time) and `ttl` (a
+ * duration from `now`, ms), of which at most one may be given. An empty text counts as absent. Messages are the
+ * reference's (sys/policies/acl).
  */
 export function policyExpiry(expiration: string, ttl: string, now: number): Result<number | null, string> {
   if (expiration !== "" && ttl !== "") return err("cannot supply both 'expiration' and 'ttl' for policies");

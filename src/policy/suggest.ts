@@ -43,10 +43,10 @@ const MAX_ATTEMPTS = 100;
 const LISTING: readonly Capability[] = ["list", "scan"];
 
 /**
- * Returns a policy in HCL that allows a refused request when it is added to the other policies of the token; null when no
- * added policy helps, for example against a `deny` on the path itself. Its rules are for the path of the request and, where
- * needed, for the listing of that path. If the deciding rule covers more paths, the new rule replaces it on this path: it
- * repeats the grant with the least change. So the token loses nothing and gets access to no other path.
+ * Returns a policy in HCL that allows a refused request when it is added to the other policies of the token; null when
+ * no added policy helps, for example against a `deny` on the path itself. Its rules are for the path of the request
+ * and, where needed, for the listing of that path. If the deciding rule covers more paths, the new rule replaces it on
+ * this path: it repeats the grant with the least change. So the token loses nothing and gets access to no other path.
  *
  * A missing `sudo` is added to an existing rule for this exact path, and so makes all its capabilities usable. The
  * values of the request's parameters are not in the text: a parameter is allowed with any value. `now` in ms.

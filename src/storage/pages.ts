@@ -26,9 +26,9 @@ export interface ListedRows {
 }
 
 /**
- * Reads a page. The rows before the page are skipped one by one, and a search reads all names: for 100,000 names that takes
- * 5 to 35 ms (docs/decisions/0008-names-are-read.md). If an index has `order`, `row` and `name_key`, only the rows of the
- * page are read from the table itself.
+ * Reads a page. The rows before the page are skipped one by one, and a search reads all names: for 100,000 names that
+ * takes 5 to 35 ms (docs/decisions/0008-names-are-read.md). If an index has `order`, `row` and `name_key`, only the
+ * rows of the page are read from the table itself.
  */
 export function readPage<Row extends Record<string, SqlStorageValue>, T>(
   sql: Sql,

@@ -18,14 +18,14 @@ export class ObjectKeys {
     this.#env = env;
   }
 
-  /** Takes the keys from the isolate's copy of the installation. @throws while the service is sealed: no request comes then. */
+  /** Takes the keys from the isolate's copy of the installation. @throws while the service is sealed. */
   async open(): Promise<void> {
     this.#keys = (await mustLoadInstallation(this.#env)).keys.rows;
   }
 
   /**
-   * Takes the keys for the work of an alarm. @throws while the service is sealed or being restored: objects that the alarm
-   * calls may not have their rows yet.
+   * Takes the keys for the work of an alarm. @throws while the service is sealed or being restored: objects that the
+   * alarm calls may not have their rows yet.
    */
   async openForAlarm(): Promise<void> {
     const { restoring, keys } = await mustLoadInstallation(this.#env);

@@ -26,7 +26,8 @@ const BUSY = unavailable("the keys are being changed; try again");
 
 /**
  * Begins a new term at `now` (ms). Values are sealed and tokens are hashed under its keys as soon as every isolate has
- * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS` terms.
+ * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS`
+ * terms.
  */
 export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null>> {
   let full = false;
@@ -55,8 +56,8 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
 
 /**
  * Reports this isolate's encryptions since the last report, and begins a new term when one is due. `now` in ms. When an
- * isolate ends, its encryptions since the last report are lost, so the count that operators see is a little low. The counts
- * of a report that failed are sent again with the next report.
+ * isolate ends, its encryptions since the last report are lost, so the count that operators see is a little low. The
+ * counts of a report that failed are sent again with the next report.
  */
 export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
@@ -88,8 +89,8 @@ export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm
 }
 
 /**
- * Drops terms that no stored value needs, and returns their number; 0 when the key ring could not be changed. Values made
- * under them can't be opened or verified any more. `now` in ms.
+ * Drops terms that no stored value needs, and returns their number; 0 when the key ring could not be changed. Values
+ * made under them can't be opened or verified any more. `now` in ms.
  */
 export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
   if (versions.length === 0) return 0;

@@ -40,7 +40,7 @@ export const LIST_OPENING_MIGRATIONS: readonly Migration[] = [
 
 const SHAPE: TableShape = { table: "list_openings", kind: "list opening", key: ["generation"], sealed: ["opens_at"] };
 
-/** Opening times (ms) of the generations after the first one. A row never changes: it decides where tokens are listed. */
+/** Opening times (ms) of the generations after the first. A row never changes: it decides where tokens are listed. */
 export class ListOpeningStore extends SystemStore {
   readonly #tables = new Tables(this.sql, LIST_OPENING_MIGRATIONS, "list_openings");
   readonly #sealed = new SealedTable<{ generation: number; opens_at: number }>(this.#tables, this.seals, SHAPE);

@@ -30,7 +30,7 @@ export interface MoveRequest extends MountMove {
   readonly asked: EndRequest;
 }
 
-/** Auth mounts by path, with the quotas of their paths and the end of their tokens. A tampered mount counts as absent. */
+/** Auth mounts by path, with their quotas and the end of their tokens. A tampered mount counts as absent. */
 export class MountStore extends SystemStore {
   readonly #sealed = new SealedTable<{ path: string; mount: string }>(this.sql, this.seals, SHAPE);
   readonly #installation: InstallationStore;

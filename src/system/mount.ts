@@ -124,8 +124,8 @@ export function normalizeMountPath(path: string): string {
 }
 
 /**
- * Reason why no mount may be at `path` (normalised) beside those at `taken`, or null. No mount may lie below another one:
- * so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
+ * Reason why no mount may be at `path` (normalised) beside those at `taken`, or null. No mount may lie below another
+ * one: so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
  */
 export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
@@ -219,8 +219,8 @@ export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
 }
 
 /**
- * The mount to store in place of the one at `move.from`, or why it can't move; see `MoveRequest.issuer`. The tokens that
- * it issues at `move.to` have another issuer id.
+ * The mount to store in place of the one at `move.from`, or why it can't move; see `MoveRequest.issuer`. The tokens
+ * that it issues at `move.to` have another issuer id.
  */
 export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {
   const mount = mounts.find(({ path }) => path === move.from);

@@ -40,8 +40,8 @@ function readSealKey(text: string | undefined): Result<SealKey, string> {
 }
 
 /**
- * Opens a wrapped key ring with the seal key of this deployment, or with the previous one. "uninitialized" without a ring;
- * "sealed" while the seal key is missing or wrong, with a message that names the remedy.
+ * Opens a wrapped key ring with the seal key of this deployment, or with the previous one. "uninitialized" without a
+ * ring; "sealed" while the seal key is missing or wrong, with a message that names the remedy.
  */
 export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing>> {
   const current = sealKeyOf(env);

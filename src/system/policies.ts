@@ -234,8 +234,8 @@ export class PolicySet {
   }
 
   /**
-   * The rules of a set of policies for one caller (null: without an entity) at `now` (ms). Unknown names grant nothing. The
-   * set is compiled once for all callers; one with templates once for each revision of an entity.
+   * The rules of a set of policies for one caller (null: without an entity) at `now` (ms). Unknown names grant nothing.
+   * The set is compiled once for all callers; one with templates once for each revision of an entity.
    */
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
     const common = this.#common.get(names);

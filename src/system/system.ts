@@ -106,8 +106,8 @@ export class System extends StoredObject<SystemEnv> {
 
   /**
    * Ends the restore of a run at `now` (ms). From then on the installation serves requests. Safe to repeat. False, with
-   * nothing changed, while rows of this object are missing, when that run is not being restored, or when its restore has
-   * ended without the watermarks that are asked for.
+   * nothing changed, while rows of this object are missing, when that run is not being restored, or when its restore
+   * has ended without the watermarks that are asked for.
    */
   async finishRestore(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
     if (this.origin.restored?.nextPage !== null) return false;
@@ -276,9 +276,9 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards. Safe to
-   * repeat with the same `id`. Returns the number of the watermark; a refusal when the mount is not at `from`, or no mount
-   * may be at `to`.
+   * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards.
+   * Safe to repeat with the same `id`. Returns the number of the watermark; a refusal when the mount is not at `from`,
+   * or no mount may be at `to`.
    */
   async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.move(move, now);

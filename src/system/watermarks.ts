@@ -127,9 +127,9 @@ export function isEndedSince({ all }: Watermarks, createdAt: number): boolean {
 
 /**
  * The number of the newest watermark that the isolate which created a token knew; 0, which every watermark ends, when
- * there was none and when no watermark can have the token's number. A number above `newest` is possible: the other isolate
- * may have known a newer watermark. Such a number is close to the creation time, or it is close to `newest` when the clock
- * of the System object was ahead once.
+ * there was none and when no watermark can have the token's number. A number above `newest` is possible: the other
+ * isolate may have known a newer watermark. Such a number is close to the creation time, or it is close to `newest`
+ * when the clock of the System object was ahead once.
  */
 function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: number): number {
   return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;
@@ -256,9 +256,9 @@ export class WatermarkStore extends SystemStore {
   }
 
   /**
-   * Makes a watermark with a number above all earlier ones, which is returned. It replaces those of the same scope that end
-   * nothing more. If an existing one of the same scope already ends as much, no new one is made. Refused when there are
-   * `MAX_WATERMARKS`. `now` in ms.
+   * Makes a watermark with a number above all earlier ones, which is returned. It replaces those of the same scope that
+   * end nothing more. If an existing one of the same scope already ends as much, no new one is made. Refused when there
+   * are `MAX_WATERMARKS`. `now` in ms.
    */
   add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
     this.#dropOld(now);
