@@ -82,8 +82,7 @@ function entityValue(selector: string, entity: TemplateEntity): string | undefin
   const ofAlias = afterPrefix(selector, "aliases.");
   if (ofAlias === null) return fieldValue(selector, entity);
   const [accessor, field] = splitOnce(ofAlias);
-  if (!Object.hasOwn(entity.aliases, accessor)) return undefined;
-  const alias = entity.aliases[accessor];
+  const alias = ownValue(entity.aliases, accessor);
   if (!alias) return undefined;
   const custom = afterPrefix(field, "custom_metadata.");
   return custom === null ? fieldValue(field, alias) : ownValue(alias.customMetadata, custom);
@@ -113,7 +112,7 @@ function timeValue(selector: string, now: number): string | undefined {
   return String(sign === "plus" ? seconds + duration.value : seconds - duration.value);
 }
 
-function ownValue(values: Readonly<Record<string, string>>, key: string): string | undefined {
+function ownValue<T>(values: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(values, key) ? values[key] : undefined;
 }
 

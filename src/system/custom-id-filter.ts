@@ -90,11 +90,6 @@ function viewOf(filterKey: Uint8Array): DataView {
   return new DataView(filterKey.buffer, filterKey.byteOffset, filterKey.byteLength);
 }
 
-export const CUSTOM_ID_TABLES = `
-  CREATE TABLE custom_id_layers (layer INTEGER PRIMARY KEY, ids INTEGER NOT NULL);
-  CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));
-`;
-
 /** Reads and writes the filter of custom token ids. */
 export class CustomIdStore extends SystemStore {
   readonly #journal = new FilterJournal();

@@ -1,15 +1,6 @@
 import { columnOf, type Migration, Tables } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
-export const INSTALLATION_TABLE = `
-  CREATE TABLE installation (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    cluster_id TEXT NOT NULL,
-    sealed_key_ring TEXT,
-    longest_ttl INTEGER NOT NULL
-  );
-`;
-
 interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
@@ -59,16 +50,6 @@ export class InstallationStore extends SystemStore {
     return this.sql.exec<InstallationRow>("SELECT * FROM installation").one();
   }
 }
-
-export const ROOT_GENERATION_TABLE = `
-  CREATE TABLE root_generation (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    nonce TEXT NOT NULL,
-    otp BLOB NOT NULL,
-    started_at INTEGER NOT NULL,
-    tries INTEGER NOT NULL
-  );
-`;
 
 /** An attempt to generate a root token. */
 export interface RootGeneration {

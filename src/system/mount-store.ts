@@ -16,10 +16,6 @@ import { SystemStore, type SystemTables } from "./part-versions.ts";
 import type { QuotaStore } from "./quota-store.ts";
 import { pathScope, type WatermarkStore } from "./watermarks.ts";
 
-export const MOUNT_TABLE = `
-  CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
-`;
-
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
 /** A request to move a mount to another path. */

@@ -17,10 +17,6 @@ export function changedParts(known: PartVersions | null, now: PartVersions): Rea
   return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
 }
 
-export const PART_VERSION_TABLE = `
-  CREATE TABLE part_versions (part TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
-`;
-
 /** Reads and writes the versions of the parts. They are cached in memory, since isolates poll them. */
 export class PartVersionStore {
   readonly #sql: SqlStorage;

@@ -9,21 +9,6 @@ import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
-export const POLICY_TABLE = `
-  CREATE TABLE policies (
-    name TEXT PRIMARY KEY,
-    text TEXT NOT NULL,
-    rules TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    modified_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    cas_required INTEGER NOT NULL,
-    allow_slashes INTEGER NOT NULL,
-    allow_wildcards INTEGER NOT NULL,
-    seal BLOB
-  ) WITHOUT ROWID;
-`;
-
 interface PolicySettings {
   /** ms; null: never. After this moment the policy counts as absent. */
   readonly expiresAt: number | null;

@@ -12,11 +12,6 @@ import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
-export const QUOTA_TABLES = `
-  CREATE TABLE rate_limit_quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
-  CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL, seal BLOB);
-`;
-
 const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
 const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
 

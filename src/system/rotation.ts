@@ -54,17 +54,6 @@ export function isRotationDue({ settings, encryptions }: KeyUse, beganAt: number
   return settings.interval > 0 && now - beganAt >= settings.interval * 1000;
 }
 
-export const ROTATION_TABLES = `
-  CREATE TABLE key_rotation (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    enabled INTEGER NOT NULL,
-    max_operations INTEGER NOT NULL,
-    interval INTEGER NOT NULL,
-    seal BLOB
-  );
-  CREATE TABLE key_usage (term INTEGER PRIMARY KEY, encryptions INTEGER NOT NULL);
-`;
-
 type SettingsRow = { id: number; enabled: number; max_operations: number; interval: number };
 
 const SETTINGS: TableShape = {

@@ -4,46 +4,76 @@ import { builtinRules } from "../policy/parse.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";
-import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-filter.ts";
+import { CustomIdStore } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
-import {
-  INSTALLATION_TABLE,
-  InstallationStore,
-  RestoreStore,
-  ROOT_GENERATION_TABLE,
-  RootGenerationStore,
-} from "./installation-store.ts";
+import { InstallationStore, RestoreStore, RootGenerationStore } from "./installation-store.ts";
 import { ListOpeningStore } from "./list-openings.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
-import { MOUNT_TABLE, MountStore } from "./mount-store.ts";
-import {
-  changedParts,
-  PART_VERSION_TABLE,
-  type PartName,
-  PartVersionStore,
-  type PartVersions,
-} from "./part-versions.ts";
-import { POLICY_TABLE, PolicyStore } from "./policies.ts";
-import { QUOTA_TABLES, QuotaStore } from "./quota-store.ts";
-import { ROTATION_TABLES, RotationStore } from "./rotation.ts";
-import { WATERMARK_TABLE, WatermarkStore } from "./watermarks.ts";
+import { MountStore } from "./mount-store.ts";
+import { changedParts, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
+import { PolicyStore } from "./policies.ts";
+import { QuotaStore } from "./quota-store.ts";
+import { RotationStore } from "./rotation.ts";
+import { WatermarkStore } from "./watermarks.ts";
 
-/** The schema of the System object. Each store declares its own tables. */
+const TABLES = `
+  CREATE TABLE installation (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    cluster_id TEXT NOT NULL,
+    sealed_key_ring TEXT,
+    longest_ttl INTEGER NOT NULL
+  );
+  CREATE TABLE part_versions (part TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE policies (
+    name TEXT PRIMARY KEY,
+    text TEXT NOT NULL,
+    rules TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    cas_required INTEGER NOT NULL,
+    allow_slashes INTEGER NOT NULL,
+    allow_wildcards INTEGER NOT NULL,
+    seal BLOB
+  ) WITHOUT ROWID;
+  CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
+  CREATE TABLE custom_id_layers (layer INTEGER PRIMARY KEY, ids INTEGER NOT NULL);
+  CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));
+  CREATE TABLE key_rotation (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    enabled INTEGER NOT NULL,
+    max_operations INTEGER NOT NULL,
+    interval INTEGER NOT NULL,
+    seal BLOB
+  );
+  CREATE TABLE key_usage (term INTEGER PRIMARY KEY, encryptions INTEGER NOT NULL);
+  CREATE TABLE root_generation (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    nonce TEXT NOT NULL,
+    otp BLOB NOT NULL,
+    started_at INTEGER NOT NULL,
+    tries INTEGER NOT NULL
+  );
+  CREATE TABLE rate_limit_quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
+  CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL, seal BLOB);
+  CREATE TABLE watermarks (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    created_before INTEGER,
+    made_at INTEGER NOT NULL,
+    cleaned_at INTEGER,
+    asked TEXT NOT NULL,
+    seal BLOB
+  );
+`;
+
+/** The schema of the System object. */
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the installation with its policies, mounts, quotas, watermarks, custom ids and rotation of keys",
-    sql: [
-      INSTALLATION_TABLE,
-      PART_VERSION_TABLE,
-      POLICY_TABLE,
-      MOUNT_TABLE,
-      CUSTOM_ID_TABLES,
-      ROTATION_TABLES,
-      ROOT_GENERATION_TABLE,
-      QUOTA_TABLES,
-      WATERMARK_TABLE,
-    ].join("\n"),
+    sql: TABLES,
   },
 ];
 

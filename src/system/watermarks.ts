@@ -166,19 +166,6 @@ function byScope(list: readonly Watermark[]): WatermarkIndex {
   return Map.groupBy(list, ({ scope }) => (sinceOf(scope) === null ? scope : SINCE));
 }
 
-export const WATERMARK_TABLE = `
-  CREATE TABLE watermarks (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    scope TEXT NOT NULL,
-    created_before INTEGER,
-    made_at INTEGER NOT NULL,
-    cleaned_at INTEGER,
-    asked TEXT NOT NULL,
-    seal BLOB
-  );
-`;
-
 /** Maximum number of watermarks of an installation: every isolate keeps all of them. */
 export const MAX_WATERMARKS = 4096;
 
