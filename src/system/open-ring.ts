@@ -1,15 +1,6 @@
 import { err, ok, type Result } from "../base/result.ts";
-import {
-  type KeyRing,
-  parseSealKey,
-  rowKeysOf,
-  type SealKey,
-  sealedWithVersion,
-  unsealKeyRing,
-} from "../crypto/key-ring.ts";
-import type { RowKeys } from "../crypto/row-keys.ts";
+import { type KeyRing, parseSealKey, type SealKey, sealedWithVersion, unsealKeyRing } from "../crypto/key-ring.ts";
 import type { SystemEnv } from "./env.ts";
-import type { InstallationStore } from "./installation-store.ts";
 
 interface OpenRing {
   readonly ring: KeyRing;
@@ -56,42 +47,4 @@ export async function openKeyRing(env: SystemEnv, sealed: string | null): Promis
     code: "sealed",
     message: `Grove is sealed: GROVE_SEAL_KEY is not the key that wrapped the key ring (version ${version}). Set that key, or set it as GROVE_SEAL_KEY_PREVIOUS beside the new one`,
   });
-}
-
-/** The keys of the seals of the System object's rows, from the key ring that the object itself stores. */
-export class SystemKeys {
-  readonly #env: SystemEnv;
-  readonly #installation: InstallationStore;
-  #rowKeys: RowKeys | null = null;
-  /** The wrapped ring that `#rowKeys` come from. */
-  #openedRing: string | null = null;
-
-  constructor(env: SystemEnv, installation: InstallationStore) {
-    this.#env = env;
-    this.#installation = installation;
-  }
-
-  /** null until the key ring was opened. */
-  get rowKeys(): RowKeys | null {
-    return this.#rowKeys;
-  }
-
-  /**
-   * Opens the stored key ring unless it is open. True also before there is a ring. False when the seal key can't open
-   * the ring and no ring was opened before. If one was, its keys stay in use: a ring that was only wrapped again has
-   * the same.
-   */
-  async open(): Promise<boolean> {
-    const sealed = this.#installation.sealedKeyRing;
-    if (sealed === null || sealed === this.#openedRing) return true;
-    const opened = await openKeyRing(this.#env, sealed);
-    if (opened.ok) this.take(opened.value.ring, sealed);
-    return this.#rowKeys !== null;
-  }
-
-  /** Uses the keys of `ring`, whose wrapped form is `sealed`, from now on. */
-  take(ring: KeyRing, sealed: string): void {
-    this.#rowKeys = rowKeysOf(ring);
-    this.#openedRing = sealed;
-  }
 }

@@ -1,5 +1,7 @@
 import { within } from "../base/location.ts";
 import type { Result } from "../base/result.ts";
+import { rowKeysOf } from "../crypto/key-ring.ts";
+import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
 import { RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
@@ -10,7 +12,7 @@ import type { SystemEnv } from "./env.ts";
 import type { RootGeneration } from "./installation-store.ts";
 import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
-import { openKeyRing, SystemKeys } from "./open-ring.ts";
+import { openKeyRing } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policies.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
@@ -47,12 +49,13 @@ export class System extends StoredObject<SystemEnv> {
     if (this.#stores.restore.running === null) throw new Error("the installation is not being restored");
     return "new" as const;
   };
+  /** The wrapped key ring that was opened last, and its keys for the seals of this object's rows. */
+  #ring: { readonly sealed: string; readonly rowKeys: RowKeys } | null = null;
   readonly #stores: SystemStores = systemStores(
     this.ctx.storage.sql,
-    new RowSeals(this.origin.id, () => this.#keys.rowKeys),
+    new RowSeals(this.origin.id, () => this.#ring?.rowKeys ?? null),
     this.env,
   );
-  readonly #keys = new SystemKeys(this.env, this.#stores.installation);
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
@@ -66,14 +69,27 @@ export class System extends StoredObject<SystemEnv> {
 
   /** The stores, with the keys of the seals of their rows open. @throws when the key ring does not open. */
   async #open(): Promise<SystemStores> {
-    if (!(await this.#keys.open())) throw new Error("rows can't be checked: the key ring does not open");
+    if (!(await this.#openRing())) throw new Error("rows can't be checked: the key ring does not open");
     return this.#stores;
+  }
+
+  /**
+   * Opens the stored key ring unless it is open. True also before there is a ring. False when the seal key can't open
+   * the ring and no ring was opened before. If one was, its keys stay in use: a ring that was only wrapped again has
+   * the same.
+   */
+  async #openRing(): Promise<boolean> {
+    const sealed = this.sealedKeyRing();
+    if (sealed === null || sealed === this.#ring?.sealed) return true;
+    const opened = await openKeyRing(this.env, sealed);
+    if (opened.ok) this.#ring = { sealed, rowKeys: rowKeysOf(opened.value.ring) };
+    return this.#ring !== null;
   }
 
   /** Returns the parts of the installation that changed since the versions `known`; null when none did. */
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
-    return readSnapshot(this.#stores, known, await this.#keys.open());
+    return readSnapshot(this.#stores, known, await this.#openRing());
   }
 
   /**
@@ -97,7 +113,7 @@ export class System extends StoredObject<SystemEnv> {
     if (restores !== null && restore.running === restores) return true;
     const opened = await openKeyRing(this.env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
-    this.#keys.take(opened.value.ring, sealedKeyRing);
+    this.#ring = { sealed: sealedKeyRing, rowKeys: rowKeysOf(opened.value.ring) };
     seals.sealAll();
     installation.writeKeyRing(sealedKeyRing);
     if (restores !== null) restore.begin(restores);
