@@ -99,10 +99,7 @@ export type TemporaryCredentials = Credentials & { readonly expiresAt: number };
 const ACCOUNT_ID = /^\d{12}$/;
 const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;
 
-/**
- * Reads the answer to a client's GetCallerIdentity. Its ARN must be that of a user or an assumed role, in `partition`
- * and in the account of the answer.
- */
+/** Reads the answer to a client's GetCallerIdentity: a user or an assumed role, in `partition` and its own account. */
 export function readCallerIdentity(answer: CloudAnswer, partition: Partition): Result<CallerIdentity> {
   const result = readIdentityResult(answer);
   if (!result.ok) return result;

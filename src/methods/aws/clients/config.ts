@@ -77,8 +77,6 @@ type ClientFields = Values<typeof CLIENT_FIELDS>;
 
 const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;
-const MIN_TOKEN_TTL_SECONDS = 60;
-const MAX_TOKEN_TTL_SECONDS = 86_400;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
 /** Text fields with the form of their values, and the message about another form. */
@@ -138,9 +136,8 @@ function webIdentityProblem(fields: ClientFields): string | null {
   const role = fields.role_arn ? parsePrincipalArn(fields.role_arn) : null;
   if (role && !(role.ok && role.value.type === "role")) return "role_arn is not the ARN of a role";
   const ttl = fields.identity_token_ttl;
-  if (ttl !== undefined && (ttl < MIN_TOKEN_TTL_SECONDS || ttl > MAX_TOKEN_TTL_SECONDS)) {
-    return "identity_token_ttl must be between one minute and one day";
-  }
+  const fits = ttl === undefined || (ttl >= 60 && ttl <= 86_400);
+  if (!fits) return "identity_token_ttl must be between one minute and one day";
   return fields.identity_token_key === undefined ? null : issuerNameProblem(fields.identity_token_key);
 }
 

@@ -59,10 +59,7 @@ const LOOKUPS = {
   "instance-profile": ["GetInstanceProfile", "InstanceProfileName", readInstanceProfileRole],
 } as const;
 
-/**
- * Looks up a user or role in IAM by its name, with its path and its unique ID. For an assumed role this is the role;
- * for an instance profile it is the one role in the profile.
- */
+/** Looks up a user or role in IAM by its name; the role of an assumed role, the one role of an instance profile. */
 export async function findPrincipal(
   of: AccountClient,
   { type, partition, friendlyName }: PrincipalArn,

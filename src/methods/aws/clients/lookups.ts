@@ -142,10 +142,7 @@ const MAX_QUEUES = 256;
 export class CloudLookups extends DurableObject {
   readonly #queues = new GenerationalCache<string, CallQueue<Found>>(MAX_QUEUES);
 
-  /**
-   * Looks up `item`; null when the call does not find it. Items of one group can be looked up in one call, of at most
-   * `maxItems` items, the same for the whole group.
-   */
+  /** Looks up `item`, or null. A call looks up at most `maxItems` of a group, which is the same for the whole group. */
   ask(group: string, item: string, maxItems: number, fetch: FetchItems<Found>): Promise<Result<Found | null>> {
     const queue = this.#queues.get(group) ?? new CallQueue<Found>(maxItems, currentTime);
     this.#queues.set(group, queue, 1);

@@ -63,8 +63,6 @@ function configuredRegion(env: AwsEnv) {
 /** The metadata services are one network hop away: they answer at once or not at all. */
 const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024, hosts: "any" } as const;
 
-const CONTAINER_HOST = "http://169.254.170.2";
-const INSTANCE_HOST = "http://169.254.169.254";
 /** These may receive the container's token without TLS. */
 const CONTAINER_HOSTS: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "127.0.0.1", "localhost"]);
 
@@ -82,7 +80,7 @@ export async function containerCredentials(env: AwsEnv): Promise<TemporaryCreden
 
 function containerUrl(env: AwsEnv): string | null {
   const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI;
-  if (relative?.startsWith("/")) return CONTAINER_HOST + relative;
+  if (relative?.startsWith("/")) return `http://169.254.170.2${relative}`;
   const full = env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
   if (!full || !URL.canParse(full)) return null;
   const { protocol, hostname } = new URL(full);
@@ -90,13 +88,10 @@ function containerUrl(env: AwsEnv): string | null {
   return isNear || protocol === "https:" ? full : null;
 }
 
-/**
- * The credentials of the instance from version 2 of its metadata service, which needs a token; null when there are
- * none. Without CLOUD_METADATA_CREDENTIALS the service is not asked.
- */
+/** The same of the instance, from version 2 of its metadata service, if CLOUD_METADATA_CREDENTIALS allows to ask it. */
 export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   if (env.CLOUD_METADATA_CREDENTIALS !== "true") return null;
-  const host = (env.AWS_EC2_METADATA_SERVICE_ENDPOINT || INSTANCE_HOST).replace(/\/$/, "");
+  const host = (env.AWS_EC2_METADATA_SERVICE_ENDPOINT || "http://169.254.169.254").replace(/\/$/, "");
   const token = await ask("PUT", `${host}/latest/api/token`, { "X-aws-ec2-metadata-token-ttl-seconds": "60" });
   if (token === null) return null;
   const headers = { "X-aws-ec2-metadata-token": token };

@@ -178,10 +178,7 @@ const KINDS: Readonly<Record<CertificateType, readonly PublishedKind[]>> = {
   identity: ["rsa"],
 };
 
-/**
- * The certificates that the cloud publishes for documents of `region`; none for an unknown region. A key of one region
- * does not verify documents of another: other companies run some of the regions.
- */
+/** Those that the cloud publishes for documents of `region` alone: other companies run some of the regions. */
 export function publishedCertificates(type: CertificateType, region: string): readonly Certificate[] {
   return KINDS[type].flatMap((kind) => {
     const pem = Object.hasOwn(certs[kind], region) ? certs[kind][region] : undefined;

@@ -164,10 +164,7 @@ function readMessage(pkcs7: string): Result<ReadMessage> {
   return document.ok ? ok({ ...message.value, document: document.value }) : document;
 }
 
-/**
- * Verifies the `identity` and `signature` values of a login: base64 of the document, and of its RSA signature with
- * SHA-256. Messages are those of the reference's AWS method (login).
- */
+/** Verifies base64 of a document, and of its RSA signature with SHA-256. Messages are the reference's (login). */
 export async function verifyIdentity(
   identity: string,
   signature: string,

@@ -89,10 +89,7 @@ export class CloudAccessList extends GroveObject<Env> {
     else this.#entries.delete(instanceId);
   }
 
-  /**
-   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms). Returns null when an operator
-   * has deleted it, so that the token is not renewed.
-   */
+  /** Keeps the entry of a renewed token at least until `expiresAt` (ms); null when an operator has deleted it: no renewal. */
   async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
     await this.keys.open();
     const entry = this.#entries.read(instanceId);

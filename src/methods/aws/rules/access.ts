@@ -137,10 +137,7 @@ export function untagged(role: CloudRole): RoleGrant {
   };
 }
 
-/**
- * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login (of the role's name in
- * lower case). A tag never adds rights. Messages are those of the reference's AWS method (login).
- */
+/** Narrows the rights of a role by a genuine tag, which never adds rights. Messages are the reference's (login). */
 export function narrowByTag(
   role: CloudRole,
   tag: RoleTag,
