@@ -110,18 +110,19 @@ export class CallQueue<T> {
  */
 async function fetchByOne<T>(batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[]) {
   const items = batch.map(([item]) => item);
-  for (const [, waiters] of batch) {
-    for (let waiter = waiters[0]; waiter; waiter = waiters[0]) {
-      try {
-        return await waiter.fetch(items);
-      } catch {
-        // The client has gone, but its request to this object must end.
-        waiters.shift();
-        waiter.answer(err(INTERRUPTED));
-      }
+  for (;;) {
+    // Searched each time: others may have joined an item of the batch meanwhile.
+    const waiters = batch.map(([, some]) => some).find((some) => some.length > 0);
+    const [waiter] = waiters ?? [];
+    if (!waiter) return null;
+    try {
+      return await waiter.fetch(items);
+    } catch {
+      // The client has gone, but its request to this object must end.
+      waiters?.shift();
+      waiter.answer(err(INTERRUPTED));
     }
   }
-  return null;
 }
 
 function partOf<T>(found: Result<Record<string, T>>, item: string): Result<T | null> {

@@ -172,6 +172,17 @@ describe("look-ups that share calls", () => {
     expect([a, again].map((id) => cloud.answerOf(id ?? -1)?.ok)).toEqual([false, true]);
   });
 
+  it("are asked by a client that joined an earlier item of the call, when all others have hung up", async () => {
+    const cloud = fakeCloud();
+    cloud.askAll(["i-first", "i-a", "i-b"]);
+    await cloud.openCalls()[0]?.end("found");
+    await cloud.openCalls()[0]?.end("gone");
+    const joined = cloud.ask("i-a");
+    await cloud.openCalls()[0]?.end("gone");
+    await cloud.openCalls()[0]?.end("found");
+    expect(cloud.answerOf(joined)?.ok).toBe(true);
+  });
+
   it("give null for what the call does not give, whatever its name is", async () => {
     const queue = new CallQueue<unknown>(ITEMS, () => 0);
     expect(await queue.ask("constructor", async () => ok({}))).toEqual(ok(null));
