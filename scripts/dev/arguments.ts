@@ -1,5 +1,5 @@
 import { err, ok } from "../../src/base/result.ts";
-import { checkCustomId } from "../../src/token/rules/custom-id.ts";
+import { checkCustomId } from "../../src/token/ids.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
 import { parsePrivateHosts } from "../local/listen.ts";
 

@@ -10,7 +10,7 @@ import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-descriptio
 import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
-import { isWrappingToken } from "../token/wrapping-token.ts";
+import { isWrappingToken } from "../token/record.ts";
 import { openValue, sealValue } from "../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";

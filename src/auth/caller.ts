@@ -19,10 +19,16 @@ import { manages } from "../team/rules/settings.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
+import {
+  BATCH_PREFIX,
+  couldBeCustomId,
+  customIdHashes,
+  readServiceToken,
+  SERVICE_PREFIX,
+  type TokenCredential,
+} from "../token/ids.ts";
 import { auditAuth, PLAIN_RECORD, type TokenRecord, type TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
-import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";

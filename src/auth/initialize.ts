@@ -6,9 +6,8 @@ import { noteChange, publishRecent } from "../listing/updates/publish.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { newTreeId, treeAt } from "../token/find-tree.ts";
-import { customIdHashes, newTokenIds } from "../token/ids.ts";
+import { checkCustomId, customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
-import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { sealToken } from "../tree/token-rows.ts";
 

@@ -3,7 +3,7 @@ import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
-import { wrappingToken } from "../token/wrapping-token.ts";
+import { wrappingToken } from "../token/record.ts";
 import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer, type WrapInfo } from "../wire/reply.ts";

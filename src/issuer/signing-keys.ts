@@ -30,7 +30,15 @@ const copies = new IsolateCopy<"issuer", KnownIssuer>(1, (one, other) => one.rev
 
 /** Returns the issuer's public keys, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
-  const known = await copies.load("issuer", maxCopyAgeMs(env), () => read(env, installation));
+  const known = await copies.load("issuer", maxCopyAgeMs(env), async () => {
+    const before = copies.copied("issuer")?.value;
+    const answer = await issuerOf(env).published(before?.revision ?? null);
+    if (answer === null) return before;
+    const { issuer, revision, shortestRotation } = answer;
+    const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
+    const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((shortestRotation ?? 0) * ROTATIONS_KEPT));
+    return { issuer, jwks: { keys }, maxAge, revision };
+  });
   if (!known) throw new Error("the issuer answered nothing to an isolate that knows nothing");
   return known;
 }
@@ -38,15 +46,6 @@ export async function loadPublishedKeys(env: IssuerEnv, installation: Installati
 /** Drops this isolate's copy of the keys. Called after each of its writes, so that the writer sees it at once. */
 export function forgetPublishedKeys(): void {
   copies.clear();
-}
-
-async function read(env: IssuerEnv, installation: Installation): Promise<KnownIssuer | undefined> {
-  const before = copies.copied("issuer")?.value;
-  const answer = await issuerOf(env).published(before?.revision ?? null);
-  if (answer === null) return before;
-  const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
-  const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
-  return { issuer: answer.issuer, jwks: { keys }, maxAge, revision: answer.revision };
 }
 
 /** Writes a key. Generates key pairs, which is slow, only when the object answers that it needs them. */

@@ -10,14 +10,6 @@ import { ensureDefaultKey, type KnownIssuer } from "./signing-keys.ts";
 
 /** Path of the issuer, for every host name of this service. */
 const ISSUER_PATH = "/v1/identity/oidc";
-/**
- * Path of the issuer of tokens for auth mounts. It is a separate issuer: a client that may get a token of a role must
- * not be able to impersonate a mount.
- */
-const PLUGIN_ISSUER_PATH = `${ISSUER_PATH}/plugins`;
-
-/** The only namespace, as the reference writes it into claims. */
-const NAMESPACE = "root";
 
 /**
  * The `iss` of tokens for entities: of the configured issuer, or else of the URL by which the client called the
@@ -27,9 +19,12 @@ export function issuerUrl(configured: string, baseUrl: string): string {
   return `${configured || new URL(baseUrl).origin}${ISSUER_PATH}`;
 }
 
-/** The `iss` of tokens for auth mounts. */
+/**
+ * The `iss` of tokens for auth mounts. It is a separate issuer: a client that may get a token of a role must not be able
+ * to impersonate a mount.
+ */
 export function pluginIssuerUrl(configured: string): string {
-  return `${configured}${PLUGIN_ISSUER_PATH}`;
+  return `${configured}${ISSUER_PATH}/plugins`;
 }
 
 interface TokenContent {
@@ -45,7 +40,8 @@ interface TokenContent {
 /** Signs a token. `now` in ms. @throws when the signing key was tampered with. */
 export async function signToken(keys: Keys, signer: Signer, content: TokenContent, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000);
-  return new SignJWT({ ...content.claims, namespace: NAMESPACE })
+  // The only namespace, as the reference writes it into claims.
+  return new SignJWT({ ...content.claims, namespace: "root" })
     .setProtectedHeader({ alg: signer.key.algorithm, kid: signer.signing.kid, typ: "JWT" })
     .setIssuer(content.issuer)
     .setSubject(content.subject)

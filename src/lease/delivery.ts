@@ -52,13 +52,8 @@ export async function sendRevocation(
   if (!target.ok) return failed(target.error, false);
   const data = await openLeaseData(keys, revocation);
   if (data === undefined) return failed("the data of the lease does not open", true);
-  const body = JSON.stringify({
-    lease_id: leaseId,
-    path,
-    target: target.value,
-    issue_time: new Date(record.issuedAt).toISOString(),
-    data,
-  });
+  const issueTime = new Date(record.issuedAt).toISOString();
+  const body = JSON.stringify({ lease_id: leaseId, path, target: target.value, issue_time: issueTime, data });
   const headers = {
     "Idempotency-Key": leaseId,
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),

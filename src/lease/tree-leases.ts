@@ -6,8 +6,7 @@ import { type SchemaVersions, storedJson } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
-import type { HowEnded } from "../token/state.ts";
-import { LIVE, REVOKED } from "../token/state.ts";
+import { type HowEnded, LIVE, REVOKED } from "../token/state.ts";
 import type {
   FoundInTree,
   LeaseAction,

@@ -42,7 +42,7 @@ interface Level {
  */
 export function walkBelow(sql: SqlStorage, top: number, now: number, after: number | null): Iterable<number> | null {
   const levels = after === null ? [] : levelsTo(sql, top, after);
-  return levels && walk(sql, top, [...levels, level(after ?? top, 0)], now);
+  return levels && walk(sql, top, [...levels, { parent: after ?? top, last: 0, waiting: [] }], now);
 }
 
 function* walk(sql: SqlStorage, top: number, levels: Level[], now: number): Iterable<number> {
@@ -57,7 +57,7 @@ function* walk(sql: SqlStorage, top: number, levels: Level[], now: number): Iter
       // Each row has one parent, so a forged cycle that the walk can reach leads through `top`.
       if (next === top) continue;
       yield next;
-      levels.push(level(next, 0));
+      levels.push({ parent: next, last: 0, waiting: [] });
     }
   }
 }
@@ -71,12 +71,8 @@ function levelsTo(sql: SqlStorage, top: number, row: number): Level[] | null {
     seen.add(at);
     const [parent = null] = columnOf<number | null>(sql, "SELECT parent FROM tokens WHERE row = ?", at);
     if (parent === null) return null;
-    levels.push(level(parent, at));
+    levels.push({ parent, last: at, waiting: [] });
     at = parent;
   }
   return levels.reverse();
-}
-
-function level(parent: number, last: number): Level {
-  return { parent, last, waiting: [] };
 }

@@ -14,16 +14,14 @@ import type {
   SelectedInTree,
 } from "../listing/inventory/selection.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
-import type { Origin } from "../storage/stored-object.ts";
-import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
+import { type Origin, type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import { findAndDecide } from "../token/decide.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
-import type { TokenSpec, TokenView } from "../token/record.ts";
-import { auditAuth } from "../token/record.ts";
+import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { writeAuditLine } from "../wire/audit.ts";

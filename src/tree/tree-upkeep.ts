@@ -217,16 +217,10 @@ export class TreeUpkeep {
     const { tokens, leases, inventory } = this.#tree;
     if (!tokens.isCreated) return;
     const now = currentTime();
-    const due = this.#nextSweepAt(now);
-    const sweep = isSweptByCaller && due !== null ? Math.max(due, now + SWEEP_BY_CALLER_MS) : due;
-    void this.#alarm.atLatest(sweep, leases.store.nextDueAt, inventory.nextDueAt);
-  }
-
-  /** When the tree needs an alarm for the sweep (ms); null: it needs none. `now` in ms. */
-  #nextSweepAt(now: number): number | null {
-    const { tokens, leases } = this.#tree;
-    const due = tokens.nextSweepAt(now);
+    let sweep = tokens.nextSweepAt(now);
     const isLeftToShard = this.#isWatched && !tokens.hasDead && tokens.isSingle && leases.store.nextDueAt === null;
-    return isLeftToShard && due !== null && due > now - FORGOTTEN_MS ? null : due;
+    if (isLeftToShard && sweep !== null && sweep > now - FORGOTTEN_MS) sweep = null;
+    if (isSweptByCaller && sweep !== null) sweep = Math.max(sweep, now + SWEEP_BY_CALLER_MS);
+    void this.#alarm.atLatest(sweep, leases.store.nextDueAt, inventory.nextDueAt);
   }
 }

@@ -3,8 +3,7 @@ import { hasUnprintable } from "../../base/name.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/builtin.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import type { RoleFields } from "../role.ts";
-import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
+import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type RoleFields, type TokenRole } from "../role.ts";
 import { readCidrs } from "../rules/address.ts";
 
 export const MAX_ROLE_NAME = 128;
@@ -100,10 +99,9 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
 
 function problemOf(role: TokenRole, sent: RoleFields): string | null {
   if (role.name.length > MAX_ROLE_NAME) return `role name must not be longer than ${MAX_ROLE_NAME} characters`;
-  for (const field of DURATIONS) {
-    if ((sent[field] ?? 0) < 0) {
-      return `Field validation failed: error converting input for field "${field}": cannot provide negative value`;
-    }
+  const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
+  if (negative) {
+    return `Field validation failed: error converting input for field "${negative}": cannot provide negative value`;
   }
   if (role.tokenNumUses < 0) return "error parsing role fields: 'token_num_uses' cannot be negative";
   if (sent.token_type !== undefined && sent.token_type !== role.tokenType) return "invalid 'token_type' value";
@@ -145,10 +143,8 @@ function checkNames(role: TokenRole): string | null {
     disallowed_policies_glob: role.disallowedPoliciesGlob,
   };
   for (const [field, names] of Object.entries(lists)) {
-    for (const name of names) {
-      const problem = policyNameProblem(name);
-      if (problem) return `${field}: ${problem}`;
-    }
+    const problem = names.map(policyNameProblem).find((found) => found !== null);
+    if (problem) return `${field}: ${problem}`;
   }
   return JSON.stringify(role).length > MAX_ROLE_LENGTH ? "the role is too large" : null;
 }

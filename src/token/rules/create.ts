@@ -1,9 +1,9 @@
 import { lesserLimit } from "../../base/limits.ts";
 import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
+import { checkCustomId } from "../ids.ts";
 import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
-import { checkCustomId } from "./custom-id.ts";
 import { globMatches } from "./glob.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
@@ -57,9 +57,8 @@ export function planCreate(
   if (!chosen.ok) return refuse(chosen.error);
   const policies = chosen.value;
   const isRoot = policies.includes("root");
-  if (isRoot && !creator.policies.includes("root")) {
-    return refuse("root tokens may not be created without parent token being root");
-  }
+  const makesRoot = isRoot && !creator.policies.includes("root");
+  if (makesRoot) return refuse("root tokens may not be created without parent token being root");
   if (isRoot && type.value === "batch") return refuse("batch tokens cannot be root tokens");
 
   if (!role && request.noParent && !request.orphanEndpoint && !sudo) {
@@ -134,10 +133,7 @@ export function planCreate(
 }
 
 /** True for a token that the tree of its creator can't write in the step that allows the creation. */
-export function isMadeElsewhere(
-  spec: Pick<TokenSpec, "orphan" | "type">,
-  { id, entityAlias }: Pick<CreateRequest, "id" | "entityAlias">,
-): boolean {
+export function isMadeElsewhere(spec: Pick<TokenSpec, "orphan" | "type">, { id, entityAlias }: CreateRequest): boolean {
   return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
 }
 

@@ -201,7 +201,11 @@ export class TreeUpdates {
     const oldest = this.#tokens.oldest();
     return rows.flatMap((row) => {
       const token = this.#tokens.live(row, now);
-      return token ? [this.#entryOf(token, oldest, now)] : [];
+      if (!token) return [];
+      const { renewedAt, usesLeft } = token;
+      const entry = this.newEntryOf(token, this.#tokens.parentOf(token, now));
+      const counts = { children: this.#countChildren(row), lastUsed: this.lastUsed(row) };
+      return [{ ...entry, first: row === oldest, renewedAt, usesLeft, ...counts }];
     });
   }
 
@@ -252,17 +256,6 @@ export class TreeUpdates {
     if (root === undefined) return;
     this.#below ??= this.#tokens.countBelow();
     publish(this.#env, { kind: "size", value: { root, count: this.#below + 1 } });
-  }
-
-  #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
-    return {
-      ...this.newEntryOf(token, this.#tokens.parentOf(token, now)),
-      first: token.row === oldest,
-      renewedAt: token.renewedAt,
-      usesLeft: token.usesLeft,
-      children: this.#countChildren(token.row),
-      lastUsed: this.lastUsed(token.row),
-    };
   }
 
   #countChildren(row: number): number {

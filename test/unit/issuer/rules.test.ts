@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { KeyWrite, RoleWrite } from "../../../src/issuer/rules.ts";
-import { issuerNameProblem, maySign, planKey, planRole, readIssuer } from "../../../src/issuer/rules.ts";
+import {
+  issuerNameProblem,
+  type KeyWrite,
+  maySign,
+  planKey,
+  planRole,
+  type RoleWrite,
+  readIssuer,
+} from "../../../src/issuer/rules.ts";
 
 const NOTHING: KeyWrite = {};
 const NO_ROLE: RoleWrite = {};

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ROLE_VIEW } from "../../../../src/api/token/roles.ts";
-import type { TokenRole } from "../../../../src/token/role.ts";
-import { ROLE_FIELDS } from "../../../../src/token/role.ts";
+import { ROLE_FIELDS, type TokenRole } from "../../../../src/token/role.ts";
 import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
 import { readFields } from "../../../../src/wire/fields.ts";
 
