@@ -80,10 +80,7 @@ export class IssuerStore {
     this.#issuer.put({ id: 1, url, revision: crypto.randomUUID() });
   }
 
-  /**
-   * Changes the revision, so that isolates read the published keys again. The revision is random: a counter would
-   * repeat its values after a restore.
-   */
+  /** Has isolates read the published keys again. The revision is random: a counter would repeat after a restore. */
   changed(): void {
     const issuer = this.issuer();
     if (issuer) this.setIssuer(issuer.url);

@@ -11,10 +11,7 @@ import { ensureDefaultKey, type KnownIssuer } from "./signing-keys.ts";
 /** Path of the issuer, for every host name of this service. */
 const ISSUER_PATH = "/v1/identity/oidc";
 
-/**
- * The `iss` of tokens for entities: of the configured issuer, or else of the URL by which the client called the
- * service.
- */
+/** The `iss` of tokens for entities: of the configured issuer, or else of the URL that the client called. */
 export function issuerUrl(configured: string, baseUrl: string): string {
   return `${configured || new URL(baseUrl).origin}${ISSUER_PATH}`;
 }

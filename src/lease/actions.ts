@@ -85,8 +85,7 @@ export interface FoundInTree {
 }
 
 /**
- * `force`: a secret's lease is deleted after one attempt, even a failed one. `tidy`: only removes index entries without
- * a lease.
+ * `force`: a secret's lease is deleted even if the attempt fails. `tidy`: only removes index entries without a lease.
  */
 export type WalkMode = "revoke" | "force" | "tidy";
 

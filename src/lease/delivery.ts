@@ -97,9 +97,7 @@ function failed(error: string, hopeless: boolean): Delivery {
   return { delivered: false, error, hopeless };
 }
 
-/**
- * Derives the key that signs for `target`: 32 bytes. Each origin has its own, so none can impersonate Grove to another.
- */
+/** The key that signs for `target`: 32 bytes. Each origin has its own, so none can impersonate Grove to another. */
 export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, encoder.encode(`lease target\0${endpointOrigin(target)}`));
 }

@@ -4,8 +4,8 @@ import type { ListingEnv } from "../listing/env.ts";
 /** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {
   /**
-   * Addresses, CIDR blocks and hosts (commas between), allowed besides public hosts and without TLS. Set by `npm run
-   * serve`.
+   * Addresses, CIDR blocks and hosts (commas between), allowed without TLS, besides public ones. `npm run serve` sets
+   * it.
    */
   readonly GROVE_PRIVATE_HOSTS?: string;
   /** Hosts that may receive revocations of leases, separated by commas; empty: any public host. */

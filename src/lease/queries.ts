@@ -27,9 +27,7 @@ export async function listLeases(
   );
 }
 
-/**
- * Lists irrevocable leases by expiry and id. Shards are called one by one: at most twice `limit` leases are in memory.
- */
+/** Lists irrevocable leases by expiry and id. Shards are called one by one, which bounds the leases in memory. */
 export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<IrrevocableLease[]> {
   let first: IrrevocableLease[] = [];
   for (const number of shardNumbers()) {

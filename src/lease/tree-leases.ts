@@ -52,10 +52,8 @@ interface TreeLeasesDeps {
   readonly versions: SchemaVersions;
   readonly treeId: string;
   readonly tokens: LeaseTokens;
-  /** Sets the alarm of the tree earlier if something is due before it. */
-  readonly arm: () => void;
-  /** The same when the caller runs the sweep: the alarm is delayed, and needed only if the call ends early. */
-  readonly armBehindSweep: () => void;
+  /** Sets the alarm of the tree earlier if something is due before it. See `TreeUpkeep.arm`. */
+  readonly arm: (isSweptByCaller?: boolean) => void;
 }
 
 /**
@@ -145,7 +143,7 @@ export class TreeLeases {
     const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
     const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
     this.store.end(rows, mode === "force", now);
-    this.#tree.armBehindSweep();
+    this.#tree.arm(true);
     const sweepAt = this.#tree.tokens.nextSweepAt(now);
     const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
     return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };

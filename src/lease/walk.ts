@@ -80,10 +80,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /**
-   * Starts a walk over the listed leases, which is durable then, and waits at most `waitMs` for its end. `asked` is
-   * stored with the end of tokens.
-   */
+  /** Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
     storeWalk(this.tables, { ...job, mount: null, asked, watermark: null });
     const { promise, resolve } = Promise.withResolvers<WalkProgress>();
@@ -228,14 +225,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 }
 
-type RoutedLease = { readonly lease: IndexedLease; readonly route: AccessorCredential };
+type RoutedLease = AccessorCredential & { readonly lease: IndexedLease };
 
-/** Result of the call of a walk to one tree. */
-interface TreeReport {
-  /** False when it did not answer. */
+/** Result of the call of a walk to one tree. `reached`: false when it did not answer. */
+interface TreeReport extends Pick<WalkAnswer, "hasDead"> {
   readonly reached: boolean;
-  /** True when the tree has something to sweep now. */
-  readonly hasDead: boolean;
   /** Leases that the index lists and the tree does not have. */
   readonly unknown: readonly IndexedLease[];
   readonly failure: { readonly lease: IndexedLease; readonly error: string } | null;
@@ -247,23 +241,19 @@ interface TreeReport {
  * revoked in both cases. For `tidy` nothing is revoked. A tree that does not answer is reported as not reached: it must
  * not stop the walk for the others.
  */
-async function notifyTrees(
-  env: LeaseEnv,
-  leases: readonly IndexedLease[],
-  { mode, watermark, asked }: Pick<Walk, "asked" | "mode" | "watermark">,
-): Promise<TreeReport[]> {
+async function notifyTrees(env: LeaseEnv, leases: readonly IndexedLease[], walk: Walk): Promise<TreeReport[]> {
+  const purpose = { mode: walk.mode, watermark: walk.watermark?.number ?? null, asked: walk.asked };
   const routed = leases.map((lease): RoutedLease => {
     const route = decodeStoredId(lease.id);
     if (!route) throw new Error("the index lists an id that names no tree");
-    return { lease, route };
+    return { lease, ...route };
   });
-  const byTree = Map.groupBy(routed, ({ route }) => route.treeId);
+  const byTree = Map.groupBy(routed, ({ treeId }) => treeId);
   const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<TreeReport> => {
     const of = (kind: string) =>
-      found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
+      found.filter(({ lease }) => lease.kind === kind).map(({ row, tail }) => ({ row, tail }));
     try {
-      const known = { tokens: of("token"), secrets: of("secret") };
-      const answer = await treeOf(env, treeId)?.walk(known, { mode, watermark: watermark?.number ?? null, asked });
+      const answer = await treeOf(env, treeId)?.walk({ tokens: of("token"), secrets: of("secret") }, purpose);
       if (answer) return reportOf(found, answer);
       return { reached: true, hasDead: false, unknown: found.map(({ lease }) => lease), failure: null };
     } catch (error) {
@@ -280,11 +270,11 @@ async function notifyTrees(
 }
 
 function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport {
-  const unknown = found.filter(({ lease, route }) =>
-    (lease.kind === "token" ? answer.unknownTokens : answer.unknownSecrets).includes(route.row),
+  const unknown = found.filter(({ lease, row }) =>
+    (lease.kind === "token" ? answer.unknownTokens : answer.unknownSecrets).includes(row),
   );
   const [failure] = answer.failures;
-  const failed = found.find(({ lease, route }) => lease.kind === "secret" && route.row === failure?.row);
+  const failed = found.find(({ lease, row }) => lease.kind === "secret" && row === failure?.row);
   return {
     reached: true,
     hasDead: answer.hasDead,

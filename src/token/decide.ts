@@ -54,7 +54,7 @@ export interface Decided<T> {
 interface TokenSource<T> {
   /** The token if it is alive at this moment (ms), else null. */
   readonly find: (now: number) => T | null;
-  /** Reads an entity by id. A failure when it is disabled or deleted. */
+  /** A failure when the entity is disabled or deleted. */
   readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null>>;
 }
 

@@ -88,10 +88,7 @@ export function firstRowAt(ms: number): number {
   return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
 }
 
-/**
- * Generates the ids of a token of the tree `treeId`, with the text `customId` or a generated one. For `above` see
- * `newRow`.
- */
+/** Generates the ids of a token, with the text `customId` or a generated one. For `above` see `newRow`. */
 export async function newTokenIds(
   keys: Keys,
   treeId: string,

@@ -5,14 +5,6 @@ import type { AuditAuth } from "../wire/audit.ts";
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
 
-/** The login through which an auth method issued a token. */
-export interface LoginRecord {
-  /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path has another id. */
-  readonly mount: string;
-  /** Data that the method gets back when the token is renewed. Never shown to clients. */
-  readonly internal: Readonly<Record<string, string>>;
-}
-
 /** The fields of a token that never change. Times in ms since 1970, durations in seconds. */
 export interface TokenRecord {
   /** Lower case, sorted, without repeats. */
@@ -42,8 +34,13 @@ export interface TokenRecord {
   readonly leased: boolean;
   /** Key in the directory of custom ids when a root caller chose the id, else null. */
   readonly customIdKey: string | null;
-  /** null unless an auth method issued the token. */
-  readonly login: LoginRecord | null;
+  /** The login through which an auth method issued the token. */
+  readonly login: {
+    /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path has another id. */
+    readonly mount: string;
+    /** Data that the method gets back when the token is renewed. Never shown to clients. */
+    readonly internal: Readonly<Record<string, string>>;
+  } | null;
   /** Number of the newest watermark that the creating isolate knew. Only newer ones can end the token. Absent: none. */
   readonly watermark?: number;
 }

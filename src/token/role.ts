@@ -49,10 +49,7 @@ export interface TokenRole {
   readonly writtenByOldName: readonly RenamedField[];
 }
 
-/**
- * The fields of a role as a client sends them. Each is undefined when it was not sent: a write changes what it names
- * and leaves the rest.
- */
+/** The fields of a role as a client sends them. Each is undefined when not sent: a write changes what it names. */
 export const ROLE_FIELDS = fieldSchema({
   role_name: unread("string").describe("The name of the role"),
   allowed_policies: sent(list()).describe("Policies that tokens may have"),

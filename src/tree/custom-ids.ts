@@ -43,10 +43,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
     return this.tables.exec<{ key: string; treeId: string; row: number }>(query, after, limit).toArray();
   }
 
-  /**
-   * Reserves `key` for `address`, in place of the stale entry `replaces` that the caller found. Returns null when
-   * reserved, else the address that has the key.
-   */
+  /** Reserves `key` for `address`, in place of the stale `replaces`. Returns null, or the address that has the key. */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
     if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;

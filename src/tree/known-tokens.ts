@@ -26,17 +26,14 @@ export interface KnownTokens {
    * The token of this row as its tree would show it at `now` (ms) under these watermarks. null does not mean that it is
    * dead: the caller then asks the tree. Tokens with limited uses or bound to networks are never published.
    */
-  find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null;
+  find(treeId: string, row: number, watermarks: Watermarks, now: number): Published | null;
   /** The publisher of a tree. @param sync resolves when everything that the tree wrote before is on disk. */
   publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher;
 }
 
-interface KnownToken {
+interface Published {
   readonly verifier: Uint8Array;
   readonly view: TokenView;
-}
-
-interface Published extends KnownToken {
   readonly mark: object;
   /** The watermarks that the tree checked it against. Other watermarks may end the token or an ancestor. */
   readonly watermarks: Watermarks;
@@ -135,7 +132,7 @@ export function useKnownTokens(chosen: KnownTokens): void {
 
 /** The published token with this address and verifier; null when the tree has to be asked. */
 export function knownToken(
-  { treeId, row, verifier }: TokenAddress & Pick<KnownToken, "verifier">,
+  { treeId, row, verifier }: TokenAddress & Pick<Published, "verifier">,
   watermarks: Watermarks,
   now: number,
 ): TokenView | null {

@@ -12,15 +12,14 @@ export type SharedParts = Readonly<ReturnType<typeof sharedParts>>;
 
 /**
  * Makes the shared parts. `treeId`: the id that the tree was created with, which tokens, accessors and seals contain;
- * the object of a restored tree has another. `arm` sets the alarm for what is due first, `armBehindSweep` the same
- * while a caller waits for the sweep.
+ * the object of a restored tree has another. For `arm` see `TreeUpkeep.arm`.
  */
 export function sharedParts(
   storage: DurableObjectStorage,
   treeId: string,
   env: TreeEnv,
   versions: SchemaVersions,
-  alarm: { readonly arm: () => void; readonly armBehindSweep: () => void },
+  arm: (isSweptByCaller?: boolean) => void,
 ) {
   const { sql } = storage;
   const keys = new TreeKeys(env);
@@ -29,6 +28,6 @@ export function sharedParts(
   const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
   const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);
   const cubbyhole = new CubbyholeStore(sql, versions);
-  const leases = new TreeLeases({ env, sql, versions, treeId, tokens, ...alarm });
-  return { env, sql, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm: alarm.arm };
+  const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
+  return { env, sql, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
 }

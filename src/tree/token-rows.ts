@@ -159,10 +159,7 @@ export class TokenRows {
     this.#fixed.set(row, { verifier, accessorTail, accessor, record: storedJson(recordJson) }, recordJson.length);
   }
 
-  /**
-   * Checks the seals of these rows and renews those of an older key term. Returns the numbers of renewed and forged
-   * ones.
-   */
+  /** Checks the seals of these rows and renews old ones. Returns the numbers of renewed and forged ones. */
   checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
     const rows = this.sql.exec<Columns>(`SELECT ${ALL} FROM tokens WHERE row >= ? AND row <= ?`, first, last).toArray();
     const verdicts = rows.map((row) => this.#checkSeal(row));

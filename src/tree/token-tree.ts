@@ -279,8 +279,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 }
 
 function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
-  const alarm = { arm: () => upkeep.arm(), armBehindSweep: () => upkeep.arm(true) };
-  const shared = sharedParts(storage, origin.id, env, versions, alarm);
+  const shared = sharedParts(storage, origin.id, env, versions, (isSweptByCaller) => upkeep.arm(isSweptByCaller));
   const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
   return { ...shared, upkeep };
 }

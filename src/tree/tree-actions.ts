@@ -109,10 +109,8 @@ function perform(
       return tree.cubbyhole.perform(action, caller.row, verdict);
     case "revoke":
     case "revoke_orphan":
-    case "unwrap": {
-      const asked = { ...action.asked, by: askerOf(caller) };
-      return act(tree, { ...action, asked }, callerRow, now);
-    }
+    case "unwrap":
+      return act(tree, { ...action, asked: { ...action.asked, by: askerOf(caller) } }, callerRow, now);
     default:
       return act(tree, action, callerRow, now);
   }

@@ -257,10 +257,7 @@ export class TreeStore extends TokenRows {
     this.#changed(row);
   }
 
-  /**
-   * Counts one use of `left` and returns the uses left. The last use returns -1 and ends the token, which its mark
-   * names (`by`).
-   */
+  /** Counts one use and returns the uses left. The last one returns -1 and ends the token, as its mark says (`by`). */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);

@@ -20,10 +20,7 @@ export interface RoleChange {
   readonly warnings: readonly string[];
 }
 
-/**
- * A role with the defaults of all fields. Its tokens are renewable service tokens with the policies that the caller can
- * give without a role.
- */
+/** The defaults: renewable service tokens with the policies that the caller can give without a role. */
 export function newRole(name: string): TokenRole {
   return {
     name,

@@ -34,10 +34,7 @@ export function parseCidr(text: string): Result<string, string> {
   return ok(ipaddr.parse(trimmed).toString());
 }
 
-/**
- * True when a token bound to `cidrs` may be used from `clientAddress`. Without a list any address may; with one an
- * unknown address may not.
- */
+/** True when a token bound to `cidrs` may be used from this address. With a list, an unknown one may not. */
 export function addressAllowed(cidrs: readonly string[], clientAddress: string | null): boolean {
   if (cidrs.length === 0) return true;
   if (clientAddress === null || !isAddress(clientAddress)) return false;

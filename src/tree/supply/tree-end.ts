@@ -126,10 +126,7 @@ export class TreeEnd {
     await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
   }
 
-  /**
-   * True when the file must be emptied before the tree is allocated again. Never for a restored tree, whose file stores
-   * the id that its rows are sealed for.
-   */
+  /** Never true for a restored tree, whose file stores the id that its rows are sealed for. */
   get isFileTooLarge(): boolean {
     return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
   }

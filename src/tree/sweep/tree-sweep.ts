@@ -12,10 +12,7 @@ import type { SharedParts } from "../shared-parts.ts";
 import { type TreeEnd, treeReuse } from "../supply/tree-end.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
-/**
- * Maximum tokens of one step. Each shard of the list is then called for some 200 tokens, which costs little more than a
- * call for a few.
- */
+/** Maximum tokens of one step: some 200 for each shard of the list, which cost little more than a few. */
 const STEP_ROWS = 3200;
 /** Rows that a piece of planning reads. It reads indexes only. */
 const PLAN_ROWS = 500;
@@ -144,9 +141,7 @@ export class TreeSweep {
     return victims;
   }
 
-  /**
-   * Runs a piece that holds the thread. Its time sets the rows of the next one. Calls to other objects are not timed.
-   */
+  /** Runs a piece that holds the thread. Its time, without calls to other objects, sets the rows of the next one. */
   async #piece<T>(turns: SweepTurns | null, work: () => T): Promise<T> {
     const measured = () => {
       const began = currentTime();

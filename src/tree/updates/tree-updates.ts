@@ -181,9 +181,7 @@ export class TreeUpdates {
     }
   }
 
-  /**
-   * Publishes the first token, even if it is listed. False: it is not alive. @throws when its shard does not answer.
-   */
+  /** Publishes the first token, even if listed. False: it is not alive. @throws when its shard does not answer. */
   async publishFirst(): Promise<boolean> {
     await this.#keys.open();
     const oldest = this.#tokens.oldest();
