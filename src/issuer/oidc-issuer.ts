@@ -24,7 +24,7 @@ export interface Signer {
 }
 
 /** The published keys and issuer, which each isolate reads from time to time. */
-interface PublishedKeys {
+export interface PublishedKeys {
   /** Changes with every change of this data. */
   readonly revision: string;
   /** As configured; "" for none. */

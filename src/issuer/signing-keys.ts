@@ -7,18 +7,14 @@ import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair, openPublicKey } from "./key-pair.ts";
-import { issuerOf } from "./oidc-issuer.ts";
+import { issuerOf, type PublishedKeys } from "./oidc-issuer.ts";
 import { DEFAULT_KEY, type KeyWrite, NEW_KEY } from "./rules.ts";
 
 /** The published data of the issuer, as an isolate caches them. */
-export interface KnownIssuer {
-  /** As configured; "" for none. */
-  readonly issuer: string;
+export interface KnownIssuer extends Pick<PublishedKeys, "issuer" | "revision"> {
   readonly jwks: { readonly keys: readonly JWK[] };
   /** Seconds for which verifiers may cache the keys (Cache-Control). */
   readonly maxAge: number;
-  /** Changes with every change of this data. */
-  readonly revision: string;
 }
 
 const MAX_AGE_SECONDS = 3600;

@@ -120,33 +120,31 @@ export class TreeLeases {
    * them end at once. The first `WALK_SENDS` revocations of secrets are sent before the answer, so that the walk can
    * report failures. The alarm sends the others.
    */
-  walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    return this.#busy(() => this.#walk(found, purpose));
-  }
-
-  async #walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
-    const now = currentTime();
-    const unknownTokens: number[] = [];
-    for (const { row, tail } of tokens) {
-      const token = this.#tree.tokens.find(row);
-      // A row with an invalid seal is no token, but other tokens may be below it.
-      const isForged = !token && this.#tree.tokens.exists(row);
-      if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
-      else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
-      else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
-        this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
-    }
-    const known = secrets.filter(({ row, tail }) => {
-      const lease = this.store.find(row);
-      return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
+  walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
+    return this.#busy(async () => {
+      const now = currentTime();
+      const unknownTokens: number[] = [];
+      for (const { row, tail } of tokens) {
+        const token = this.#tree.tokens.find(row);
+        // A row with an invalid seal is no token, but other tokens may be below it.
+        const isForged = !token && this.#tree.tokens.exists(row);
+        if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
+        else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
+        else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
+          this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
+      }
+      const known = secrets.filter(({ row, tail }) => {
+        const lease = this.store.find(row);
+        return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
+      });
+      const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
+      const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
+      this.store.end(rows, mode === "force", now);
+      this.#tree.arm(true);
+      const sweepAt = this.#tree.tokens.nextSweepAt(now);
+      const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
+      return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
     });
-    const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
-    const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
-    this.store.end(rows, mode === "force", now);
-    this.#tree.arm(true);
-    const sweepAt = this.#tree.tokens.nextSweepAt(now);
-    const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
-    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
   }
 
   async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {

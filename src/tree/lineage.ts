@@ -136,12 +136,7 @@ export function unsweptEnd(tree: SharedParts, { row, tail }: RowAndTail): Ending
 }
 
 /** True when `isOne` is true for an ancestor of `row`. `known` caches results by row, for the same `isOne`. */
-export function hasAbove(
-  tree: SharedParts,
-  row: number,
-  isOne: (row: number) => boolean,
-  known: Map<number, boolean>,
-): boolean {
+export function hasAbove(tree: SharedParts, row: number, isOne: (row: number) => boolean, known: Map<number, boolean>) {
   const passed: number[] = [];
   let found = false;
   const now = currentTime();

@@ -152,11 +152,7 @@ export class TreeSweep {
     return turns ? turns.piece(measured) : measured();
   }
 
-  async #forgetElsewhere(
-    victims: readonly SweepCandidate[],
-    delisted: number | null,
-    turns: SweepTurns | null,
-  ): Promise<void> {
+  async #forgetElsewhere(victims: readonly SweepCandidate[], delisted: number | null, turns: SweepTurns | null) {
     const { env, treeId } = this.#tree;
     this.#end.deletes();
     await UPDATES.takeBack(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
