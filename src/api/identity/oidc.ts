@@ -1,5 +1,5 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { type CallContext, openRoute, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { openRoute, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { type Answer, DONE_OR_WARNED, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
@@ -204,7 +204,30 @@ export const OIDC_ROUTES: readonly Route[] = [
     operationId: "oidc-generate-token",
     parameters: { name: "The name of the role" },
     answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
-    handle: signIdentityToken,
+    handle: async ({ env, installation, request, params, caller }) => {
+      const found = await issuerOf(env).signerOfRole(params.name ?? "");
+      if (!found) return refuse("role not found");
+      const { role, signer } = found;
+      if (!maySign(signer.key, role.clientId)) {
+        return refuse("the key does not list the client ID of the role as an allowed client ID");
+      }
+      const { entityId } = caller.record;
+      if (entityId === "") return refuse("no entity associated with the request's token");
+      const view = await loadEntity(env, entityId);
+      if (!view || view.disabled) return err(UNAUTHENTICATED);
+      const now = currentTime();
+      const claims = role.template === "" ? ok({}) : claimsFromTemplate(role.template, view, now);
+      if (!claims.ok) return refuse(claims.error);
+      const content = {
+        issuer: issuerUrl(signer.issuer, request.baseUrl()),
+        subject: entityId,
+        audience: role.clientId,
+        ttl: Math.min(role.ttl, signer.key.verificationTtl),
+        claims: claims.value,
+      };
+      const token = await signToken(installation.keys, signer, content, now);
+      return dataReply({ token, client_id: role.clientId, ttl: content.ttl });
+    },
   }),
   simpleRoute("update", "identity/oidc/introspect", {
     summary: "Tells whether an identity token is valid.",
@@ -254,31 +277,6 @@ export const OIDC_ROUTES: readonly Route[] = [
 function decodedTemplate(sent: string): string {
   const bytes = fromBase64(sent);
   return bytes ? new TextDecoder().decode(bytes) : sent;
-}
-
-async function signIdentityToken({ env, installation, request, params, caller }: CallContext) {
-  const found = await issuerOf(env).signerOfRole(params.name ?? "");
-  if (!found) return refuse("role not found");
-  const { role, signer } = found;
-  if (!maySign(signer.key, role.clientId)) {
-    return refuse("the key does not list the client ID of the role as an allowed client ID");
-  }
-  const { entityId } = caller.record;
-  if (entityId === "") return refuse("no entity associated with the request's token");
-  const view = await loadEntity(env, entityId);
-  if (!view || view.disabled) return err(UNAUTHENTICATED);
-  const now = currentTime();
-  const claims = role.template === "" ? ok({}) : claimsFromTemplate(role.template, view, now);
-  if (!claims.ok) return refuse(claims.error);
-  const content = {
-    issuer: issuerUrl(signer.issuer, request.baseUrl()),
-    subject: entityId,
-    audience: role.clientId,
-    ttl: Math.min(role.ttl, signer.key.verificationTtl),
-    claims: claims.value,
-  };
-  const token = await signToken(installation.keys, signer, content, now);
-  return dataReply({ token, client_id: role.clientId, ttl: content.ttl });
 }
 
 function inactive(error: string): Result<Reply> {

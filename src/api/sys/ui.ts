@@ -1,5 +1,5 @@
 import { aclOfRequest } from "../../auth/caller.ts";
-import { type Answered, type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err } from "../../base/result.ts";
@@ -14,14 +14,54 @@ export const UI_ROUTES: readonly Route[] = [
     summary: "Lists the mounts that the caller can use; without a token those that are visible before login.",
     operationId: "internal-ui-list-enabled-visible-mounts",
     answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
-    handle: listMounts,
+    handle: async (context) => {
+      const { loaded } = context;
+      if (!loaded.ok) return loaded;
+      const installation = loaded.value;
+      const { mounts } = installation;
+      if (context.request.token === "") {
+        const visible = mounts.filter(({ config }) => config.listingVisibility === "unauth");
+        const shown = visible.map(({ path, type, description }) => [
+          path,
+          { type, description, options: optionsOf(type) },
+        ]);
+        return dataReply({ auth: Object.fromEntries(shown), secret: {} });
+      }
+      const acl = await aclOfRequest(context.env, installation, context.request);
+      if (!acl) return err(DENIED);
+      const now = currentTime();
+      const usable = (prefix: string, all: readonly MountAtPath[]) =>
+        shownMounts(all.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+      const auth = mounts.map((mount): MountAtPath => [mount.path, mount]);
+      return dataReply({ auth: usable("auth/", auth), secret: usable("", await fixedMounts(installation.clusterId)) });
+    },
   }),
   openRoute("read", "sys/internal/ui/mounts/:path{.+}", {
     summary: "Shows the mount of a path.",
     operationId: "internal-ui-read-mount-information",
     parameters: { path: "A path below the mount" },
     answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
-    handle: readMount,
+    // A path without a mount and a path that the caller may not use get the same answer.
+    handle: async (context) => {
+      const { loaded } = context;
+      if (!loaded.ok) return loaded;
+      const installation = loaded.value;
+      const acl = await aclOfRequest(context.env, installation, context.request);
+      if (!acl) return err(DENIED);
+      const wanted = `${context.params.path ?? ""}/`;
+      const mounts: MountAtPath[] = [
+        ...(await fixedMounts(installation.clusterId)),
+        ...installation.mounts.map((mount): MountAtPath => [`auth/${mount.path}`, mount]),
+      ];
+      const found = mounts.find(([path]) => wanted.startsWith(path));
+      if (!found || !acl.grantsAnythingUnder(found[0], currentTime())) {
+        return err({
+          code: "forbidden",
+          message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
+        });
+      }
+      return dataReply({ ...MOUNT_VIEW.show(found[1]), path: found[0] });
+    },
   }),
   simpleRoute("read", "sys/internal/ui/resultant-acl", {
     summary: "Shows all capabilities that the caller's policies grant.",
@@ -33,44 +73,3 @@ export const UI_ROUTES: readonly Route[] = [
     },
   }),
 ];
-
-async function listMounts(context: OpenContext): Answered {
-  const { loaded } = context;
-  if (!loaded.ok) return loaded;
-  const installation = loaded.value;
-  const { mounts } = installation;
-  if (context.request.token === "") {
-    const visible = mounts.filter(({ config }) => config.listingVisibility === "unauth");
-    const shown = visible.map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]);
-    return dataReply({ auth: Object.fromEntries(shown), secret: {} });
-  }
-  const acl = await aclOfRequest(context.env, installation, context.request);
-  if (!acl) return err(DENIED);
-  const now = currentTime();
-  const usable = (prefix: string, all: readonly MountAtPath[]) =>
-    shownMounts(all.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
-  const auth = mounts.map((mount): MountAtPath => [mount.path, mount]);
-  return dataReply({ auth: usable("auth/", auth), secret: usable("", await fixedMounts(installation.clusterId)) });
-}
-
-/** A path without a mount and a path that the caller may not use get the same answer. */
-async function readMount(context: OpenContext): Answered {
-  const { loaded } = context;
-  if (!loaded.ok) return loaded;
-  const installation = loaded.value;
-  const acl = await aclOfRequest(context.env, installation, context.request);
-  if (!acl) return err(DENIED);
-  const wanted = `${context.params.path ?? ""}/`;
-  const mounts: MountAtPath[] = [
-    ...(await fixedMounts(installation.clusterId)),
-    ...installation.mounts.map((mount): MountAtPath => [`auth/${mount.path}`, mount]),
-  ];
-  const found = mounts.find(([path]) => wanted.startsWith(path));
-  if (!found || !acl.grantsAnythingUnder(found[0], currentTime())) {
-    return err({
-      code: "forbidden",
-      message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
-    });
-  }
-  return dataReply({ ...MOUNT_VIEW.show(found[1]), path: found[0] });
-}

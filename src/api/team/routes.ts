@@ -1,11 +1,4 @@
-import {
-  type Answered,
-  type CallContext,
-  openRoute,
-  type Route,
-  withParameters,
-  withPolicyPaths,
-} from "../../auth/route.ts";
+import { openRoute, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { canonicalTeamPath } from "../../team/find.ts";
@@ -45,7 +38,15 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     summary: "Shows the caller as a user.",
     operationId: "teams-read-account",
     answers: documentAnswer(USER_VIEW),
-    handle: showAccount,
+    // A team is shown as a service user, as in HCP Terraform.
+    handle: async ({ caller, installation: { keys } }) => {
+      if (caller.kind !== "team") {
+        return documentReply(USER_VIEW.show({ user: await authorOf(keys, caller), service: null }));
+      }
+      const { teamId, name } = caller.team;
+      const user = { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
+      return documentReply(USER_VIEW.show({ user, service: caller }));
+    },
   }),
   ...ORGANIZATION_ROUTES,
   ...withPolicyPaths(
@@ -54,13 +55,3 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   ),
   ...WEBHOOK_ROUTES,
 ]);
-
-/** Shows the caller. A team is shown as a service user, as in HCP Terraform. */
-async function showAccount({ caller, installation: { keys } }: CallContext): Answered {
-  if (caller.kind !== "team") {
-    return documentReply(USER_VIEW.show({ user: await authorOf(keys, caller), service: null }));
-  }
-  const { teamId, name } = caller.team;
-  const user = { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
-  return documentReply(USER_VIEW.show({ user, service: caller }));
-}
