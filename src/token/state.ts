@@ -7,6 +7,7 @@ export const LIVE = 0;
 export const REVOKED = 1;
 /** Revoked alone: its children are orphans. */
 export const REVOKED_ALONE = 2;
+export type RevokedState = typeof REVOKED | typeof REVOKED_ALONE;
 
 /**
  * Why a token can't be used any more. "spent": its last use was made. "ended_together": a watermark ended all tokens of

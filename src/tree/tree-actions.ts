@@ -9,7 +9,7 @@ import type { NewTokenIds } from "../token/ids.ts";
 import { isWrappingToken, type TokenSpec, type TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
-import { type HowEnded, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
+import { type HowEnded, REVOKED, REVOKED_ALONE, type RevokedState, type TokenEnd } from "../token/state.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
@@ -149,7 +149,7 @@ export function endOf({ tokens }: SharedParts, target: Exclude<Target, { by: "se
 function revoke(
   { tokens, arm }: SharedParts,
   { row, fixed }: TokenRow,
-  state: typeof REVOKED | typeof REVOKED_ALONE,
+  state: RevokedState,
   how: HowEnded,
   asked: EndRequest,
 ): Result<Outcome> {

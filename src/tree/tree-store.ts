@@ -12,6 +12,7 @@ import {
   LIVE,
   REVOKED,
   REVOKED_ALONE,
+  type RevokedState,
   type TokenEnd,
 } from "../token/state.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
@@ -272,12 +273,7 @@ export class TreeStore extends TokenRows {
    * Marks the token dead, alone or with all its descendants. Writes one row, however many descendants there are. The
    * mark says how and by whom, so that a sweep after a crash still knows.
    */
-  revoke(
-    row: number,
-    state: typeof REVOKED | typeof REVOKED_ALONE,
-    how: HowEnded = "revoked",
-    asked: EndRequest = UNASKED,
-  ): void {
+  revoke(row: number, state: RevokedState, how: HowEnded = "revoked", asked: EndRequest = UNASKED): void {
     this.#mark(row, state, { ...asked, at: currentTime(), how });
   }
 
@@ -296,8 +292,7 @@ export class TreeStore extends TokenRows {
     // A token that was never issued may have a seal by keys that were never stored, so its accessor can't be read.
     const cause = end.how === "never issued" ? "" : (this.accessorOf(row) ?? "");
     const text = JSON.stringify({ ...end, cause } satisfies EndRecord);
-    // A wrapping token that unwraps its own answer is already marked as spent: "unwrapped" replaces that, as it says
-    // more.
+    // A wrapping token that unwraps its own answer is already marked as spent: "unwrapped" says more.
     const ended = end.how === "unwrapped" ? "?" : "COALESCE(ended, ?)";
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);

@@ -178,8 +178,7 @@ export class TreeUpkeep {
       if (this.#tree.inventory.nextDueAt !== null) await this.#tree.inventory.publishAll();
       else if (this.#tree.tokens.isSingle) await this.#listFirst();
     } catch (error) {
-      // The platform retries an alarm a few times only. The sweep must go on: dead rows make every look-up read
-      // ancestors.
+      // The platform retries an alarm a few times only. Without the sweep every look-up reads ancestors.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     }

@@ -80,8 +80,7 @@ export class DeadTokens {
     if (planned.length > 0) return planned;
     this.#plan.forget();
     const victims = this.#search(now, limit);
-    // A full piece has victims, and tokens that were detached instead. After a full one much may be left: plan the
-    // rest.
+    // A full piece has victims, and tokens that were detached instead. Much may be left after it: plan the rest.
     if (victims && 2 * victims.length >= limit) this.#plan.begin();
     return victims;
   }

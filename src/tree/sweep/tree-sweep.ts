@@ -111,8 +111,7 @@ export class TreeSweep {
       this.#dead.putBack();
       return [];
     }
-    // Entries in other objects are removed first: after a crash in between the rows still exist, and the step is
-    // repeated.
+    // Entries in other objects are removed first: after a crash in between, the rows have the step repeated.
     await this.#forgetElsewhere(victims, delisted, turns);
     for (let at = 0; at < victims.length; ) {
       const piece = victims.slice(at, at + this.#rows);
