@@ -45,7 +45,7 @@ export const CONFIG_FIELDS = fieldSchema({
   namespace_in_state: flag(true).describe("Without effect"),
   skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
 });
-export type ConfigFields = Values<typeof CONFIG_FIELDS>;
+type ConfigFields = Values<typeof CONFIG_FIELDS>;
 
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;

@@ -103,7 +103,6 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   return ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value });
 }
 
-/** The claims of a token after verification, or those of an explanation as sent. */
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: Shown, now: number) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;

@@ -135,7 +135,7 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
 }
 
 /** The signature of a login that STS has verified, and when it is too old for another login (ms). */
-export type Signature = { readonly text: string; readonly endsAt: number };
+type Signature = { readonly text: string; readonly endsAt: number };
 
 /**
  * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share
@@ -190,8 +190,7 @@ const SIGNATURE_USED_UP = invalid(
   "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
 );
 
-/** Issues the token of a client, unless its signature has given as many as it may. */
-export async function issueForSignature(
+async function issueForSignature(
   attempt: Attempt,
   signature: Signature,
   client: VerifiedClient,

@@ -24,7 +24,6 @@ import { openSecret } from "../secrets.ts";
 import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./bounds.ts";
 
-/** An instance that passed all checks except that of the access list. */
 interface VerifiedInstance {
   readonly document: IdentityDocument;
   readonly entry: InstanceLogin;

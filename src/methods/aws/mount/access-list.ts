@@ -29,7 +29,7 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
 /** The place of a shard, with the uuid of its mount. Its alarm needs it to find the mount. */
-export type ShardPlace = { readonly mount: string; readonly shard: number };
+type ShardPlace = { readonly mount: string; readonly shard: number };
 
 /** The entry of a login, and the entry that it replaced. */
 export type EnteredLogin = { readonly entry: AccessEntry; readonly previous: AccessEntry | null };

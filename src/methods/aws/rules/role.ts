@@ -21,7 +21,7 @@ export const BOUND_FIELDS = [
   ...(["bound_vm_instance_id", "bound_iam_role_arn", "bound_iam_principal_arn"] as const),
   ...(["bound_vpc_id", "bound_subnet_id"] as const),
 ];
-export type BoundField = (typeof BOUND_FIELDS)[number];
+type BoundField = (typeof BOUND_FIELDS)[number];
 
 /** The only entity that can be inferred. */
 export const INSTANCE_ENTITY = "vm_instance";
@@ -54,7 +54,7 @@ export function tagKeyPurpose(roleId: string): string {
 }
 
 /** True when a login checks an instance, so that the role may have constraints on it. */
-export function checksInstance(role: Pick<CloudRole, "authType" | "inferredEntityType">): boolean {
+function checksInstance(role: Pick<CloudRole, "authType" | "inferredEntityType">): boolean {
   return role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
 }
 
@@ -90,8 +90,7 @@ const ITEM = /^[ -~]{1,2048}$/;
 const REGION = /^[a-z0-9-]{0,32}$/;
 const TAG_KEY = /^\P{Cc}{0,1024}$/u;
 
-/** Why a field is too long or malformed, or null. */
-export function roleFieldsProblem(sent: RoleFields): string | null {
+function roleFieldsProblem(sent: RoleFields): string | null {
   for (const field of BOUND_FIELDS) {
     const items = sent[field] ?? [];
     const bad = items.findIndex((item) => !ITEM.test(item));
@@ -168,8 +167,8 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
 
   const arns = role.resolveUniqueIds && role.principalIds.length === 0 ? exactPrincipals(role) : [];
   if (arns.length > MAX_RESOLVED) {
-    const limit = `at most ${MAX_RESOLVED} principals without a wildcard can be bound while their unique ids are resolved`;
-    return refuse(limit);
+    const what = "principals without a wildcard can be bound while their unique ids are resolved";
+    return refuse(`at most ${MAX_RESOLVED} ${what}`);
   }
   if (!arns.every((arn) => Object.hasOwn(resolved, arn))) return ok({ kind: "unresolved", arns });
   const principalIds = [...role.principalIds, ...arns.flatMap((arn) => resolved[arn] ?? [])];
@@ -225,18 +224,16 @@ function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null 
       if (sent[field] !== undefined) return `specified ${field} when not using vm auth type`;
     }
   }
-  return role.disallowReauthentication && role.allowInstanceMigration
-    ? "cannot specify both disallow_reauthentication=true and allow_instance_migration=true"
-    : null;
+  if (!role.disallowReauthentication || !role.allowInstanceMigration) return null;
+  return "cannot specify both disallow_reauthentication=true and allow_instance_migration=true";
 }
 
 function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
   if (sent.role_tag === undefined) return null;
   if (role.authType !== "vm") return "tried to enable role_tag when not using vm auth method";
   // The cloud's limit for the key of a tag.
-  return new TextEncoder().encode(sent.role_tag).length > 127
-    ? "length of role tag exceeds the VM key limit of 127 characters"
-    : null;
+  const isLong = new TextEncoder().encode(sent.role_tag).length > 127;
+  return isLong ? "length of role tag exceeds the VM key limit of 127 characters" : null;
 }
 
 /** Each principal costs a call to the cloud in the request that writes the role. */

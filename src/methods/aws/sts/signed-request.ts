@@ -190,7 +190,7 @@ function encodeStrictly(text: string): string {
 }
 
 /** The statements of a Signature Version 4. Only STS can verify it. */
-export type SignatureScope = {
+type SignatureScope = {
   readonly region: string;
   /** Names in lower case. */
   readonly signedHeaders: ReadonlySet<string>;
@@ -207,15 +207,14 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 const MAX_AGE_SECONDS = 15 * 60;
 
 /** Why the time of a signed request is too far away, or null. The signature covers its `X-Amz-Date`, and STS checks it too. */
-export function ageProblem(amzDate: string, now: number): string | null {
+function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
   const isFar = Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000;
   return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request again" : null;
 }
 
-/** When a request with this `X-Amz-Date` becomes too old, in ms; NaN for a malformed date. */
-export function endOfSignature(amzDate: string): number {
+function endOfSignature(amzDate: string): number {
   return signedAtOf(amzDate) + MAX_AGE_SECONDS * 1000 + 1;
 }
 
@@ -225,7 +224,7 @@ function signedAtOf(amzDate: string): number {
 }
 
 /** Reads an Authorization header. Each item must occur once and in the usual order, so that all parsers agree. */
-export function parseAuthorization(header: string): Result<SignatureScope, string> {
+function parseAuthorization(header: string): Result<SignatureScope, string> {
   const [, credential, signedHeaders, signature] = AUTHORIZATION.exec(header) ?? [];
   if (credential === undefined || signedHeaders === undefined || signature === undefined) {
     return err(`Authorization header is not a signature of the form ${ALGORITHM}`);
@@ -233,8 +232,7 @@ export function parseAuthorization(header: string): Result<SignatureScope, strin
   return readScope(credential, signedHeaders, signature);
 }
 
-/** Reads the signature in the query of a pre-signed URL. */
-export function parsePresigned(query: ReadonlyMap<string, string>): Result<SignatureScope, string> {
+function parsePresigned(query: ReadonlyMap<string, string>): Result<SignatureScope, string> {
   if (query.get("X-Amz-Algorithm") !== ALGORITHM) return err(`pre-signed URL is not signed with ${ALGORITHM}`);
   const credential = query.get("X-Amz-Credential");
   const signedHeaders = query.get("X-Amz-SignedHeaders");
