@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { AuditRecord } from "../auth/audit-record.ts";
+import { wrapAnswer } from "../auth/issue.ts";
 import { policyWarnings } from "../auth/login-attempt.ts";
-import { wrapAnswer } from "../auth/wrap.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";

@@ -42,13 +42,12 @@ export class AuditRecord {
     this.#subject = { ...subject };
   }
 
-  /** Adds facts about the request. The first installation that is given stays. */
+  /** The first installation that is given stays. */
   learn(subject: Partial<AuditSubject>, installation: Installation | null = null): void {
     Object.assign(this.#subject, subject);
     this.#installation ??= installation;
   }
 
-  /** False until the route of the request is known. */
   get hasPath(): boolean {
     return this.#subject.path !== "";
   }
@@ -68,10 +67,7 @@ export class AuditRecord {
     this.#firstLine = "written";
   }
 
-  /**
-   * Returns the request line of a request with a token. The code that authenticates the token adds the caller to it and
-   * writes it. It is not written for an invalid token.
-   */
+  /** Returns the request line. The code that authenticates the token adds the caller, and writes it for a valid one. */
   async firstLine(): Promise<AuditLine> {
     this.#firstLine = "handed over";
     const known = await this.#known(false);
@@ -177,10 +173,7 @@ function mountOfPath(installation: Installation, path: string): string | null {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/**
- * Returns the error message for the log; undefined for a success. The messages of three failures contain the path or
- * names of fields that the client sent. Fixed texts replace them.
- */
+/** Returns the error message for the log. Fixed texts replace messages with the path or names of fields of the client. */
 function firstError(result: Result<unknown>, data: AuditSubject["data"]): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";

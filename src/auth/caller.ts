@@ -140,13 +140,7 @@ async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | nu
 }
 
 /** True when a batch token is valid at `now` (ms): not expired, not ended by a watermark, its parent (if any) alive. */
-export async function isBatchAlive(
-  env: Env,
-  installation: Installation,
-  token: BatchToken,
-  now: number,
-): Promise<boolean> {
-  const { watermarks } = installation;
+export async function isBatchAlive(env: Env, { watermarks }: Installation, token: BatchToken, now: number) {
   if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
   if (!token.parent || isKnownAlive(token.parent.treeId, token.parent.row, watermarks, now)) return true;
   const tree = treeOf(env, token.parent.treeId);
@@ -219,12 +213,7 @@ const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
  * Returns the verdict on a request that needs no policy: a team token may read itself and its team, and the owners' token
  * may manage the organization, unless a rule with `deny` in a policy of the team says otherwise. Else null.
  */
-function verdictOfTeam(
-  installation: Installation,
-  caller: TeamWithToken,
-  access: AccessRequest,
-  now: number,
-): Verdict | null {
+function verdictOfTeam(installation: Installation, caller: TeamWithToken, access: AccessRequest, now: number) {
   if (looksAtItself(caller, access)) return OWN_READ;
   const { team } = caller;
   if (!manages(team, access)) return null;

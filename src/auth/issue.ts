@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
-import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/publish.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
@@ -9,10 +9,18 @@ import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
-import type { TokenSpec } from "../token/record.ts";
+import { type TokenSpec, wrappingToken } from "../token/record.ts";
+import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
-import type { AuthReply } from "../wire/reply.ts";
+import {
+  type AuthReply,
+  accessorInside,
+  RESPONSE_PATH,
+  type StoredAnswer,
+  valueOfAnswer,
+  type WrapInfo,
+} from "../wire/reply.ts";
 import { forgetCustomId } from "./caller.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
@@ -151,4 +159,35 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
   const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;
+}
+
+/**
+ * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses one that is too large (400).
+ * `ttl` in seconds; `creationPath` is the path of the request, without secrets.
+ */
+export async function wrapAnswer(
+  env: Env,
+  installation: Installation,
+  answer: StoredAnswer,
+  ttl: number,
+  creationPath: string,
+): Promise<Result<WrapInfo>> {
+  const now = currentTime();
+  const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
+  const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[]>> => {
+    const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
+    if (sealed.length > MAX_VALUE_BYTES) return refuse("the answer is too large to be wrapped");
+    return ok([{ path: RESPONSE_PATH, sealed }]);
+  };
+  const started = await startTree(env, installation.keys, spec, { prepare });
+  if (!started.ok) return started;
+  const { ids } = started.value;
+  return ok({
+    token: ids.token,
+    accessor: ids.accessor,
+    ttl,
+    createdAt: now,
+    creationPath,
+    wrappedAccessor: accessorInside(answer),
+  });
 }

@@ -17,22 +17,19 @@ import { issue } from "./issue.ts";
 import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
 import { type LoginContext, mountOf, type PresentedContext, type ReadyContext } from "./route.ts";
 
-interface Compared {
-  /** The values that the role or the mount accepts; empty when it does not restrict them. */
-  readonly bound?: readonly string[];
-  /** The client's value; null or absent when it is not known. */
-  readonly actual?: string | null;
-}
-
 /** The result of a check of a login. `assumed`: an explanation took the claim as true, since no proof was sent. */
 export interface Check {
   readonly name: string;
   readonly description: string;
   readonly outcome: "passed" | "failed" | "assumed" | "not_reached";
+  /** The values that the role or the mount accepts; empty when it does not restrict them. */
   readonly bound: readonly string[];
+  /** The client's value; null when it is not known. */
   readonly actual: string | null;
   readonly message: string | null;
 }
+
+type Compared = Partial<Pick<Check, "bound" | "actual">>;
 
 const CHECKS_SHAPE = [
   {
@@ -51,10 +48,7 @@ export class LoginChecks<Name extends string> {
   readonly #made = new Map<string, Check>();
   /** The first check that failed. */
   failed: Check | null = null;
-  /**
-   * False for a login: it ends with the first check that fails, so that a refused client causes no more work. True for
-   * an explanation, which goes on with the checks that can still be made.
-   */
+  /** False for a login, which ends with the first check that fails: a refused client must cause no more work. */
   readonly goesOn: boolean;
 
   constructor(words: Readonly<Record<Name, string>>, goesOn: boolean) {
@@ -72,12 +66,7 @@ export class LoginChecks<Name extends string> {
   }
 
   /** Like `record`, for a check whose name comes from the settings of a role. */
-  recordNamed<T>(
-    name: string,
-    description: string,
-    { bound = [], actual = null }: Compared,
-    result: Result<T>,
-  ): Result<T> {
+  recordNamed<T>(name: string, description: string, { bound = [], actual = null }: Compared, result: Result<T>) {
     const message = result.ok ? null : failureText(result.error);
     const check: Check = { name, description, outcome: result.ok ? "passed" : "failed", bound, actual, message };
     if (!result.ok) this.failed ??= check;
@@ -163,10 +152,7 @@ export function loginAttempt<Name extends string>(
   return { env, installation, mount: mountOf(context), clientAddress, notes, checks: new LoginChecks(words, false) };
 }
 
-/**
- * Starts the explanation of a login. Its notes do not reach the audit log: the identity that is explained is not that
- * of the caller.
- */
+/** Starts the explanation of a login. Its notes, about an identity that is not the caller's, are not logged. */
 export function explainedAttempt<Name extends string>(
   context: PresentedContext<{ readonly client_address: string | undefined }>,
   words: Readonly<Record<Name, string>>,
@@ -222,10 +208,7 @@ export async function issueToken(
   return checks.record("token", {}, issued);
 }
 
-/**
- * Makes the checks of the last step and returns the token that a login would get. Writes nothing.
- * @param shown values that the checks compare, in the form for the answer.
- */
+/** Makes the checks of the last step, with the values of `shown`. Returns the token of such a login. Writes nothing. */
 export async function planToken(
   { env, installation, mount, checks }: LoginAttempt,
   { alias, token }: VerifiedClient,

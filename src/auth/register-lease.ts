@@ -65,11 +65,7 @@ export async function registerLease(
   return err(unavailable("the lease could not be stored; try again"));
 }
 
-async function findHolder(
-  env: Env,
-  installation: Installation,
-  { token, accessor }: LeaseRegistration,
-): Promise<Result<{ readonly treeId: string; readonly holder: LeaseHolder }>> {
+async function findHolder(env: Env, installation: Installation, { token, accessor }: LeaseRegistration) {
   if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
   if (accessor !== "") {
     const found = await accessorTarget(installation.keys, accessor);
@@ -86,5 +82,6 @@ async function findHolder(
   if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
   if (!batch.parent) return refuse("a batch token without a parent cannot hold leases: nothing would end them");
   const { treeId, row } = batch.parent;
-  return ok({ treeId, holder: { by: "batch", row, endsBy: batch.expiresAt } });
+  const holder: LeaseHolder = { by: "batch", row, endsBy: batch.expiresAt };
+  return ok({ treeId, holder });
 }

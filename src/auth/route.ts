@@ -87,10 +87,7 @@ export interface TokenRoute extends RouteBase {
   ) => Promise<string | null>;
   /** The path below the mount with which this route shares one rate limit; absent: it has its own. */
   readonly countsAs?: string;
-  /**
-   * True when a write needs `create` for a new resource and `update` for an existing one. The handler or the action
-   * checks which of them the verdict grants.
-   */
+  /** True when a write of a new resource needs `create`, and else `update`. The handler or the action checks that. */
   readonly createsOrUpdates?: boolean;
   /** Returns a handler that needs no token, if the deployment allows that for this endpoint; else null. */
   readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
@@ -105,7 +102,6 @@ export interface OpenedCall {
   readonly sent: SentNames;
   /** Returns the action for the hop that authenticates the caller; null for none. */
   action(): Promise<CallerAction | null>;
-  /** Answers, after the policies allowed the request. */
   handle(authorized: AuthorizedCall): Answered;
 }
 
@@ -164,10 +160,7 @@ interface DeclaredToken<F, P> extends Declared<F>, Omit<TokenRoute, keyof RouteB
    * object that it may read is the directory of custom ids, for a token in the body.
    */
   prepare(context: PresentedContext<F>): Promise<Result<P>>;
-  /**
-   * Returns an action for the caller's own tree; null for none. The tree performs it in the hop that authenticates the
-   * caller, after the policies allowed the request.
-   */
+  /** Returns an action that the caller's own tree performs after the policies allowed the request; null for none. */
   action?(context: Omit<CallContext<F, P>, keyof AuthorizedCall>): Promise<CallerAction | null>;
   handle(context: CallContext<F, P>): Answered;
 }
@@ -255,10 +248,7 @@ export function withPolicyPaths(
 }
 
 /** Returns `routes` with descriptions of their path parameters. A description in the route itself takes precedence. */
-export function withParameters(
-  parameters: NonNullable<RouteDescription["parameters"]>,
-  routes: readonly Route[],
-): Route[] {
+export function withParameters(parameters: Readonly<Record<string, string>>, routes: readonly Route[]): Route[] {
   return routes.map((route) => {
     const { description } = route;
     return { ...route, description: { ...description, parameters: { ...parameters, ...description.parameters } } };

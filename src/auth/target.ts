@@ -91,10 +91,9 @@ export async function onAccessor<A extends TargetAction>(
 
 /** Returns the action if its token is in the caller's own tree, so that the caller's hop can perform it; else null. */
 export function inCallersTree(
-  context: PresentedContext<unknown>,
+  { presented }: PresentedContext<unknown>,
   targeted: TargetedAction | UnstoredToken | null,
 ): TargetAction | null {
-  const { presented } = context;
   if (!targeted || "unstored" in targeted || presented.kind !== "service") return null;
   return presented.credential.treeId === targeted.treeId ? targeted.action : null;
 }
@@ -104,20 +103,15 @@ export function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndReq
   return { ...UNASKED, request: id, path };
 }
 
-/**
- * Returns the outcome of the action. The caller's hop has performed it, or this isolate can answer from a published
- * token, or the tree of the target performs it now.
- */
-export async function outcomeOf(
-  context: CallContext<unknown, unknown>,
-  targeted: TargetedAction,
-): Promise<Result<Outcome>> {
-  const { env, outcome: inHop } = context;
-  const outcome =
-    inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(ofCaller(context, targeted)));
+/** Returns the outcome of the action: that of the caller's hop, of a published token, or the tree performs it now. */
+export async function outcomeOf(context: CallContext, targeted: TargetedAction): Promise<Result<Outcome>> {
+  const { env, caller } = context;
+  const { treeId, action } = targeted;
+  const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
+  const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeOf(env, treeId)?.act(asked));
   if (!outcome) return NOT_FOUND;
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
-  if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
+  if (outcome.ok && outcome.value.kind === "renewed") noteChange(treeId, currentTime());
   return outcome;
 }
 
@@ -129,18 +123,13 @@ export async function holderOf(context: CallContext, named: NamedToken): Promise
   return outcome.ok && outcome.value.kind === "token" ? serviceCaller(outcome.value.token) : null;
 }
 
-/** Returns the outcome of a look-up from a token that its tree published to this isolate; null: call the tree. */
 function knownOutcome(
-  { installation }: Pick<PresentedContext<unknown>, "installation">,
+  { installation }: CallContext,
   { treeId, action }: TargetedAction,
 ): Result<Outcome, never> | null {
   if (action.kind !== "lookup" || action.target.by !== "token") return null;
   const token = knownToken({ ...action.target, treeId }, installation.watermarks, currentTime());
   return token && ok({ kind: "token", token });
-}
-
-function ofCaller({ caller }: CallContext<unknown, unknown>, { action }: TargetedAction): TargetAction {
-  return "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
 }
 
 function noteTarget(notes: AuditNotes, outcome: Outcome): void {

@@ -9,12 +9,8 @@ import type { Login } from "../token/rules/login.ts";
 import { deprecated, flag, integer, list, sent, sentDuration, text, type Values } from "../wire/fields.ts";
 import type { ViewFields } from "../wire/view.ts";
 
+/** Token types of a role. A mount that is tuned to one type overrides them. */
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
-
-/**
- * Token type of a role. A mount that is tuned to one type overrides it. A login can't ask for a type, so
- * `default-service` acts as `service`, and `default-batch` as `batch`.
- */
 type RoleTokenType = (typeof TOKEN_TYPES)[number];
 
 /** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
@@ -76,9 +72,8 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
 };
 
 /**
- * Applies a write to the token settings of a role. The new name of a setting takes precedence over the deprecated one.
- * After a write that uses the new name alone, reads no longer show the deprecated name. Messages are the reference's
- * (token fields of a role).
+ * Applies a write to the token settings of a role. The new name of a setting takes precedence over the deprecated one,
+ * and hides it from reads when it is sent alone. Messages are the reference's (token fields of a role).
  */
 export function changeTokenSettings(
   before: TokenSettings,
@@ -201,15 +196,7 @@ export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "
 /** Returns the terms of a token of a role, bound to these networks. */
 export function tokenTerms({ type, ...token }: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
   const { policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
-  const tokenType = LOGIN_TYPES[type];
+  // A login can't ask for a token type, so the default of the role is the type.
+  const tokenType = type === "default-service" ? "service" : type === "default-batch" ? "batch" : type;
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
 }
-
-/** A login can't ask for a token type, so the default of the role is the type. */
-const LOGIN_TYPES: Readonly<Record<RoleTokenType, Login["tokenType"]>> = {
-  default: "default",
-  service: "service",
-  batch: "batch",
-  "default-service": "service",
-  "default-batch": "batch",
-};

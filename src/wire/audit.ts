@@ -96,11 +96,7 @@ interface KnownHashes {
 }
 
 /** Returns the hash of the token of a request. Only valid tokens are cached: forged ones must not evict their hashes. */
-export async function auditTokenHash(
-  { keys, tokenHashes }: KnownHashes,
-  token: string,
-  accepted: boolean,
-): Promise<string> {
+export async function auditTokenHash({ keys, tokenHashes }: KnownHashes, token: string, accepted: boolean) {
   const known = tokenHashes.get(token);
   if (known !== undefined) return known;
   const hash = await auditHash(keys, token);

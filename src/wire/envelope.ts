@@ -51,10 +51,7 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
   }
 }
 
-/**
- * Returns the answer as wrapping stores it; null for one that is never wrapped: without a body, outside the envelope, or
- * wrapped already.
- */
+/** Returns the answer as wrapping stores it; null for one without a body, outside the envelope, or wrapped already. */
 export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
   const { kind } = reply;
   if (kind === "plain" || kind === "text" || kind === "wrapped" || kind === "accepted") return null;

@@ -62,7 +62,7 @@ function messageOf(failure: Failure): string {
   }
 }
 
-/** Shortens the name of an unknown field, and masks a token that was sent as a name. */
+/** Also masks a token that was sent as a name. */
 function shownName(name: string): string {
   return auditPath(name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name);
 }

@@ -252,10 +252,7 @@ export function sent<T>(inner: Field<T>): Field<T | undefined> {
   return optional(inner, (value) => value === undefined);
 }
 
-function optional<T>(
-  { kind, read, description }: Field<T>,
-  isAbsent: (value: unknown) => boolean,
-): Field<T | undefined> {
+function optional<T>({ kind, read, description }: Field<T>, isAbsent: (value: unknown) => boolean) {
   // An optional field has no default to describe.
   const { otherwise: _, ...rest } = kind;
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
@@ -285,10 +282,7 @@ export interface SentNames {
   readonly known: readonly string[];
 }
 
-/**
- * Reads the fields of an endpoint from a body or query. Returns their values, and the names that were sent.
- * @param unreadNames names in the query of a write, whose fields are read only from the body.
- */
+/** Reads the fields of an endpoint from a body or query. For `unreadNames` see `GroveRequest`. */
 export function readFields<F>(
   schema: FieldSchema<F>,
   data: Readonly<Record<string, unknown>>,
@@ -297,7 +291,7 @@ export function readFields<F>(
   const names = schema.others === "kept" ? [] : Object.keys(data).sort();
   const known = names.filter((name) => Object.hasOwn(schema.shape, name));
   const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
-  const refused = refusedNames(schema.others, unknown, unreadNames);
+  const refused = refusedNames(schema, unknown, unreadNames);
   if (refused.length > 0) return err({ code: "unknown_fields", names: refused });
   const read = readValues(schema, data);
   if (read.ok) return ok({ values: read.value, unknown, known });
@@ -305,11 +299,7 @@ export function readFields<F>(
   return refuse(`Field validation failed: error converting input for field "${name}": ${message}`);
 }
 
-function refusedNames(
-  others: FieldSchema<unknown>["others"],
-  unknown: readonly string[],
-  unreadNames: readonly string[],
-): readonly string[] {
+function refusedNames({ others }: FieldSchema<unknown>, unknown: readonly string[], unreadNames: readonly string[]) {
   if (others === "refused") return [...unknown, ...unreadNames];
   return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : [];
 }
@@ -332,7 +322,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Converts a value to a string. A bool is "1" or "0", as in the reference. */
+/** A bool is "1" or "0", as in the reference. */
 function textOf(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }

@@ -264,10 +264,7 @@ async function readWhole(request: Request, limit: number): Promise<Result<string
 }
 
 /** Groups the values by name in one pass. A look-up of each name would take minutes for a body of many short names. */
-function groupByName(
-  parameters: URLSearchParams,
-  combined: (values: readonly string[]) => unknown,
-): Result<Record<string, unknown>> {
+function groupByName(parameters: URLSearchParams, combined: (values: readonly string[]) => unknown) {
   if (parameters.size > MAX_PARAMETERS) return refuse("there are too many fields");
   const grouped = new Map<string, string[]>();
   for (const [name, value] of parameters) {

@@ -28,10 +28,7 @@ export function readSender(headers: Headers, baseUrl: () => string): Sender {
   return hostOfOrigin(origin) === new URL(baseUrl()).host ? "own page" : "foreign page";
 }
 
-/**
- * Returns the host of an origin in the form of browsers; null for any other text. The scheme is not compared: Grove may not
- * trust the proxy that terminates TLS.
- */
+/** Reads an origin in the form of browsers. The scheme is not compared: Grove may not trust the proxy that ends TLS. */
 function hostOfOrigin(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { origin, host } = new URL(text);

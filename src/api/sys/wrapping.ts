@@ -1,4 +1,5 @@
 import { endRequestOf, readToken } from "../../auth/caller.ts";
+import { wrapAnswer } from "../../auth/issue.ts";
 import {
   type Answered,
   type CallContext,
@@ -9,7 +10,6 @@ import {
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
-import { wrapAnswer } from "../../auth/wrap.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";

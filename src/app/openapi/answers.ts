@@ -5,9 +5,7 @@ import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/view.ts";
 
 /** A schema of OpenAPI 3.0: JSON Schema with `nullable`. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Returns the schema of a shape. */
 export function schemaOf(shape: Shape): JsonSchema {
@@ -135,7 +133,6 @@ function statusOf(answer: Answer): number {
   return "status" in answer ? (answer.status ?? 200) : 200;
 }
 
-/** Returns the schema of the body; null without a body. */
 function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
   switch (answer.kind) {
     case "empty":

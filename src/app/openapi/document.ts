@@ -97,7 +97,7 @@ function operationsByPath(mounts: readonly DocumentedRoutes[]): PlacedOperation[
   return [...Map.groupBy(placed, ({ path }) => path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}")).values()];
 }
 
-/** Returns the operation by which a path or a method with several of them is described. There is at least one. */
+/** Returns the operation by which a path or a method with several of them is described. */
 function mainOf(placed: readonly PlacedOperation[]): PlacedOperation {
   const main = placed.find(({ operation }) => operation === "read") ?? placed[0];
   if (!main) throw new Error("a path has an operation");
@@ -138,7 +138,7 @@ function needsSudo({ operation, path }: PlacedOperation): boolean {
   return requiresSudo(operation, operation === "list" ? `${plain}/` : plain);
 }
 
-/** Returns one operation of the document. A GET can be a read and a list. */
+/** A GET can be a read and a list. */
 function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
   const main = mainOf(placed);
   const { mount, route, operation } = main;
