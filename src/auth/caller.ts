@@ -200,13 +200,9 @@ export function decideCaller(
   return own ? ok(own) : decide(caller.record, call, facts, trace);
 }
 
-/** Verdict on the paths that every team token may read: its own look-up and that of its team. */
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
-/**
- * Verdict for the token of the owners team in its organization. Without sudo, which setting a team's policies needs:
- * otherwise the owners could give their own token any policy.
- */
+/** For the owners team in its organization. Without sudo: otherwise the owners could give their own token any policy. */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
 /**

@@ -55,10 +55,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   return ok(ids.token);
 }
 
-/**
- * Returns the installation as this isolate knows it, see `loadInstallation`. With GROVE_DEV_ROOT_TOKEN (development
- * only), it first initialises an installation that does not exist yet, with that root token.
- */
+/** Loads the installation. First makes a new one with GROVE_DEV_ROOT_TOKEN as its root token (development only). */
 export async function openInstallation(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;

@@ -98,9 +98,8 @@ const LOST_MS = 1_000;
 const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);
 
 /**
- * Records a refused login of a mount. The client does not wait for it. Anyone can cause refused logins, so this isolate
- * collects them and calls the mount's object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported
- * when it ends are lost.
+ * Records a refused login of a mount. Anyone can cause refused logins, so this isolate collects them and calls the mount's
+ * object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported when it ends are lost.
  */
 export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
@@ -121,8 +120,7 @@ export function noteRefusal(
   };
   const here = gatheredFor(uuid);
   here.refusals = withRefusals(here.refusals, [refusal]);
-  const waits = here.dueAt >= now - LOST_MS && here.dueAt <= now + INTERVAL_MS;
-  if (waits) return;
+  if (here.dueAt >= now - LOST_MS && here.dueAt <= now + INTERVAL_MS) return;
   const wait = timeToWait(here.reportedAt, now);
   here.dueAt = now + wait;
   waitUntil(sleep(wait).then(() => report(here, stub)));

@@ -17,24 +17,14 @@ function stateOf(caller: Caller): TokenState {
 
 /** Returns the `auth` part of an answer for a service token. `clientToken`: "" where the endpoint does not show it. */
 export function authOfToken(token: TokenView, clientToken: string): AuthReply {
-  return {
-    ...authOfRecord(token, clientToken),
-    accessor: token.accessor,
-    leaseDuration: token.grantedTtl,
-    tokenType: "service",
-    orphan: token.orphan,
-  };
+  const { accessor, grantedTtl: leaseDuration, orphan } = token;
+  return { ...authOfRecord(token, clientToken), accessor, leaseDuration, tokenType: "service", orphan };
 }
 
 /** Returns the `auth` part of an answer for a new batch token. */
 export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: string): AuthReply {
-  return {
-    ...authOfRecord(record, clientToken),
-    accessor: "",
-    leaseDuration: record.creationTtl,
-    tokenType: "batch",
-    orphan,
-  };
+  const leaseDuration = record.creationTtl;
+  return { ...authOfRecord(record, clientToken), accessor: "", leaseDuration, tokenType: "batch", orphan };
 }
 
 interface TokenState

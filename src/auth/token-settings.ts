@@ -37,19 +37,11 @@ type TokenFields = Values<typeof TOKEN_FIELDS>;
 const OLD_NAMES = ["policies", "ttl", "max_ttl", "period"] as const;
 type RenamedField = (typeof OLD_NAMES)[number];
 
-/** Token settings of a role. Durations in seconds; 0: not set. */
-export interface TokenSettings {
-  readonly ttl: number;
-  readonly maxTtl: number;
-  readonly explicitMaxTtl: number;
-  readonly period: number;
-  /** Lower case, sorted, without repeats. */
-  readonly policies: readonly string[];
-  readonly noDefaultPolicy: boolean;
-  /** 0: no limit. */
-  readonly numUses: number;
-  /** As `parseCidr` returns them. */
-  readonly boundCidrs: readonly string[];
+/** The part of a login's token that the role decides. */
+export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "internal">;
+
+/** Token settings of a role. Durations in seconds; 0: not set. Policies are in lower case, sorted, without repeats. */
+export interface TokenSettings extends Omit<TokenTerms, "tokenType"> {
   readonly strictlyBindIp: boolean;
   readonly type: RoleTokenType;
   /** Settings whose last write used the deprecated name. Reads show them under both names. */
@@ -179,10 +171,7 @@ function readType(sent: string | undefined): RoleTokenType | undefined {
   return TOKEN_TYPES.find((type) => type === (sent === "" ? "default" : sent));
 }
 
-/**
- * Returns the networks that the token of a login is bound to. A failure when the role does not accept logins from this
- * address, or must bind the token to an address that is not known.
- */
+/** Returns the networks for the token of a login. Refused from other networks, or without the address to bind it to. */
 export function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[]> {
   if (!addressAllowed(token.boundCidrs, clientAddress)) return err(DENIED);
   if (!token.strictlyBindIp) return ok(token.boundCidrs);
@@ -190,12 +179,9 @@ export function bindAddress(token: TokenSettings, clientAddress: string | null):
   return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
 }
 
-/** The part of a login's token that the role decides. */
-export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "internal">;
-
 /** Returns the terms of a token of a role, bound to these networks. */
-export function tokenTerms({ type, ...token }: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
-  const { policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
+export function tokenTerms(token: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
+  const { type, policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
   // A login can't ask for a token type, so the default of the role is the type.
   const tokenType = type === "default-service" ? "service" : type === "default-batch" ? "batch" : type;
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };

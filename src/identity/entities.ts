@@ -33,10 +33,7 @@ export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<Enti
   };
 }
 
-/**
- * Like `readEntity`, but with the groups as the entity's shard lists them: deleted groups may be among them, inherited
- * groups are missing.
- */
+/** Like `readEntity`, but with the groups that the entity's shard lists: some may be deleted, inherited ones are missing. */
 export async function findEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   if ("name" in key) return findByName(env, key.name);
   if ("id" in key) return (await homeOf(env, key.id)?.readEntity(key.id)) ?? null;
@@ -67,11 +64,7 @@ export async function listEntities(env: IdentityEnv, after: string, limit: numbe
 }
 
 /** Returns at most `limit` names of entities after `after`, generated and given ones in one order. */
-export async function listEntityNames(
-  env: IdentityEnv,
-  after: string,
-  limit: number,
-): Promise<{ readonly name: string }[]> {
+export async function listEntityNames(env: IdentityEnv, after: string, limit: number): Promise<{ name: string }[]> {
   const generated = await listShards(env, "name", after, limit, async (shard, first) => {
     const entities = await shard.listEntities("name", first, limit + 1);
     return entities.map(({ name }) => name).filter((name) => name > nameKey(after));

@@ -41,8 +41,8 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
 }
 
 /**
- * Returns the entity that a login with the alias would get, or its refusal, for an explanation. Changes nothing. The id is
- * null when the login would create the entity. The policies include those of its groups after the login.
+ * Returns the entity that a login with the alias would get, or its refusal. Changes nothing. The id is null when the login
+ * would create the entity. The policies include those of its groups after the login.
  */
 export async function findEntityForLogin(
   env: IdentityEnv,
@@ -66,10 +66,7 @@ function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }:
   return metadata === null || sameMetadata(held.metadata, metadata) ? state : null;
 }
 
-async function askForEntity(
-  env: IdentityEnv,
-  { mountAccessor, aliasName, metadata }: LoginAlias,
-): Promise<Result<EntityState>> {
+async function askForEntity(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias) {
   const place = { mountAccessor, name: aliasName };
   const newId = newEntityId(shardOfAlias(place));
   const reading = entityCopies.begin();
@@ -82,11 +79,7 @@ async function askForEntity(
 }
 
 /** Sets the entity's external groups of the mount to those that the method names. null when the entity is deleted. */
-async function withLoginGroups(
-  env: IdentityEnv,
-  state: EntityState,
-  { mountAccessor, groups: names }: LoginAlias,
-): Promise<EntityState | null> {
+async function withLoginGroups(env: IdentityEnv, state: EntityState, { mountAccessor, groups: names }: LoginAlias) {
   if (names === undefined || (names.length === 0 && state.groupIds.length === 0)) return state;
   const after = (await loadGroups(env)).afterLogin(mountAccessor, names, state.groupIds);
   if (after.size === state.groupIds.length && state.groupIds.every((id) => after.has(id))) return state;

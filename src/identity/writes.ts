@@ -74,7 +74,7 @@ async function createEntity(env: IdentityEnv, write: EntityWrite, attempt: numbe
   return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, attempt + 1) : err(NAME_IS_CHANGING);
 }
 
-/** Gives an entity a name, unless another entity has it. @returns the id of the entity that has the name. */
+/** See `Identity.nameEntity`. */
 async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<string> {
   const holder = await identityOf(env).nameEntity(id, name, null);
   const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
@@ -147,10 +147,7 @@ const ALIAS_NAME_TAKEN = invalid("alias with combination of mount accessor and n
 /** The alias that a write created or changed; null when it changed nothing. */
 type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 
-/**
- * Creates or changes an alias. Without an id, the write is for the alias with this name on this mount. Messages are the
- * reference's (identity/entity-alias).
- */
+/** Creates or changes an alias, which an id or its name and mount select. Messages are the reference's (entity-alias). */
 export async function writeAlias(
   env: IdentityEnv,
   id: string | null,
@@ -212,7 +209,9 @@ async function changeAlias(env: IdentityEnv, alias: AliasRecord, write: AliasWri
     customMetadata: write.customMetadata ?? alias.customMetadata,
     updatedAt: currentTime(),
   };
-  if (isSame(changed, alias)) return ok(null);
+  const { name, mountAccessor, entityId } = alias;
+  const isUnmoved = changed.name === name && changed.mountAccessor === mountAccessor && changed.entityId === entityId;
+  if (isUnmoved && sameMetadata(changed.customMetadata, alias.customMetadata)) return ok(null);
   if (!(await findEntity(env, { id: changed.entityId }))) {
     return refuse("given 'canonical_id' is not associated with an entity");
   }
@@ -279,9 +278,4 @@ async function claim(
 /** True when the alias still belongs to the entity for which its id was generated. */
 function isNative({ id, entityId }: AliasRecord): boolean {
   return entityPrefixOf(id) === entityPrefixOf(entityId);
-}
-
-function isSame(a: AliasRecord, b: AliasRecord): boolean {
-  const isUnmoved = a.mountAccessor === b.mountAccessor && a.name === b.name && a.entityId === b.entityId;
-  return isUnmoved && sameMetadata(a.customMetadata, b.customMetadata);
 }

@@ -85,7 +85,6 @@ export class GroupStore {
     return rows.map((row) => this.#record(row));
   }
 
-  /** Returns all groups as requests need them, tampered ones marked. */
   states(): GroupState[] {
     const aliases = new Map(this.#readAliases("").map((alias) => [alias.groupId, alias]));
     const { parents, tampered } = this.members.groupsInGroups();
@@ -261,7 +260,6 @@ export class GroupStore {
     }));
   }
 
-  /** True when all groups together may grow by this many characters. */
   #hasRoomFor(characters: number): boolean {
     const query = `SELECT (SELECT COALESCE(SUM(LENGTH(name) + LENGTH(metadata) + LENGTH(policies) + ?1), 0) FROM groups)
       + (SELECT COALESCE(SUM(LENGTH(name) + ?1), 0) FROM group_aliases)

@@ -242,20 +242,15 @@ export class Identity extends GroveObject<IdentityEnv> {
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();
-      this.#queue(this.#changed);
+      const version = this.#changed.size === 0 ? 0 : this.#nextVersion();
+      for (const id of this.#changed) {
+        this.tables.exec("INSERT OR REPLACE INTO unsent (entity_id, version) VALUES (?, ?)", id, version);
+      }
       return written;
     });
     if (this.#changed.size > 0) void this.alarms.atLatest(currentTime() + RETRY_MS);
     await this.#send();
     return value;
-  }
-
-  #queue(entityIds: Iterable<string>): void {
-    let version: number | null = null;
-    for (const id of entityIds) {
-      version ??= this.#nextVersion();
-      this.tables.exec("INSERT OR REPLACE INTO unsent (entity_id, version) VALUES (?, ?)", id, version);
-    }
   }
 
   /** Sends all queued entities. @throws when a shard does not answer. */

@@ -17,7 +17,6 @@ import { identityOf } from "../stubs.ts";
 import {
   afterLogin,
   aliasAt,
-  aliasRecord,
   changedEntity,
   type Entity,
   followed,
@@ -156,7 +155,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
       if (found !== null) this.#entities.delete(id);
       if (!isGood(found)) return [];
       const { aliases, reserved } = found.entity;
-      return [...aliases, ...reserved].map((alias) => aliasRecord(found.entity, alias));
+      return [...aliases, ...reserved].map((alias) => ({ ...alias, entityId: id }));
     });
   }
 
@@ -183,7 +182,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     if (!entity) return null;
     if (entity !== found.entity) this.#entities.update(found, entity);
     const alias = aliasAt(entity, place);
-    return alias && aliasRecord(entity, alias);
+    return alias && { ...alias, entityId };
   }
 
   /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */

@@ -1,14 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
-import type {
-  AliasPlace,
-  AliasRecord,
-  EntityAlias,
-  EntityRecord,
-  EntityState,
-  EntityWrite,
-  Metadata,
-} from "../model.ts";
+import type { AliasPlace, EntityAlias, EntityRecord, EntityState, EntityWrite, Metadata } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { nameOfEntity } from "./place.ts";
 
@@ -94,10 +86,7 @@ export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }
 
-/**
- * Returns an entity that was reached by the name of an alias; null when it does not have the alias. A reserved alias is
- * activated, since its name leads to this entity now.
- */
+/** Returns an entity that the name of an alias leads to, with that alias activated; null when it does not have it. */
 export function followed(entity: Entity, place: AliasPlace): Entity | null {
   if (entity.aliases.some((alias) => isSamePlace(alias, place))) return entity;
   const alias = aliasAt(entity, place);
@@ -126,15 +115,10 @@ export function recordOf(entity: Entity): EntityRecord {
   return {
     ...shown,
     name: entity.name ?? nameOfEntity(entity.id),
-    aliases: entity.aliases.toSorted(byAge).map((alias) => aliasRecord(entity, alias)),
+    aliases: entity.aliases.toSorted(byAge).map((alias) => ({ ...alias, entityId: entity.id })),
     directGroupIds: groupIds ?? [],
     inheritedGroupIds: [],
   };
-}
-
-/** Returns an alias as operators read it. */
-export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
-  return { ...alias, entityId: id };
 }
 
 /** Returns an entity as requests need it; null when its groups are unknown, since their policies can have a `deny`. */
