@@ -7,7 +7,6 @@ import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
-import type { AuditNotes } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { askerOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
@@ -110,8 +109,12 @@ export async function outcomeOf(context: CallContext, targeted: TargetedAction):
   const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
   const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeOf(env, treeId)?.act(asked));
   if (!outcome) return NOT_FOUND;
-  if (outcome.ok) noteTarget(context.request.notes, outcome.value);
-  if (outcome.ok && outcome.value.kind === "renewed") noteChange(treeId, currentTime());
+  if (!outcome.ok) return outcome;
+  const { value } = outcome;
+  const { notes } = context.request;
+  if (value.kind === "revoked") notes.targetAccessor = value.accessor;
+  else if ("token" in value) notes.targetAccessor = value.token.accessor;
+  if (value.kind === "renewed") noteChange(treeId, currentTime());
   return outcome;
 }
 
@@ -130,9 +133,4 @@ function knownOutcome(
   if (action.kind !== "lookup" || action.target.by !== "token") return null;
   const token = knownToken({ ...action.target, treeId }, installation.watermarks, currentTime());
   return token && ok({ kind: "token", token });
-}
-
-function noteTarget(notes: AuditNotes, outcome: Outcome): void {
-  if (outcome.kind === "revoked") notes.targetAccessor = outcome.accessor;
-  else if ("token" in outcome) notes.targetAccessor = outcome.token.accessor;
 }

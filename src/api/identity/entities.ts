@@ -33,7 +33,6 @@ const FIELDS = fieldSchema({
 
 const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   kind: "entity",
-  path: "identity/entity",
   id: "The id of the entity",
   one: "an entity",
   all: "the entities",
@@ -44,7 +43,6 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   list: listEntities,
   listNames: listEntityNames,
   read: readEntity,
-  find: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
   async write({ env }, { id, name, metadata, policies: names, disabled }) {
     const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
@@ -69,7 +67,7 @@ const ALIAS_FIELDS = fieldSchema({
 });
 
 const ALIAS_ROUTES = routesById({
-  path: "identity/entity-alias",
+  kind: "entity-alias",
   id: "The id of the alias",
   one: "an alias of an entity",
   all: "the aliases of entities",

@@ -21,7 +21,6 @@ const FIELDS = fieldSchema({
 
 const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   kind: "group",
-  path: "identity/group",
   id: "The id of the group",
   one: "a group",
   all: "the groups",
@@ -31,8 +30,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   summary: GROUP_SUMMARY_VIEW,
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
   listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
-  read: (env, key) => identityOf(env).readGroup(key),
-  async find(env, key) {
+  async read(env, key) {
     if ("id" in key || "name" in key) return identityOf(env).readGroup(key);
     const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };
     const alias = await identityOf(env).readGroupAlias(named);
@@ -63,7 +61,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
 };
 
 const ALIAS_ROUTES = routesById({
-  path: "identity/group-alias",
+  kind: "group-alias",
   id: "The id of the alias",
   one: "an alias of an external group",
   all: "the aliases of groups",
@@ -82,13 +80,8 @@ const ALIAS_ROUTES = routesById({
   async write({ env, installation }, { id, name, mount_accessor: mountAccessor, canonical_id: groupId }) {
     const problem = nameProblem("alias", name);
     if (problem) return refuse(problem);
-    if (
-      name !== "" &&
-      mountAccessor !== "" &&
-      !installation.mounts.some(({ accessor }) => accessor === mountAccessor)
-    ) {
-      return refuse("invalid mount accessor");
-    }
+    const isMount = installation.mounts.some(({ accessor }) => accessor === mountAccessor);
+    if (name !== "" && mountAccessor !== "" && !isMount) return refuse("invalid mount accessor");
     const changes = { name, mountAccessor, groupId: groupId || null };
     const written = await identityOf(env).writeGroupAlias(id || null, changes, currentTime());
     if (!written.ok) return written;

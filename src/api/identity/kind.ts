@@ -16,8 +16,8 @@ import type { Shown } from "./render.ts";
 
 /** A kind of record that has an id: entities, groups, and the aliases of both. */
 interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }, Key> {
-  /** The path of the kind, without `/id`. */
-  readonly path: string;
+  /** The last segment of its path. */
+  readonly kind: string;
   /** Descriptions of the id, of one record, and of all records. */
   readonly id: string;
   readonly one: string;
@@ -42,7 +42,7 @@ type ByName = { readonly name: string };
 export interface NamedKind<Thing extends ById, Fields extends ById & ByName>
   extends IdentityKind<Thing, Fields, IdOrName> {
   readonly kind: "entity" | "group";
-  find(env: Env, key: EntityKey): Promise<Thing | null>;
+  read(env: Env, key: EntityKey): Promise<Thing | null>;
   listNames(env: Env, after: string, limit: number): Promise<readonly ByName[]>;
 }
 
@@ -51,7 +51,8 @@ const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO
 
 /** Defines the routes that create records of a kind, and list, read, change and delete them by their ids. */
 export function routesById<Thing extends ById, Fields extends ById>(kind: IdentityKind<Thing, Fields, ById>): Route[] {
-  const { path, operationIds } = kind;
+  const { operationIds } = kind;
+  const path = `identity/${kind.kind}`;
   return [
     simpleRoute("update", path, {
       summary: `Creates or changes ${kind.one}.`,
@@ -81,7 +82,7 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
   kind: NamedKind<Thing, Fields>,
 ): Route[] {
   return [
-    simpleRoute("list", `${kind.path}/name`, {
+    simpleRoute("list", `identity/${kind.kind}/name`, {
       summary: `Lists ${kind.all} by name.`,
       operationId: `${kind.kind}-list-by-name`,
       answers: KEYS,
@@ -102,7 +103,7 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
       handle: async ({ env, installation: { mounts }, fields }) => {
         const key = readKey(fields);
         if (!key.ok) return key;
-        const thing = await kind.find(env, key.value);
+        const thing = await kind.read(env, key.value);
         return thing ? dataReply(kind.view.show({ thing, mounts })) : ok(EMPTY);
       },
     }),
@@ -144,7 +145,7 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
   parameter: string,
   keyOf: (context: CallContext) => Promise<Result<Key>>,
 ): Route[] {
-  const path = `${kind.path}/${by}/:${by}${by === "name" ? "{.+}" : ""}`;
+  const path = `identity/${kind.kind}/${by}/:${by}${by === "name" ? "{.+}" : ""}`;
   const described = (summary: string, verb: string) => ({
     summary: `${summary} ${kind.one} by its ${by}.`,
     operationId: `${kind.operationIds.one.replace("*", verb)}-by-${by}`,
@@ -205,11 +206,7 @@ async function allowedName(context: CallContext, kind: "entity" | "group"): Prom
   const acl = await aclOfToken(env, installation, caller.record);
   if (!acl.ok) return acl;
   const { operation, data, wrapTtlSeconds } = request;
-  const access = {
-    operation,
-    path: `identity/${kind}/name/${found.name}`,
-    data,
-    ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
-  };
+  const path = `identity/${kind}/name/${found.name}`;
+  const access = { operation, path, data, ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }) };
   return evaluateAcl(acl.value, access, currentTime()).allowed ? ok(key) : err(DENIED);
 }

@@ -65,10 +65,7 @@ const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
 /** Seconds for which caches may keep the discovery document of a configured issuer. */
 const DISCOVERY_MAX_AGE = 3600;
 
-/**
- * Identity tokens: their issuer with its signing keys and roles; tokens about callers, and their introspection; the discovery
- * documents and public keys with which other services verify them.
- */
+/** Identity tokens: their issuer with its keys and roles, the tokens, and the public documents that verify them. */
 export const OIDC_ROUTES: readonly Route[] = [
   simpleRoute("read", "identity/oidc/config", {
     summary: "Shows the issuer of identity tokens.",
@@ -283,7 +280,6 @@ function inactive(error: string): Result<Reply> {
   return plainReply({ active: false, error });
 }
 
-/** Defines an endpoint that answers with public data, usually from this isolate's copy. */
 function publicRoute(
   path: string,
   summary: string,

@@ -124,10 +124,7 @@ const POLICIES_REFUSED: Failure = {
   message: "token-policies can only be set by a caller with sudo on this path",
 };
 
-/**
- * Setting the policies of a team needs sudo, as for a token with policies that its creator does not have: the caller can
- * then get a token with these policies.
- */
+/** Setting the policies of a team needs sudo: the caller can then get a token with these policies. */
 function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSettings>): boolean {
   return verdict.sudo || settings.tokenPolicies === undefined;
 }

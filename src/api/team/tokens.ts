@@ -168,10 +168,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
   ],
 );
 
-/**
- * Identifies the token in a path, which has the id of the token or of its team. The token id is "" for the token without a
- * description. null for an id that this installation has not made.
- */
+/** Reads the id in a path: of a token, or of its team (then the token id is ""). null for an id that was not made here. */
 async function readPlace({ installation: { keys }, params }: CallContext) {
   const { id, team = "" } = params;
   const route = id === undefined ? null : await readTokenId(keys, id);

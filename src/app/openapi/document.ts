@@ -266,8 +266,8 @@ interface DocumentedMount extends Pick<Mount, "type" | "path"> {
 const texts: { usual?: string; generic?: string } = {};
 
 /**
- * Returns the route of the OpenAPI document. Without a token the document describes the whole interface. With a token it has
- * the mounts that the caller can access. `tables` is a function, because they include this route.
+ * Returns the route of the OpenAPI document: of the whole interface, or with a token, with the mounts that the caller can
+ * access. `tables` is a function, because they include this route.
  */
 export function openApiRoute(tables: () => Tables): Route {
   return openRoute(["read", "update"], "sys/internal/specs/openapi", {
@@ -312,7 +312,7 @@ export function usualPlaces(routes: Tables): DocumentedRoutes[] {
   return placesAt(routes, mounts);
 }
 
-/** Returns the whole interface, with a parameter for the path of each type of mount. The path of the token method is fixed. */
+/** Returns the whole interface, with a parameter for the path of each type of mount but that of the token method. */
 function genericPlaces(routes: Tables): DocumentedRoutes[] {
   const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };

@@ -18,26 +18,9 @@ import type {
 import { generatedGroupName, usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
 
-interface GroupRow extends Record<string, SqlStorageValue> {
-  id: string;
-  name: string;
-  name_key: string;
-  metadata: string;
-  policies: string;
-  created_at: number;
-  updated_at: number;
-  type: GroupType;
-}
-
-interface GroupAliasRow extends Record<string, SqlStorageValue> {
-  id: string;
-  group_id: string;
-  name: string;
-  name_key: string;
-  mount_accessor: string;
-  created_at: number;
-  updated_at: number;
-}
+type Times = Record<"created_at" | "updated_at", number>;
+type GroupRow = Record<"id" | "name" | "name_key" | "metadata" | "policies", string> & Times & { type: GroupType };
+type GroupAliasRow = Record<"id" | "group_id" | "name" | "name_key" | "mount_accessor", string> & Times;
 
 /** Maximum size (characters) of all groups together, without their members. Every isolate has a copy of them. */
 const MAX_GROUP_CHARACTERS = 2 ** 22;

@@ -81,11 +81,7 @@ const BATCH = 1_000;
 /** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;
 
-interface NameRow extends Record<string, SqlStorageValue> {
-  entity_id: string;
-  name: string;
-  name_key: string;
-}
+type NameRow = Record<"entity_id" | "name" | "name_key", string>;
 
 /**
  * The directory of an installation: data that must be consistent across all entities. It decides about the names that

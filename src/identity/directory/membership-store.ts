@@ -2,15 +2,8 @@ import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import type { Sql } from "../../storage/tables.ts";
 
-interface EntityMember extends Record<string, SqlStorageValue> {
-  entity_id: string;
-  group_id: string;
-}
-
-interface GroupMember extends Record<string, SqlStorageValue> {
-  member_id: string;
-  group_id: string;
-}
+type EntityMember = Record<"entity_id" | "group_id", string>;
+type GroupMember = Record<"member_id" | "group_id", string>;
 
 /** The tables of group members: a sealed row for each membership. Tampered rows count as absent in lists. */
 export class MembershipStore {

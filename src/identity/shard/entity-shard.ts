@@ -100,7 +100,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     metadata: Metadata | null,
     now: number,
   ): Promise<Result<EntityState | null>> {
-    const found = await this.#find(id);
+    await this.keys.open();
+    const found = this.#entities.byId(id);
     if (found === "tampered") return err(DENIED);
     return found ? this.#logIn(found, place, metadata, now) : ok(null);
   }
@@ -280,13 +281,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.#entities.update(found, entity));
   }
 
-  async #find(id: string): Promise<FoundEntity> {
-    await this.keys.open();
-    return this.#entities.byId(id);
-  }
-
   async #good(id: string): Promise<StoredEntity | null> {
-    const found = await this.#find(id);
+    await this.keys.open();
+    const found = this.#entities.byId(id);
     return isGood(found) ? found : null;
   }
 
