@@ -12,13 +12,19 @@ import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
 import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
-import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/group-ends.ts";
+import {
+  type EndsQuery,
+  endsByGroup,
+  type ShardEnds,
+  type TreeGroup,
+  treeGroups,
+  type WantedTreeGroups,
+} from "./inventory/groups.ts";
 import type { ShardPage } from "./inventory/order.ts";
 import { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import type { CountKind, GroupCount, TreeGrouping } from "./inventory/terms.ts";
-import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/tree-groups.ts";
 import { LEASE_INDEX_SQL, LeaseIndex } from "./lease-index.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids.ts";
 import type { ShardUpdates } from "./updates/publish.ts";
@@ -99,7 +105,11 @@ export class AccessorShard extends LeaseIndex {
    * @param freed ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
-    this.#drop(tokens, freed);
+    this.#trees.release(freed);
+    const now = currentTime();
+    const keep = keepEndedMs(this.env);
+    this.#inventory.remove(tokens, keep > 0 ? now : null);
+    if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 
   /** Returns a recently ended token; null when no record of it is kept. */
@@ -165,7 +175,7 @@ export class AccessorShard extends LeaseIndex {
       // Ends the expired tokens of single-token trees. Such trees have no alarm.
       const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put({ changed: [entry] }));
       // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
-      if (gone.length > 0) this.#drop(gone, free);
+      if (gone.length > 0) this.remove(gone, free);
       this.#inventory.ended.forget(this.#keptFrom);
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
@@ -207,14 +217,6 @@ export class AccessorShard extends LeaseIndex {
 
   #isOwn(accessor: string): boolean {
     return accessorShardNumber(accessor) === this.#ownNumber;
-  }
-
-  #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
-    this.#trees.release(freed);
-    const now = currentTime();
-    const keep = keepEndedMs(this.env);
-    this.#inventory.remove(tokens, keep > 0 ? now : null);
-    if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 
   get #keptFrom(): number {

@@ -12,7 +12,6 @@ import {
   type CustomIdClaim,
   SAFETY_AGE_MS,
   type TidyReport,
-  type TidyStep,
   type TidyStepResult,
   type TreePosition,
 } from "../tree/tidy/step.ts";
@@ -50,15 +49,15 @@ export interface ListRun {
   readonly needed: readonly number[];
 }
 
-interface Claims {
+/** What a tree is asked: to check entries of the lists that name its tokens, and to continue with its own rows. */
+interface Question {
+  readonly treeId: string;
+  readonly from: TreePosition | null;
   readonly accessors: ListedClaim[];
   readonly customIds: CustomIdClaim[];
 }
 
 type TreeAnswer = TidyStepResult & { readonly treeId: string };
-
-/** Has trees check the entries of a list that name them, by tree id. Entries that are too new are left out. */
-type Ask = (claims: ReadonlyMap<string, Claims>) => Promise<TreeAnswer[]>;
 
 /**
  * Performs the next step of a run: has some unfinished trees continue with their own rows. When there is none, it reads
@@ -75,65 +74,58 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   }
   if (!position) return run;
   const check = position.list === "accessors" ? checkAccessors : checkCustomIds;
-  const { entries, asked, answers, repairs } = await check(env, position, (claims) => {
-    const questions = [...claims].map(([treeId, of]) => ({ treeId, from: null, ...of }));
-    return askTrees(env, run, questions);
-  });
+  const { entries, asked, answers, repairs } = await check(env, run, position);
   const after = withAnswers({ ...run, position: positionAfter(position, entries) }, asked, answers);
   return { ...after, report: addToReport(after.report, repairs) };
 }
 
-/** Checks a page of accessors: removes those without a token, and corrects entries that differ. Safe to repeat. */
-async function checkAccessors(env: Env, { shard: number, after }: ListPosition, ask: Ask) {
+/** Removes accessors without a token, and corrects entries that differ. Entries that are too new are left out. */
+async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
   const shard = accessorShard(env, number);
   const listed = await shard.claims(after, LIST_PAGE);
   // No tree can be called for an entry that is not a valid accessor.
   const broken: string[] = [];
-  const claims = new Map<string, Claims>();
+  const questions = new Map<string, Question>();
   for (const claim of listed) {
     const route = decodeStoredId(claim.accessor);
     if (!route) broken.push(claim.accessor);
-    else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
+    else if (isOld(route.row, now)) questionOf(questions, route.treeId).accessors.push(claim);
   }
-  const answers = await ask(claims);
+  const answers = await askTrees(env, run, [...questions.values()]);
   const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
   if (gone.length > 0) await shard.remove(gone);
   const stale = answers.flatMap(({ staleEntries }) => staleEntries);
-  const claimed = [...claims.values()].flatMap(({ accessors }) => accessors);
+  const claimed = [...questions.values()].flatMap(({ accessors }) => accessors);
   const listedWrong = claimed.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
   const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
   if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
   const entries = listed.map(({ accessor }) => accessor);
   const repairs = { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
-  return { entries, asked: claims.size, answers, repairs };
+  return { entries, asked: questions.size, answers, repairs };
 }
 
-/** Checks a page of custom ids: releases those without a token. Safe to repeat. */
-async function checkCustomIds(env: Env, { shard: number, after }: ListPosition, ask: Ask) {
+/** Releases custom ids without a token. Entries that are too new are left out. */
+async function checkCustomIds(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
   const shard = customIdsShard(env, number);
   const listed = await shard.page(after, LIST_PAGE);
-  const claims = new Map<string, Claims>();
+  const questions = new Map<string, Question>();
   for (const { key, treeId, row } of listed) {
-    if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
+    if (isOld(row, now)) questionOf(questions, treeId).customIds.push({ key, row });
   }
-  const answers = await ask(claims);
+  const answers = await askTrees(env, run, [...questions.values()]);
   const gone = answers.flatMap(({ treeId, goneCustomIds }) => goneCustomIds.map((entry) => ({ ...entry, treeId })));
   // An entry is released only if it still names the checked token: a new token may have taken the id since.
   await shard.release(gone);
   const entries = listed.map(({ key }) => key);
-  return {
-    entries,
-    asked: claims.size,
-    answers,
-    repairs: { customIdsExamined: entries.length, customIdsRemoved: gone.length },
-  };
+  const repairs = { customIdsExamined: entries.length, customIdsRemoved: gone.length };
+  return { entries, asked: questions.size, answers, repairs };
 }
 
-function claimsOf(claims: Map<string, Claims>, treeId: string): Claims {
-  const known = claims.get(treeId) ?? { accessors: [], customIds: [] };
-  claims.set(treeId, known);
+function questionOf(questions: Map<string, Question>, treeId: string): Question {
+  const known = questions.get(treeId) ?? { treeId, from: null, accessors: [], customIds: [] };
+  questions.set(treeId, known);
   return known;
 }
 
@@ -148,8 +140,6 @@ function positionAfter(position: ListPosition, entries: readonly string[]): List
   if (position.shard + 1 < shards) return { ...position, shard: position.shard + 1, after: "" };
   return position.list === "accessors" ? FIRST_WITHOUT_ACCESSORS : null;
 }
-
-type Question = Omit<TidyStep, "run" | "aged"> & { readonly treeId: string };
 
 /** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
 async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly Question[]): Promise<TreeAnswer[]> {
@@ -166,7 +156,7 @@ async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly
   return answers.filter((answer) => answer !== null);
 }
 
-/** Adds the answers to a run, of so many trees that were asked. */
+/** Adds the answers to a run. `asked`: number of the trees that were asked. */
 function withAnswers<Run extends ListRun>(run: Run, asked: number, answers: readonly TreeAnswer[]): Run {
   const steps = addToReport(run.report, { treeSteps: asked, failures: asked - answers.length });
   return {

@@ -14,8 +14,7 @@ import { reconcileTeams } from "../team/reconcile.ts";
 import { addToReport, NO_REPORT, SAFETY_AGE_MS, type TidyReport, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
-import { SHARD_CHECK_MIGRATIONS, ShardCheckStore } from "./shard-checks.ts";
-import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
+import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
   {

@@ -11,7 +11,7 @@ import {
   TOKEN_MOUNT,
 } from "../../../src/listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
-import type { EndsQuery } from "../../../src/listing/inventory/group-ends.ts";
+import type { EndsQuery } from "../../../src/listing/inventory/groups.ts";
 import { keyOf, type Order, type Position } from "../../../src/listing/inventory/order.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";

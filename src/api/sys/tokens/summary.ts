@@ -5,7 +5,14 @@ import { inGroups } from "../../../base/parallel.ts";
 import { refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
-import { endsOfGroups, MAX_ENDING } from "../../../listing/inventory/group-ends.ts";
+import {
+  endsOfGroups,
+  greatestTreeGroups,
+  MAX_ENDING,
+  type Trees,
+  treesOfGroups,
+  treesOfMounts,
+} from "../../../listing/inventory/groups.ts";
 import {
   countByGroup,
   countByMount,
@@ -14,12 +21,6 @@ import {
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
 import type { GroupCount, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
-import {
-  greatestTreeGroups,
-  type Trees,
-  treesOfGroups,
-  treesOfMounts,
-} from "../../../listing/inventory/tree-groups.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { treeIdOf } from "../../../token/ids.ts";
 import { count, duration, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
