@@ -7,12 +7,7 @@ export async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/**
- * Decompresses the text of a part.
- *
- * @param maxBytes maximum size of the text: a short file can expand to a very long text.
- * @returns the problem as an error.
- */
+/** Decompresses a part to at most `maxBytes`: a short file can expand to a very long text. The error is the problem. */
 export async function decompress(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): Promise<Result<string, string>> {
   const stream: ReadableStream<Uint8Array> = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });

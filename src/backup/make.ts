@@ -10,10 +10,8 @@ import { compress, sha256Of } from "./compress.ts";
 import { MAX_PARTS, readPart, readPosition } from "./part.ts";
 import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
-/** Version of the format of backups. */
 const FORMAT = 1;
 
-/** Maximum duration of a run (ms). */
 const MAX_RUN_MS = 24 * 3_600_000;
 const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
@@ -49,9 +47,8 @@ export interface ListedPart {
 }
 
 /**
- * Reads and seals a part of a backup. Safe to repeat: a repeat returns the current state of the objects.
- *
- * @returns the part with its compressed content; null when the client has that already.
+ * Reads and seals a part of a backup. A repeat returns the current state of the objects. `bytes`: its compressed
+ * content; null when the client has that already.
  */
 export async function makePart(
   env: Env,

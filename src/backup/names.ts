@@ -17,7 +17,6 @@ export function timeOfBackup(name: string): number | null {
 /** A backup in a bucket. A bucket can hold backups of several installations. */
 export interface BackupPlace {
   readonly clusterId: string;
-  /** As `backupName` makes it. */
   readonly name: string;
 }
 

@@ -1,7 +1,7 @@
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { isPageValue, type ObjectPage, type PagePosition, type PageRead } from "../storage/object-pages.ts";
+import { isPageValue, type ObjectPage, type PagePosition } from "../storage/object-pages.ts";
 import type { Installation } from "../system/installation.ts";
 import { isObject } from "../wire/fields.ts";
 import { type ObjectPlace, objectAt, objectsAfter, placeOf } from "./saved-objects.ts";
@@ -74,40 +74,24 @@ export interface PartRead {
   readonly next: Position | null;
 }
 
-/** Collects the pages of objects in a part. */
-class PartWriter {
-  /** Schemas as JSON. */
-  readonly #schemas: string[] = [];
-  readonly objects: SavedPage[] = [];
-  #rows = 0;
-  characters = 0;
-
-  add(key: string, { page, characters }: PageRead): void {
-    const { schema, ...content } = page;
-    this.objects.push({ ...placeAt(key), ...content, schema: schema.length === 0 ? null : this.#indexOf(schema) });
-    this.#rows += page.tables.reduce((sum, { rows }) => sum + rows.length, 0);
-    this.characters += characters;
-  }
-
-  end(next: Position | null): Result<PartRead, never> {
-    const schemas = this.#schemas.map((text): string[] => JSON.parse(text));
-    return ok({ part: { schemas, objects: this.objects }, rows: this.#rows, next });
-  }
-
-  #indexOf(schema: readonly string[]): number {
-    const text = JSON.stringify(schema);
-    const index = this.#schemas.indexOf(text);
-    return index < 0 ? this.#schemas.push(text) - 1 : index;
-  }
+/** Makes a part of pages, by the keys of their objects. */
+function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null): Result<PartRead, never> {
+  const all = [...pages.values()];
+  const texts = all.filter(({ schema }) => schema.length > 0).map(({ schema }) => JSON.stringify(schema));
+  const schemas = [...new Set(texts)];
+  const objects = [...pages].map(([key, { schema, ...content }]): SavedPage => {
+    const index = schemas.indexOf(JSON.stringify(schema));
+    return { ...placeAt(key), ...content, schema: index < 0 ? null : index };
+  });
+  const rows = all.flatMap(({ tables }) => tables).reduce((sum, table) => sum + table.rows.length, 0);
+  return ok({ part: { schemas: schemas.map((text): string[] => JSON.parse(text)), objects }, rows, next });
 }
 
 /**
- * Reads the part of a backup that begins at `from`. Each object is consistent: an object that is too large for one call is
- * read in pages, and again from its beginning if it has changed meanwhile.
- *
- * @param until key of the last object that the part may have; "" for no limit. With the limits of an earlier backup, a part
- *   without changes is the same as in that backup.
- * @returns the key of an object that changed each time before all its pages were read, as an error.
+ * Reads the part of a backup that begins at `from`, up to the object `until` at most ("": no limit): with the limits of
+ * an earlier backup, a part without changes is the same as in that. Each object is consistent: one that is too large
+ * for one call is read in pages, and again from its beginning if it has changed meanwhile. The error is the key of an
+ * object that changed each time.
  */
 export async function readPart(
   env: Env,
@@ -116,41 +100,40 @@ export async function readPart(
   until: string,
 ): Promise<Result<PartRead, string>> {
   if (from.within) return readLarge(env, from.after, from.within);
-  const written = new PartWriter();
+  const read = new Map<string, ObjectPage>();
+  let characters = 0;
   const found = await objectsAfter(env, installation, from.after, FOUND_AT_ONCE);
   const keys = until === "" ? found : found.filter((key) => key <= until);
   let { after } = from;
-  for (let at = 0; at < keys.length && written.characters < PART_CHARACTERS; at += GROUP) {
+  for (let at = 0; at < keys.length && characters < PART_CHARACTERS; at += GROUP) {
     const group = keys.slice(at, at + GROUP);
     // The part with the System object is restored first. Objects that were read before it go into another part.
-    if (written.objects.length > 0 && group.some((key) => placeAt(key).className === "System")) break;
+    if (read.size > 0 && group.some((key) => placeAt(key).className === "System")) break;
     const pages = await inGroups(group, (key) => objectAt(env, placeAt(key)).exportPage(null, PART_CHARACTERS));
     for (const [index, key] of group.entries()) {
       // The next part reads the rest of the group again.
-      if (written.characters >= PART_CHARACTERS) break;
+      if (characters >= PART_CHARACTERS) break;
       const page = pages[index];
       if (page === "changed") throw new Error("the first page of an object can't differ from an earlier page");
       if (page?.next) {
         const within = { key, page: null, tries: 0 };
-        return written.objects.length > 0 ? written.end({ after, within }) : readLarge(env, after, within);
+        return read.size > 0 ? partOf(read, { after, within }) : readLarge(env, after, within);
       }
-      if (page) written.add(key, page);
+      if (page) read.set(key, page.page);
+      characters += page?.characters ?? 0;
       after = key;
     }
   }
   const isEnd = found.length < FOUND_AT_ONCE && after === (found.at(-1) ?? from.after);
-  return written.end(isEnd ? null : { after, within: null });
+  return partOf(read, isEnd ? null : { after, within: null });
 }
 
-/** Reads the next page of a large object. */
 async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<Position["within"]>) {
-  const written = new PartWriter();
   for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
     const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);
     if (read === "changed") continue;
-    if (read) written.add(key, read);
     const within = read?.next ? { key, page: read.next, tries: tried } : null;
-    return written.end({ after: within ? after : key, within });
+    return partOf(new Map(read && [[key, read.page]]), { after: within ? after : key, within });
   }
   return err(key);
 }

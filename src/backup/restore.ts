@@ -11,8 +11,7 @@ import type { PageRefusal } from "../storage/stored-object.ts";
 import { storedJson } from "../storage/tables.ts";
 import { loadInstallation, loadRestoring, refreshInstallation } from "../system/installation.ts";
 import { openKeyRing } from "../system/open-ring.ts";
-import type { EndsOfRestore } from "../system/system.ts";
-import { systemOf } from "../system/system.ts";
+import { type EndsOfRestore, systemOf } from "../system/system.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
@@ -52,11 +51,7 @@ export async function beginRestore(env: Env, { run, parts, seal }: SealedRun, ke
   return ok(null);
 }
 
-/**
- * Restores a part of the backup that is being restored. Safe to repeat. Returns the receipt.
- *
- * @param content base64 of the compressed text.
- */
+/** Restores a part, of which `content` is the compressed text in base64. Safe to repeat. Returns the receipt. */
 export async function restorePart(env: Env, number: number, seal: string, content: string): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
   if (!restoring.ok) return err(NOT_RESTORING);

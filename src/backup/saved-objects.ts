@@ -1,10 +1,9 @@
 import { within } from "../base/location.ts";
-import { inGroups } from "../base/parallel.ts";
 import type { Result } from "../base/result.ts";
 import { fromBase64Url } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { entityShardName, identityOf } from "../identity/stubs.ts";
-import { accessorShard, shardNumbers } from "../listing/accessor-shards.ts";
+import { askShards } from "../listing/accessor-shards.ts";
 import type { ObjectPage, PagePosition, PageRead } from "../storage/object-pages.ts";
 import { allPages } from "../storage/pages.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
@@ -15,7 +14,6 @@ import { treeAt } from "../token/find-tree.ts";
 import { ADDRESS_BYTES, decodeStoredId, readAddress, routedIdText } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
 
-/** Maximum number of teams or organizations that one call returns. */
 const PAGE = 200;
 
 /** The methods of an object that a backup and a restore call. */
@@ -110,7 +108,6 @@ export function isSavedClass(className: unknown): className is SavedClass {
   return ORDER.some((one) => one === className);
 }
 
-/** The object at a place. */
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
   if (className === "TokenTree") return treeAt(env, name);
   const objects: NamedObjects = OBJECTS[className];
@@ -138,10 +135,9 @@ export async function objectsAfter(env: Env, installation: Installation, after: 
  * allocated its id. The shards are asked for allocated ids first, because they forget an id once its token is listed.
  */
 async function treesAfter(env: Env, after: string, limit: number): Promise<string[]> {
-  const shards = shardNumbers().map((number) => accessorShard(env, number));
-  const allocated = await inGroups(shards, (shard) => shard.allocatedTrees());
+  const allocated = await askShards(env, (shard) => shard.allocatedTrees());
   const from = after.slice(beginningOf("TokenTree").length);
-  const listed = await inGroups(shards, (shard) => shard.treesAfter(from, limit));
+  const listed = await askShards(env, (shard) => shard.treesAfter(from, limit));
   const ids = listed.flat().flatMap((accessor) => decodeStoredId(accessor)?.treeId ?? []);
   const keys = [...ids, ...allocated.flat()].map(keyOfTree).filter((key) => key > after);
   return [...new Set(keys)].sort().slice(0, limit);

@@ -19,10 +19,7 @@ export async function nameOfRun(keys: Keys, now: number): Promise<string> {
   return `${start}.${toBase64Url(concat(random, await sealOfRun(keys, start, random)))}`;
 }
 
-/**
- * Reads the name of a run: its start (ms), and the versions of the key terms at that time. null for a name that no server
- * of this installation has made.
- */
+/** Reads the name of a run: its start (ms), and the versions of the key terms then. null: not of this installation. */
 export async function readRun(keys: Keys, name: string) {
   const [, start = "", text = ""] = RUN_NAME.exec(name) ?? [];
   const bytes = fromBase64Url(text);
@@ -50,10 +47,8 @@ export interface PartName {
 }
 
 /**
- * The seal of a part. Only the keys of the installation can make it, so a part can't be forged, changed, or taken from another
- * backup. The seal is made with the key for ids, which is never replaced.
- *
- * @param sha256 of the part before compression, in hex.
+ * The seal of a part with this SHA-256 (before compression, in hex). Only the keys of the installation can make it, so
+ * a part can't be forged, changed, or taken from another backup. The key for ids, which makes it, is never replaced.
  */
 export function sealOfPart(keys: Keys, { run, number }: PartName, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, PART, UTF8.encode(JSON.stringify([run, number, sha256])));

@@ -91,19 +91,20 @@ export class IssuerStore {
     return row && keyOfRow(row);
   }
 
-  /** All keys, sorted by name. */
   keys(): NamedKey[] {
     return this.#keys.list("ORDER BY name").map(keyOfRow);
   }
 
   writeKey(name: string, config: KeyConfig, nextRotation: number): void {
     this.#keys.put({ name, config: JSON.stringify(config), next_rotation: nextRotation });
+    this.changed();
   }
 
   /** Deletes a key with all its versions: the tokens that it signed no longer verify. */
   deleteKey(name: string): void {
     this.#sql.exec("DELETE FROM key_versions WHERE name = ?", name);
     this.#keys.delete(name);
+    this.changed();
   }
 
   addVersion(name: string, state: "signing" | "next", { kid, publicKey, privateKey }: SealedKeyPair): void {
@@ -118,7 +119,6 @@ export class IssuerStore {
     }
   }
 
-  /** Makes the "next" version of a key its signing version. */
   promote(name: string): void {
     for (const version of this.#versionsOf(name, "next")) this.#versions.put({ ...version, state: "signing" });
   }
@@ -142,13 +142,11 @@ export class IssuerStore {
     return version?.private_key ? { kid: version.kid, sealed: new Uint8Array(version.private_key) } : null;
   }
 
-  /** The public halves of all versions, "next" ones included. */
   publicKeys(): SealedKey[] {
     const versions = this.#versions.list("ORDER BY kid");
     return versions.map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
   }
 
-  /** Returns when the first retired version expires (ms), or null. */
   firstExpiry(): number | null {
     const first = "SELECT expires_at FROM key_versions WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1";
     return this.#sql.exec<{ expires_at: number }>(first).toArray()[0]?.expires_at ?? null;

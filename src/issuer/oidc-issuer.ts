@@ -120,7 +120,6 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     const rotation = now + config.rotationPeriod * 1000;
     const next = existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation;
     this.#store.writeKey(name, config, next);
-    this.#store.changed();
     await this.alarms.set();
     return ok("written");
   }
@@ -145,14 +144,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
       return refuse(`unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`);
     }
     this.#store.deleteKey(name);
-    this.#store.changed();
     return ok(null);
   }
 
-  /**
-   * Rotates a key: its next version signs from now on. `verificationTtl`: seconds for which the previous signing
-   * version stays published; null: as configured.
-   */
+  /** Rotates a key. `verificationTtl`: seconds that its previous version stays published; null: as configured. */
   async rotateKey(
     name: string,
     next: SealedKeyPair,
@@ -248,9 +243,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     this.#store.retire(name, now + verificationTtl * 1000);
     this.#store.promote(name);
     this.#store.addVersion(name, "next", next);
-    this.#store.writeKey(name, config, now + config.rotationPeriod * 1000);
     this.#store.dropExpired(now);
-    this.#store.changed();
+    this.#store.writeKey(name, config, now + config.rotationPeriod * 1000);
   }
 }
 

@@ -99,10 +99,8 @@ export class AccessorShard extends LeaseIndex {
   }
 
   /**
-   * Removes tokens from the list and keeps how they ended. Safe to repeat.
-   *
-   * @param tokens the end of each token; the accessor alone when its tree does not have the token.
-   * @param freed ids of trees that are empty without these tokens, see `releaseTree`.
+   * Removes tokens from the list and keeps how they ended; the accessor alone when its tree does not have the token.
+   * Safe to repeat. `freed`: ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
     this.#trees.release(freed);
@@ -192,10 +190,8 @@ export class AccessorShard extends LeaseIndex {
   }
 
   /**
-   * Corrects entries that differ from their trees, by reading them from the trees. Safe to repeat.
-   *
-   * @param stale accessors of outdated entries: a tree that crashes right after an answer does not publish the change.
-   * @param wrong accessors of entries that no tree can have published: they are reported as tampering.
+   * Corrects entries by reading them from their trees. Safe to repeat. `stale` ones are outdated: a tree that crashes
+   * right after an answer does not publish the change. No tree can have published the `wrong` ones: tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     if (!this.tables.exist) return;

@@ -45,14 +45,11 @@ interface Batch {
 }
 
 /**
- * The ids of trees that one shard allocates. Ids of freed trees are allocated first. A batch of allocated ids is one
- * row, which is kept until the first token of each of its trees is listed, or all of the trees were called. So a tree
- * whose token was never published, because the process ended before, is known here and can be called. Which trees of a
- * batch have a listed token is only kept in memory: a shard that was evicted calls more trees than needed, which costs
- * less than a row for each tree.
- *
- * An id in the pool does not guarantee that its tree is free: the tree itself decides, in one step, whether it is
- * taken.
+ * The ids of trees that one shard allocates, those of freed trees first. A batch of allocated ids is one row, which is
+ * kept until the first token of each of its trees is listed, or all of the trees were called. So a tree whose token was
+ * never published, because the process ended before, is known here and can be called. Which trees of a batch have a
+ * listed token is only kept in memory: a shard that was evicted calls more trees than needed, which costs less than a
+ * row for each tree. The tree itself decides, in one step, whether it is taken.
  */
 export class TreePool {
   readonly #sql: Sql;
@@ -61,7 +58,6 @@ export class TreePool {
   readonly #shardNumber: () => number;
   /** The most recently freed trees, the latest at the end: their objects are most likely still in memory. */
   #latest: string[] = [];
-  /** Batches that were allocated since this object started, by id. */
   readonly #known = new Map<number, Batch>();
   /** The latest of these batches with a tree, by the id of the tree. */
   readonly #batchOf = new Map<string, Batch>();
@@ -92,7 +88,6 @@ export class TreePool {
     return trees;
   }
 
-  /** Returns the allocated ids of trees whose first token is not known to be listed. */
   allocated(): string[] {
     return this.#batches(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).flatMap(({ trees }) => [...trees]);
   }
@@ -106,7 +101,6 @@ export class TreePool {
     }
   }
 
-  /** Adds the ids of empty trees to the pool, so that they are allocated again. Safe to repeat. */
   release(trees: readonly string[]): void {
     for (const tree of trees) {
       const isNew = this.#free.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;

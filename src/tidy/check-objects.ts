@@ -10,10 +10,8 @@ import { tokenRoles } from "../token/roles/token-roles.ts";
 
 /**
  * Checks the seals of all rows outside trees and teams: policies, mounts with the storage of their methods, token
- * roles, identity and issuer. Safe to run at any time and to interrupt. An object that fails is counted and must not
- * stop the check of the others. `failures`: objects that did not answer.
- *
- * @throws Error while the service is sealed.
+ * roles, identity and issuer. Safe to run at any time and to interrupt. An object that does not answer is counted
+ * (`failures`) and must not stop the check of the others. @throws while the service is sealed.
  */
 export async function checkObjects(env: Env): Promise<CheckedRows & { readonly failures: number }> {
   const loaded = await loadInstallation(env);

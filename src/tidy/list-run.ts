@@ -25,7 +25,6 @@ const TREES_PER_STEP = 24;
 export interface ListPosition {
   readonly list: "accessors" | "custom_ids";
   readonly shard: number;
-  /** The last entry that was read. */
   readonly after: string;
 }
 

@@ -61,7 +61,6 @@ export class ShardTidy extends DurableObject<Env> {
     if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(now);
   }
 
-  /** Performs one step of the check in progress, or the first step of a new one. */
   override async alarm(): Promise<void> {
     const began = currentTime();
     try {
@@ -172,7 +171,6 @@ export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
 ];
 
 interface ShardChecks {
-  /** Shards that have been checked at least once. */
   readonly checked: number;
   readonly shards: number;
   /** When the oldest of their last checks began (ms); null as long as one is missing. */
@@ -233,7 +231,6 @@ export class ShardCheckStore {
     return sum;
   }
 
-  /** Marks the run with this number as one that leaves the accessors to the checks of the shards. */
   leaveOut(run: number): void {
     this.#tables.exec("DELETE FROM partial_runs");
     this.#tables.exec("INSERT INTO partial_runs (number) VALUES (?)", run);

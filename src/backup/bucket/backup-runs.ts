@@ -52,7 +52,6 @@ export interface BackupRun {
   readonly rows: number;
   /** Size of all parts after compression. */
   readonly bytes: number;
-  /** Number of consecutive failures of a step. */
   readonly failures: number;
   /** The last problem; null for none. */
   readonly error: string | null;
@@ -71,9 +70,7 @@ const PAUSE_MS = 25;
 /** Pause after a failed step (ms). It doubles with each further failure. */
 const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 300_000;
-/** A run fails after so many consecutive failures of a step. */
 const MAX_FAILURES = 10;
-/** Maximum duration of a run (ms). */
 const MAX_RUN_MS = 6 * 3_600_000;
 /** Tolerance for the hourly trigger, which is not exact (ms). */
 const EARLY_MS = 30 * 60_000;

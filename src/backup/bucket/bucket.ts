@@ -1,7 +1,6 @@
 import { inGroups } from "../../base/parallel.ts";
 import { type BackupPlace, folderOf, manifestKey, partKey, placeText, readPlace, timeOfBackup } from "../names.ts";
 
-/** Maximum number of entries that a call to the bucket lists or deletes. */
 const PAGE = 1000;
 /** Maximum number of pages of a list: far more than a backup has parts. */
 const MAX_PAGES = 100;
@@ -29,10 +28,8 @@ export async function listBackups(bucket: R2Bucket): Promise<string[]> {
 }
 
 /**
- * Deletes files of one old backup of an installation. All but the newest `keep` complete backups are old. A backup without
- * a manifest is still being made, unless it began before `begunBefore` (ms).
- *
- * @returns true when there is nothing left to delete.
+ * Deletes files of one old backup; true when none is left. All but the newest `keep` complete backups are old. One
+ * without a manifest is still being made, unless it began before `begunBefore` (ms).
  */
 export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: number, begunBefore: number) {
   const places = await placesOf(bucket, clusterId);

@@ -78,10 +78,9 @@ export class SingleTokenWalk {
   }
 
   /**
-   * Performs one turn: calls the single-token trees whose token has expired, with a time limit, so that no tree delays
-   * the others for long. `corrected` is called with the entry of a token that has not ended.
-   *
-   * @returns the tokens that no longer exist, and the ids of those of their trees that can be allocated again.
+   * Calls the single-token trees whose token has expired, with a time limit, so that no tree delays the others for
+   * long. `corrected` is called with the entry of a token that has not ended. Returns the tokens that no longer exist,
+   * and the ids of those of their trees that can be allocated again.
    */
   async turn(now: number, corrected: (entry: InventoryEntry) => void) {
     const until = now - ASK_AFTER_MS;

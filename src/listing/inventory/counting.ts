@@ -19,7 +19,6 @@ import {
 } from "./selection.ts";
 import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
-/** Tokens of the list that one step reads. */
 const PAGE = 2000;
 /** Trees that one step calls: their unfinished tallies are in the row of the job, which has at most 2 MB. */
 const TREES_AT_ONCE = 12;
@@ -45,7 +44,6 @@ interface TreeShare {
 export interface CountState {
   /** Position up to which the selection is read; null: none of it is. */
   readonly after: SelectionPosition | null;
-  /** True when the selection was read to its end. */
   readonly isRead: boolean;
   /** Trees of the last page that are not finished. */
   readonly left: readonly TreeShare[];

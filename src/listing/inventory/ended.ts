@@ -39,7 +39,6 @@ export interface Ending {
 
 /** Record of an ended token, which is kept for some time. */
 export interface EndedToken {
-  /** Unique in its shard. */
   readonly id: number;
   /** Its last entry, with empty names when there was none. Its id is its row number. */
   readonly token: ListedToken;
@@ -62,7 +61,6 @@ export type EndedQuery = ShardQuery<EndedFilter>;
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
 const MAX_SCANNED = 2000;
-/** Maximum number of rows of each class that one step of the clean-up deletes. */
 const STEP = 500;
 /** Records of an hour (ms) are deleted together. */
 const PAUSE_MS = 3_600_000;
@@ -90,7 +88,6 @@ export class EndedTokens {
   /** No recorded token ended before this time (ms); null: there is no record. Undefined before it was read. */
   #oldest: number | null | undefined;
 
-  /** @param most maximum number of records of each class. */
   constructor(sql: Sql, index: InventoryIndex, most: Readonly<Record<Class, number>> = MAX_ENDED) {
     this.#sql = sql;
     this.#index = index;
@@ -133,7 +130,6 @@ export class EndedTokens {
     return known && known.at >= from ? endedOf(known) : null;
   }
 
-  /** Returns at most `limit` records that match the filter, the last to end first. Reads a bounded number of rows. */
   page({ filter, after, shard, limit }: EndedQuery): ShardPage<EndedToken> {
     const tokens: EndedToken[] = [];
     let upTo: Position | null = null;
@@ -152,7 +148,6 @@ export class EndedTokens {
     return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
   }
 
-  /** Counts the records that match the filter. */
   count({ job = "", cause = "", from, to }: EndedFilter): number {
     const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
       AND ? IN ('', job) AND ? IN ('', cause)`;

@@ -67,10 +67,11 @@ export function newEntry(
 
 /** Returns the fields of an entry that never change. */
 export function fixedPart(record: TokenRecord) {
+  const { role, login, meta } = record;
   return {
-    mount: record.login?.mount ?? TOKEN_MOUNT,
+    mount: login?.mount ?? TOKEN_MOUNT,
     path: record.path,
-    role: roleNameOf(record),
+    role: role ?? login?.internal.role ?? (login && meta?.role) ?? "",
     displayName: record.displayName,
     policies: record.policies,
     entityId: record.entityId,
@@ -79,7 +80,7 @@ export function fixedPart(record: TokenRecord) {
     explicitMaxTtl: record.explicitMaxTtl,
     leased: record.leased,
     ...(record.watermark !== undefined && { watermark: record.watermark }),
-    ...keptMetadata(record.meta ?? {}),
+    ...keptMetadata(meta ?? {}),
   };
 }
 
@@ -127,11 +128,6 @@ export interface TreeSize {
 
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
-
-/** Returns the role that created a token: a token role, or the role of an auth method; "" without one. */
-function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {
-  return role ?? login?.internal.role ?? (login && meta?.role) ?? "";
-}
 
 /** Returns when a listed token was created (ms). */
 export function createdAtOf({ id }: Pick<ListedToken, "id">): number {

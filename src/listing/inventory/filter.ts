@@ -15,8 +15,11 @@ export const MAX_SEARCH = 128;
 const MAX_SEARCHED = 256;
 /** A text that may be the beginning of an accessor; case matters. Shorter texts would match accessors by chance. */
 export const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
-/** A text that may be a part of an accessor. All accessors are read for it, so words of one case are excluded. */
-const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
+/**
+ * A text that is also searched for in the middle and at the end of accessors. All accessors are read for it, so words of
+ * one case are excluded.
+ */
+export const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
 
 /** True when the search finds a token: by entity, name, role, path or metadata (ignoring case), or by accessor. */
 export function isFound({ text, entities }: Search, token: InventoryEntry): boolean {
@@ -24,18 +27,13 @@ export function isFound({ text, entities }: Search, token: InventoryEntry): bool
     entities.includes(token.entityId) ||
     searchedTexts(token).some(([, searched]) => hasPart(searched, text)) ||
     (ACCESSOR_BEGINNING.test(text) && token.accessor.startsWith(text)) ||
-    (isAccessorPart(text) && token.accessor.includes(text))
+    (ACCESSOR_PART.test(text) && token.accessor.includes(text))
   );
 }
 
 /** True when `searched` contains `text`, ignoring case. */
 export function hasPart(searched: string, text: string): boolean {
   return lowered(searched).includes(lowered(text));
-}
-
-/** True for a text that is also searched for in the middle and at the end of accessors. */
-export function isAccessorPart(text: string): boolean {
-  return ACCESSOR_PART.test(text);
 }
 
 /** Returns the form in which texts are compared: lower case, and well-formed Unicode. */

@@ -166,10 +166,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   /**
-   * Starts a job and returns its id. The job is durable once this returns.
-   *
-   * @param count state of its count so far. The caller has checked that a complete count is not above `expected`.
-   * @param expected limits of what the job may end; null: a dry run, which only counts.
+   * Starts a job, which is durable once this returns, and returns its id. A complete `count` is not above `expected`:
+   * the caller has checked that. `expected` null: a dry run, which only counts.
    */
   async start(selection: Selection, count: CountState, expected: Expected | null): Promise<string> {
     const id = crypto.randomUUID();

@@ -99,9 +99,8 @@ export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
 export type SelectionPosition = Position | number;
 
 /**
- * Reads a page of at most `limit` tokens of a selection. `from` is null for the first page, `now` in ms.
- *
- * @returns the accessors, and the entries of those that are listed and have not expired.
+ * Reads a page of the accessors of a selection (`from` null: the first), and the entries of those that are listed and
+ * have not expired at `now` (ms).
  */
 export async function selectedTokens(
   env: ListingEnv,

@@ -9,7 +9,6 @@ export type Grouping = (typeof GROUPINGS)[number];
 export const MAX_GROUPS = 300;
 /** Name of the metadata whose value is the owner of a token. */
 const OWNER_KEY = "owner";
-/** Maximum length of the name of a group, in characters. */
 const MAX_NAME = 100;
 
 export interface Groups {

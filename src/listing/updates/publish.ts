@@ -30,11 +30,9 @@ export const RETRY_MS = 5000;
 
 /** Updates in one call to a shard of the list of accessors. */
 export interface ShardUpdates {
-  /** Entries of new tokens, which the shard adds to the list. */
   readonly made: readonly InventoryEntry[];
   /** Entries of changed tokens. The shard ignores tokens that are not listed. */
   readonly changed: readonly InventoryEntry[];
-  /** Sizes of trees whose oldest token is in the shard. */
   readonly sizes: readonly TreeSize[];
   /** Trees whose ids this shard allocated, and whose first token some shard has listed, or which ended before that. */
   readonly started: readonly StartedTree[];
@@ -184,7 +182,6 @@ const MAX_ASKED = 64;
 
 /** Trees that requests of this isolate changed recently, by id, with the time of the change (ms); the oldest first. */
 const recent = new Map<string, number>();
-/** Trees of this isolate with updates to publish. */
 const waiting = new Set<string>();
 
 /** Notes that a request of this isolate created or renewed a token in a tree. `now` in ms. */

@@ -15,7 +15,6 @@ type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
   readonly #removals = new ShardQueue<Ending>();
-  /** Number of calls of `add()`. */
   additions = 0;
 
   add(tokens: readonly Ending[]): void {

@@ -26,7 +26,6 @@ export class ShardQueue<T> {
     queued.set(key, older === undefined ? value : this.#merge(older, value));
   }
 
-  /** Removes a queued value and returns it. */
   cancel(shard: number, key: string): T | undefined {
     const queued = this.#queued.get(shard);
     const value = queued?.get(key);

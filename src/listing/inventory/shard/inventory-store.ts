@@ -71,10 +71,8 @@ export class InventoryStore {
   }
 
   /**
-   * Deletes tokens. Safe to repeat.
-   *
-   * @param tokens how each token ended; the accessor alone when its tree does not have the token.
-   * @param keptAt now (ms): the ends are stored. A listed token without one is stored as found by tidy. null: none is.
+   * Deletes tokens. Safe to repeat. `keptAt`: now (ms); null: no ends are stored. A listed token without an end, as its
+   * tree does not have it, is stored as found by tidy.
    */
   remove(tokens: readonly (string | Ending)[], keptAt: number | null = null): void {
     const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));

@@ -1,7 +1,7 @@
 import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
-import { ACCESSOR_BEGINNING, isAccessorPart, matches, type TokenFilter } from "../filter.ts";
+import { ACCESSOR_BEGINNING, ACCESSOR_PART, matches, type TokenFilter } from "../filter.ts";
 import {
   comparePositions,
   firstInOrder,
@@ -138,7 +138,7 @@ export class ShardPages {
 
   /** Returns ids of the tokens whose accessor has or begins with a text; null when too many would be read. */
   #withAccessorPart(text: string): number[] | null {
-    if (!isAccessorPart(text)) {
+    if (!ACCESSOR_PART.test(text)) {
       return ACCESSOR_BEGINNING.test(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
     }
     const tokens = this.#index.mounts("mount").reduce((sum, { count }) => sum + count, 0);
@@ -186,7 +186,6 @@ function accessorsOfTree(tree: string): [string, string] {
   return [beginning, `${beginning}\u{10ffff}`];
 }
 
-/** Returns a page from unordered rows. */
 function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> {
   const { order, after, limit, shard } = query;
   const placed = rows

@@ -14,10 +14,7 @@ export interface TermDelta {
 /** Pending changes of the postings, by term. */
 type Pending = ReadonlyMap<string, TermDelta>;
 
-/**
- * A row of the postings, which have for each term the ids of the tokens that have it. A row has several hundred ids,
- * from its `first` up to the `first` of the next one.
- */
+/** Several hundred ids of the tokens that have a term, from `first` up to the `first` of the next row. */
 type PostingRow = { first: number; ids: string };
 
 /** Yields the ids of a term from `low` to `high`, in order, and reads rows lazily. */
