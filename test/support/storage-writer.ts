@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { forgetPublishedKeys } from "../../src/issuer/signing-keys.ts";
+import { forgetPublishedKeys } from "../../src/issuer/tokens.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
 
 type Values = Readonly<Record<string, SqlStorageValue | Uint8Array>>;

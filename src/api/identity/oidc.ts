@@ -17,15 +17,18 @@ import {
   readIssuer,
   SIGNING_ALGORITHMS,
 } from "../../issuer/rules.ts";
+import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
 import {
   ensureDefaultKey,
   forgetPublishedKeys,
+  issuerUrl,
   type KnownIssuer,
   loadPublishedKeys,
+  pluginIssuerUrl,
+  signToken,
+  verifyToken,
   writeSigningKey,
-} from "../../issuer/signing-keys.ts";
-import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
-import { issuerUrl, pluginIssuerUrl, signToken, verifyToken } from "../../issuer/tokens.ts";
+} from "../../issuer/tokens.ts";
 import { fieldSchema, list, sent, sentDuration, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
 import { dataReply, doneReply, EMPTY, plainReply, type Reply } from "../../wire/reply.ts";

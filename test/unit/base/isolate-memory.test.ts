@@ -50,7 +50,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 1e6],
   ],
   "issuer/key-pair.ts": [["isolate", 3000]],
-  "issuer/signing-keys.ts": [["isolate", 200_000]],
+  "issuer/tokens.ts": [["isolate", 200_000]],
   "methods/aws/clients/account-credentials.ts": [
     ["isolate", 3000],
     ["isolate", 200],

@@ -3,7 +3,7 @@ import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { issuerOf, OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { SIGNING_ALGORITHMS } from "../../../src/issuer/rules.ts";
-import { forgetPublishedKeys } from "../../../src/issuer/signing-keys.ts";
+import { forgetPublishedKeys } from "../../../src/issuer/tokens.ts";
 import { callsTo } from "../../support/calls.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, bodyOf, call, createToken, initialized } from "../../support/service.ts";
