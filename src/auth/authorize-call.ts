@@ -89,10 +89,7 @@ function refused(failure: Failure, caller: Caller | null): Result<never, Refused
   return err({ failure, caller });
 }
 
-/**
- * Answers in place of the caller's tree, if the tree has published the token to this isolate and the action changes
- * nothing in the tree. The order is that of the tree: entity, policies, action. null when the tree must be called.
- */
+/** Answers from a published token, in the order of its tree: entity, policies, action. null when the tree must be called. */
 async function runKnown(
   env: Env,
   installation: Installation,

@@ -66,10 +66,7 @@ export function askerOf({ accessor, record: { displayName, entityId } }: Caller)
   return { accessor, displayName, entityId };
 }
 
-/**
- * Parses a token. Returns null for a text that this installation did not issue. A wrong tag or seal, and a custom id
- * that the filter does not contain, are refused without a call to an object.
- */
+/** Parses a token; null for one that was not issued here. A wrong tag or seal is refused without a call to an object. */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!isGenerated(text)) {
     const credential = await readCustomId(env, installation, text);
@@ -205,10 +202,7 @@ const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 /** For the owners team in its organization. Without sudo: otherwise the owners could give their own token any policy. */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
-/**
- * Returns the verdict on a request that needs no policy: a team token may read itself and its team, and the owners' token
- * may manage the organization, unless a rule with `deny` in a policy of the team says otherwise. Else null.
- */
+/** A team token may read itself and its team, and the owners' token may manage the organization unless a `deny` holds. */
 function verdictOfTeam(installation: Installation, caller: TeamWithToken, access: AccessRequest, now: number) {
   if (looksAtItself(caller, access)) return OWN_READ;
   const { team } = caller;

@@ -39,10 +39,7 @@ function endOfBatch({ installation }: CallContext, { token }: Extract<ParsedToke
   return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
 }
 
-/**
- * Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. `step` is
- * null when no rule was evaluated, as for the root policy. `policies` are those of the token and of its entity, sorted.
- */
+/** Decides as about a real request, and returns the reasons. Changes nothing. `step` is null when no rule was evaluated. */
 export async function explainDecision(
   { env, installation }: CallContext,
   caller: Caller,

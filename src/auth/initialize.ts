@@ -66,7 +66,7 @@ export async function openInstallation(env: Env): Promise<Result<Installation>> 
   return loadInstallation(env);
 }
 
-/** Returns a root token that never expires. @param customIdKey key of its id in the directory; null for a generated id. */
+/** Returns a root token that never expires. `customIdKey` is null for a generated id. */
 export function rootToken(now: number, customIdKey: string | null): TokenSpec {
   return {
     type: "service",

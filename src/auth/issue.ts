@@ -35,9 +35,7 @@ const NO_ROW = unavailable("the token could not be stored; try again");
 /**
  * Issues a planned token that the creator's tree did not write when it authorized the request: a batch token, the first
  * token of a new tree, or a child that needs a write outside the tree first (a custom id, the entity of an alias).
- *
- * @param creator the token that creates it: its parent, unless it is an orphan. null for a login or a root token.
- * @param customId "" for a generated token.
+ * `creator` is the parent unless the token is an orphan, null for a login or a root token; `customId` "" generates one.
  */
 export async function issue(
   env: Env,
@@ -57,10 +55,7 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
-/**
- * Creates a child in the tree of its parent. Retries with a new row number when the tree has taken that number. The
- * directory reserves a custom id for an address before the token is written there.
- */
+/** Creates a child in its parent's tree, with another row number if one was taken. A custom id is reserved first. */
 async function addChild(
   env: Env,
   installation: Installation,

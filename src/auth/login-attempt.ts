@@ -226,10 +226,7 @@ export async function planToken(
   return ok({ spec, identityPolicies: policies, warnings: [...warnings, ...absent] });
 }
 
-/**
- * Returns the answer of a login. Records a refused login for operators (`explain/refused`).
- * @param proofs names of checks; a login that passed one of them has proved its identity.
- */
+/** Returns the answer of a login, and records a refusal. One that passed a check of `proofs` has proved its identity. */
 export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
   proofs: readonly Name[],
@@ -244,7 +241,7 @@ export function answerLogin<Name extends string>(
   return issued;
 }
 
-/** Answers the explanation of a login. @param more further data of the method. */
+/** Answers the explanation of a login, with `more` data of the method. */
 export function answerExplanation(
   checks: readonly Check[],
   planned: Result<PlannedToken>,

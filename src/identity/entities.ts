@@ -9,11 +9,7 @@ import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfNam
 import { loadGroups } from "./standing.ts";
 import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
-/**
- * Reads entities and aliases. Ids contain the number of their shard, the name of an alias hashes to one, and the
- * directory stores the names that operators gave.
- */
-
+/** Ids contain the number of their shard, the name of an alias hashes to one, the directory has the names of entities. */
 export type EntityKey =
   | IdOrName
   | { readonly aliasId: string }

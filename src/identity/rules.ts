@@ -18,8 +18,6 @@ export function nameProblem(what: string, name: string): string | null {
 /**
  * Normalises the policies of an entity or a group. Every spelling that is normalised to `root` anywhere is refused: a
  * caller that can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
- *
- * @param sent null when absent.
  */
 export function identityPolicies(sent: readonly string[] | null): Result<string[] | null> {
   if (sent === null) return ok(null);

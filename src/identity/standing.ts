@@ -91,9 +91,7 @@ export function aclOf(
 
 /**
  * Returns an entity as requests need it; null when a group of the entity was tampered with. Its policies could deny what
- * others grant, so the entity can't be used without them.
- *
- * @param groups all groups; null for an entity that is in none.
+ * others grant, so the entity can't be used without them. `groups`: null for an entity that is in none.
  */
 export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
   const { revision, disabled, policies, entity, groupIds } = state;

@@ -114,11 +114,9 @@ export async function writeGroup(env: IdentityEnv, id: string | null, write: Gro
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 
 /**
- * Returns the entity that has an alias, and creates it with the alias when there is none. Takes one call, or two when
- * the entity is not in the shard that the name of the alias leads to. A pointer to an entity that does not have the
+ * Returns the entity that has an alias, and creates it (`newId`) with the alias when there is none. Takes one call, or two
+ * when the entity is not in the shard that the name of the alias leads to. A pointer to an entity that does not have the
  * alias, or was deleted, was left behind by a crash, and is replaced.
- *
- * @param newId id for a new entity, in that shard.
  */
 export async function entityOfAlias(
   env: IdentityEnv,
@@ -230,8 +228,6 @@ async function changeAlias(env: IdentityEnv, alias: AliasRecord, write: AliasWri
  *
  * A reserved alias is valid as soon as the pointer leads to its entity. After a crash that follows the second step, the
  * next login activates it. After an earlier crash, the next write replaces the reservation.
- *
- * @param before the previous state of the alias; null for a new one.
  */
 async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | null): Promise<Result<WrittenAlias>> {
   const { id, entityId, ...fields } = alias;

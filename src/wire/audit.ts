@@ -18,10 +18,7 @@ export interface AuditAuth {
   readonly token_hash?: string;
 }
 
-/**
- * A line of the audit log: before a request acts (`request`), or when it is answered (`response`). It contains no secret:
- * tokens, and strings in fields, are keyed hashes. docs/audit.md describes every field.
- */
+/** A line of the audit log (docs/audit.md). It contains no secret: tokens, and strings in fields, are keyed hashes. */
 export interface AuditLine {
   readonly type: "request" | "response";
   readonly time: string;
@@ -140,9 +137,7 @@ const UNKNOWN = "<unknown>";
 
 /**
  * Returns a path without an endpoint as it may be logged. It can contain a token, and a custom id has no recognizable form.
- * So only words of the interface stay.
- *
- * @param mount the path of a mount at the beginning of the path, with a slash at the end; "" for none.
+ * So only words of the interface stay, and `mount`, the path of a mount at its beginning, with a slash at the end.
  */
 export function unservedPath(path: string, mount = ""): string {
   const segments = path.slice(mount.length).split("/");

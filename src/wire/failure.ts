@@ -84,8 +84,6 @@ export function toJsonApi(failure: Failure): WireFailure {
 /**
  * Logs a thrown error, and returns the failure for the client. Temporary errors of the platform (an object that is
  * overloaded or was reset, a full disk) answer 503; everything else is a bug and answers 500 without details.
- *
- * @param requestId "" when no request was read.
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];

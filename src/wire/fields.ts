@@ -258,10 +258,7 @@ function optional<T>({ kind, read, description }: Field<T>, isAbsent: (value: un
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
-/**
- * Reads the values of a schema. The problem is that of the first invalid field in the order of the schema. Absent optional
- * fields are not read: most requests send few of the fields of an endpoint.
- */
+/** Reads the values of a schema, or its first problem. Absent optional fields are not read: most requests send few. */
 export function readValues<F>(
   schema: FieldSchema<F>,
   data: Readonly<Record<string, unknown>>,

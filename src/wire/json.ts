@@ -49,10 +49,7 @@ export function jsonObjectOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/**
- * False for a number that a double changes: an integer with too many digits, such as a 64-bit id, or a number out of range.
- * Decimal fractions are doubles for every client.
- */
+/** False for a number that a double changes: out of range, or a 64-bit id. Decimal fractions are doubles everywhere. */
 function isKept(source: string): boolean {
   const number = Number(source);
   if (!Number.isFinite(number)) return false;

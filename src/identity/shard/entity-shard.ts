@@ -61,9 +61,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Returns the entity that the name of an alias leads to, after a login. Creates it with the alias when there is none.
-   *
-   * @param newId id for a new entity, in this shard.
+   * Returns the entity that the name of an alias leads to, after a login. Creates it (`newId`) when there is none.
    * @param instead a holder that the caller found not to have the alias. Its pointer is deleted first.
    * @returns `holder` when the name leads to the entity by a pointer: call `logInto` of its shard. "permission_denied"
    *   when the entity was tampered with, since a new entity would bypass what its policies deny.
@@ -200,7 +198,6 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /**
    * First of the three steps that give an entity an alias: stores it as reserved, hidden until `activateAlias`.
-   *
    * @param instead the place of the alias that it replaces, if the entity has the alias already; else null.
    * @returns "changed" when the entity does not exist, or no longer has the alias at `instead`; "another" when it has
    *   another alias on the mount. A refusal (400) when the aliases become too large.
