@@ -46,7 +46,6 @@ const CHECKS_SHAPE = [
 export class LoginChecks<Name extends string> {
   readonly #words: Readonly<Record<Name, string>>;
   readonly #made = new Map<string, Check>();
-  /** The first check that failed. */
   failed: Check | null = null;
   /** False for a login, which ends with the first check that fails: a refused client must cause no more work. */
   readonly goesOn: boolean;
@@ -164,7 +163,6 @@ export function explainedAttempt<Name extends string>(
 
 export type IssuedLogin = Extract<Reply, { readonly kind: "auth" }>;
 
-/** Plans the token of a verified login, or returns why there can be none. Writes nothing. */
 function planIssue(installation: Installation, mount: Mount, login: Login): Result<TokenPlan> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return refuse("the metadata of the login is too large");

@@ -92,7 +92,6 @@ export interface TokenRoute extends RouteBase {
   readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
   /** Returns the failure that replaces a refusal of the caller ("permission denied"); null keeps that refusal. */
   refusal?(request: GroveRequest): Failure | null;
-  /** Reads the input. See `DeclaredToken.prepare`. */
   open(context: Omit<PresentedContext<unknown>, "fields">, data: SentData): Promise<Result<OpenedCall>>;
 }
 

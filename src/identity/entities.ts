@@ -10,10 +10,7 @@ import { loadGroups } from "./standing.ts";
 import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** Ids contain the number of their shard, the name of an alias hashes to one, the directory has the names of entities. */
-export type EntityKey =
-  | IdOrName
-  | { readonly aliasId: string }
-  | { readonly aliasName: string; readonly mountAccessor: string };
+export type EntityKey = IdOrName | { readonly aliasId: string } | AliasPlace;
 
 /** Returns the entity with this id, name or alias, with its groups; null when there is none. */
 export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
@@ -31,13 +28,11 @@ export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<Enti
 
 /** Like `readEntity`, but with the groups that the entity's shard lists: some may be deleted, inherited ones are missing. */
 export async function findEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
-  if ("name" in key) return findByName(env, key.name);
-  if ("id" in key) return (await homeOf(env, key.id)?.readEntity(key.id)) ?? null;
-  const alias =
-    "aliasId" in key
-      ? await readAlias(env, key.aliasId)
-      : await findAlias(env, { mountAccessor: key.mountAccessor, name: key.aliasName });
-  return alias && findEntity(env, { id: alias.entityId });
+  if ("mountAccessor" in key || "aliasId" in key) {
+    const alias = await ("aliasId" in key ? readAlias(env, key.aliasId) : findAlias(env, key));
+    return alias && findEntity(env, { id: alias.entityId });
+  }
+  return "name" in key ? findByName(env, key.name) : ((await homeOf(env, key.id)?.readEntity(key.id)) ?? null);
 }
 
 async function findByName(env: IdentityEnv, name: string): Promise<EntityRecord | null> {

@@ -4,7 +4,7 @@ import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { EntityState, EntityView, Metadata } from "./model.ts";
+import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { newEntityId, shardOfAlias } from "./shard/place.ts";
 import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./standing.ts";
@@ -13,10 +13,7 @@ import { entityOfAlias } from "./writes.ts";
 
 const MAX_ALIASES = 1024;
 /** The alias of a login: the name by which the auth mount knows the client. */
-export interface LoginAlias {
-  readonly mountAccessor: string;
-  /** Compared without regard to case. */
-  readonly aliasName: string;
+export interface LoginAlias extends AliasPlace {
   /** Metadata of the client from the method, for policy templates; null when the method gives none. */
   readonly metadata: Metadata | null;
   /** Names of the client's groups from the method; absent when the method has no groups. */
@@ -46,9 +43,9 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
  */
 export async function findEntityForLogin(
   env: IdentityEnv,
-  { mountAccessor, aliasName, groups: names }: Omit<LoginAlias, "metadata">,
+  { mountAccessor, name, groups: names }: Omit<LoginAlias, "metadata">,
 ): Promise<Result<{ readonly id: string | null; readonly policies: readonly string[] }>> {
-  const found = await findEntity(env, { mountAccessor, aliasName });
+  const found = await findEntity(env, { mountAccessor, name });
   if (found?.disabled) return err(DENIED);
   const held = found?.directGroupIds ?? [];
   const groups = held.length > 0 || names?.length ? await loadGroups(env) : null;
@@ -58,16 +55,16 @@ export async function findEntityForLogin(
 }
 
 /** Returns this isolate's copy of the alias's entity; null without a fresh copy, or if the login changes the alias. */
-function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
-  const holder = holders.get(aliasKey({ mountAccessor, name: aliasName }));
+function freshForLogin(env: IdentityEnv, { mountAccessor, name, metadata }: LoginAlias): EntityState | null {
+  const holder = holders.get(aliasKey({ mountAccessor, name }));
   const state = holder === undefined ? null : (entityCopies.find(holder, maxCopyAgeMs(env)) ?? null);
   const held = state?.entity.aliases[mountAccessor];
-  if (!held || nameKey(held.name) !== nameKey(aliasName)) return null;
+  if (!held || nameKey(held.name) !== nameKey(name)) return null;
   return metadata === null || sameMetadata(held.metadata, metadata) ? state : null;
 }
 
-async function askForEntity(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias) {
-  const place = { mountAccessor, name: aliasName };
+async function askForEntity(env: IdentityEnv, { mountAccessor, name, metadata }: LoginAlias) {
+  const place = { mountAccessor, name };
   const newId = newEntityId(shardOfAlias(place));
   const reading = entityCopies.begin();
   const found = await entityOfAlias(env, place, { metadata, customMetadata: {} }, newId);

@@ -138,7 +138,6 @@ export class Groups {
     return [...found.values()];
   }
 
-  /** Returns the names of the groups that have this policy. */
   giving(policy: string): string[] {
     return [...this.#byId.values()].filter(({ policies }) => policies.includes(policy)).map(({ group }) => group.name);
   }

@@ -31,9 +31,8 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
   listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
   async read(env, key) {
-    if ("id" in key || "name" in key) return identityOf(env).readGroup(key);
-    const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };
-    const alias = await identityOf(env).readGroupAlias(named);
+    if (!("mountAccessor" in key || "aliasId" in key)) return identityOf(env).readGroup(key);
+    const alias = await identityOf(env).readGroupAlias("aliasId" in key ? { id: key.aliasId } : key);
     return alias && identityOf(env).readGroup({ id: alias.groupId });
   },
   delete: (env, key) => identityOf(env).deleteGroup(key),

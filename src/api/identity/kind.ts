@@ -125,7 +125,7 @@ function readKey(fields: Values<typeof LOOKUP_FIELDS>): Result<EntityKey> {
     ...(id !== "" ? [{ id }] : []),
     ...(name !== "" ? [{ name }] : []),
     ...(aliasId !== "" ? [{ aliasId }] : []),
-    ...(aliasName !== "" || mountAccessor !== "" ? [{ aliasName, mountAccessor }] : []),
+    ...(aliasName !== "" || mountAccessor !== "" ? [{ name: aliasName, mountAccessor }] : []),
   ];
   const [key, ...others] = keys;
   if (!key) return refuse("query parameter not supplied");

@@ -58,10 +58,7 @@ export function includeField(related: readonly string[]): { readonly include: Fi
 }
 
 /** Checks the `include` parameter: names of `related` resources, which never exist, with commas between them. */
-export function readInclude(
-  value: unknown,
-  related: readonly string[],
-): Result<{ readonly included?: readonly never[] }> {
+export function readInclude(value: unknown, related: readonly string[]): Result<{ included?: readonly never[] }> {
   if (value === undefined) return ok({});
   const names = typeof value === "string" ? value.split(",") : [];
   if (names.length > 0 && names.every((name) => related.includes(name))) return ok({ included: [] });

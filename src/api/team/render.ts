@@ -159,7 +159,6 @@ export async function organizationsFor(context: CallContext) {
   };
 }
 
-/** Returns a function that decides whether the caller may send a request. */
 async function mayOf({ env, installation, caller }: CallContext) {
   const acl = await aclOfToken(env, installation, caller.record);
   const now = currentTime();

@@ -179,7 +179,7 @@ async function withEntityOfAlias(env: TokenEnv, installation: Installation, spec
   if (problem) return refuse(problem);
   const mount = installation.mountAt("token/");
   if (!mount) return refuse("auth token mount accessor not found");
-  const found = await entityForLogin(env, { mountAccessor: mount.accessor, aliasName, metadata: null });
+  const found = await entityForLogin(env, { mountAccessor: mount.accessor, name: aliasName, metadata: null });
   if (!found.ok) return err(ENTITY_DISABLED);
   return ok({ ...spec, record: { ...spec.record, entityId: found.value.entity.id } });
 }

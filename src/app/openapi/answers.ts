@@ -155,7 +155,6 @@ function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
   }
 }
 
-/** Returns a shape with the names that clients of the mount see. */
 function renamed(shape: Shape, fieldName: (name: string) => string): Shape {
   if (typeof shape !== "object" || isList(shape)) return shape;
   const entries = Object.entries(shape).map(([name, value]) => {

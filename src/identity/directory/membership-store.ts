@@ -38,7 +38,6 @@ export class MembershipStore {
     return { parents, tampered };
   }
 
-  /** Returns the sorted ids of the members and of the direct parents of a group. */
   ofGroup(groupId: string) {
     const entities = this.#entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
     const groups = this.#groups.list("WHERE group_id = ? ORDER BY member_id", groupId);

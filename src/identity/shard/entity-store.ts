@@ -124,7 +124,6 @@ export class EntityStore {
     return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM entities LIMIT ?)", most)[0] ?? 0;
   }
 
-  /** Returns the entities with this policy among the first `most`. */
   withPolicy(policy: string, most: number): Entity[] {
     const query = "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0";
     const rows = this.#sql.exec<WithSeal<Columns>>(query, most, JSON.stringify(policy));
@@ -159,7 +158,6 @@ export class EntityStore {
     return this.#byAlias(place) ?? this.#pointer(place);
   }
 
-  /** Returns the entity that may have the alias; null when the name leads to none. */
   holder(place: AliasPlace): Holder | null {
     const entityId = this.#idByAlias(place);
     return entityId === null ? this.#pointer(place) : { entityId, claim: null };

@@ -125,7 +125,7 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
   const metadata = { ...identity.metadata, role: roleName };
   return {
     // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
-    alias: { aliasName, metadata, groups: groups ?? [] },
+    alias: { name: aliasName, metadata, groups: groups ?? [] },
     token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
   };
 }

@@ -46,7 +46,7 @@ function home(id: string) {
 /** The id of the entity of a login, in an isolate that knows nothing of it yet. */
 async function login(aliasName: string): Promise<string> {
   forgetEntities();
-  const found = await entityForLogin(bindings, { mountAccessor: mount, aliasName, metadata: null });
+  const found = await entityForLogin(bindings, { mountAccessor: mount, name: aliasName, metadata: null });
   if (!found.ok) throw new Error("the login was refused");
   return found.value.entity.id;
 }

@@ -224,7 +224,7 @@ describe("templates", () => {
 describe("a login", () => {
   it("finds the entity of an alias or makes it, and keeps what the method says for templates", async () => {
     const login = (metadata: Record<string, string> | null) =>
-      entityForLogin(bindings, { mountAccessor: "auth_aws_1", aliasName: "Machine-1", metadata });
+      entityForLogin(bindings, { mountAccessor: "auth_aws_1", name: "Machine-1", metadata });
     const first = await login({ zone: "a" });
     const second = await login({ zone: "b" });
     const third = await login(null);
@@ -265,7 +265,7 @@ describe("what a login costs", () => {
 
   it("none while what is known of the entity is fresh and the login says nothing new", async () => {
     const login = (metadata: Record<string, string> | null, aliasName = "Fresh") =>
-      entityForLogin(cachedEnv, { mountAccessor: "auth_jwt_1", aliasName, metadata });
+      entityForLogin(cachedEnv, { mountAccessor: "auth_jwt_1", name: aliasName, metadata });
     vi.useFakeTimers({ toFake: ["Date"] });
     const none: string[] = [];
     const one = ["EntityShard.logIn"];
@@ -286,7 +286,7 @@ describe("what a login costs", () => {
       await post("identity/group-alias", { name, mount_accessor: mountAccessor, canonical_id: id });
     }
     const login = async (groups: string[], aliasName = "grouped") => {
-      const found = await entityForLogin(cachedEnv, { mountAccessor, aliasName, metadata: null, groups });
+      const found = await entityForLogin(cachedEnv, { mountAccessor, name: aliasName, metadata: null, groups });
       return found.ok ? found.value.groups.map(({ name }) => name) : null;
     };
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -317,14 +317,14 @@ describe("what a login costs", () => {
   it("a login that changes the groups of one entity leaves what is known of others", async () => {
     const { entity } = await person("bystander");
     await loadEntity(cachedEnv, entity);
-    const login = { mountAccessor: "auth_jwt_1", aliasName: "mover", metadata: null };
+    const login = { mountAccessor: "auth_jwt_1", name: "mover", metadata: null };
     await entityForLogin(cachedEnv, { ...login, groups: ["x"] });
     await entityForLogin(cachedEnv, { ...login, groups: ["y"] });
     expect(await callsDuring(() => loadEntity(cachedEnv, entity))).toEqual([]);
   });
 
   it("an answer that was asked for before a login is not kept in its place", async () => {
-    const login = { mountAccessor: "auth_jwt_1", aliasName: "crossing" };
+    const login = { mountAccessor: "auth_jwt_1", name: "crossing" };
     const first = await entityForLogin(cachedEnv, { ...login, metadata: { zone: "a" } });
     if (!first.ok) throw new Error("a login failed");
     const { id } = first.value.entity;

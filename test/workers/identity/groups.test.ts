@@ -143,7 +143,7 @@ const external = async (name: string): Promise<string> =>
 
 /** The groups of whoever logs in under `aliasName` at a mount that says these. */
 async function login(aliasName: string, groups: readonly string[], mountAccessor = accessor) {
-  const view = await entityForLogin(bindings, { mountAccessor, aliasName, metadata: null, groups });
+  const view = await entityForLogin(bindings, { mountAccessor, name: aliasName, metadata: null, groups });
   if (!view.ok) throw new Error("the entity is disabled");
   return view.value.groups.map(({ name }) => name);
 }

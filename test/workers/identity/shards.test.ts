@@ -32,7 +32,7 @@ const shardFor = (alias: string) => shardAt(bindings, place(alias));
 /** The id of the entity of a login, in an isolate that knows nothing of it yet. */
 async function login(aliasName: string, metadata: Record<string, string> | null = null): Promise<string> {
   forgetEntities();
-  const found = await entityForLogin(bindings, { mountAccessor: mount, aliasName, metadata });
+  const found = await entityForLogin(bindings, { mountAccessor: mount, name: aliasName, metadata });
   if (!found.ok) throw new Error("the login was refused");
   return found.value.entity.id;
 }
@@ -320,7 +320,7 @@ describe("random histories of logins and operators, two at a time", () => {
           [0, 1].map(async (i) => (await post("entity", { name: `owner ${i} ${suffix}` })).body.data.id as string),
         );
         const deleted = new Set<string>();
-        const holder = (short: string) => findEntity(bindings, { aliasName: full(short), mountAccessor: mount });
+        const holder = (short: string) => findEntity(bindings, { name: full(short), mountAccessor: mount });
         const run = async (one: Step) => {
           if (one.kind === "login") return void (await login(full(one.name)));
           if (one.kind === "attach") {
@@ -347,7 +347,7 @@ describe("random histories of logins and operators, two at a time", () => {
             expect(new Set(keys).size).toBe(keys.length);
           }
           for (const alias of listed) {
-            const entity = await findEntity(bindings, { aliasName: alias.name, mountAccessor: mount });
+            const entity = await findEntity(bindings, { name: alias.name, mountAccessor: mount });
             expect([alias.id, entity?.id]).toEqual([alias.id, alias.entityId]);
             expect(await login(alias.name)).toBe(alias.entityId);
           }

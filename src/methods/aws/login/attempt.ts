@@ -197,7 +197,7 @@ export function verifiedClient(
   const type = mountTypeOf(mount);
   const metadata = translateMetadata(type, { ...chosen, ...more });
   return {
-    alias: { aliasName: alias, metadata: translateMetadata(type, chosen) },
+    alias: { name: alias, metadata: translateMetadata(type, chosen) },
     token: { ...terms, displayName, metadata, internal: writeTokenData(internal) },
   };
 }

@@ -113,7 +113,7 @@ async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDoc
 }
 
 function planFor(attempt: Attempt, client: VerifiedClient) {
-  return planToken(attempt, client, { alias: client.alias.aliasName });
+  return planToken(attempt, client, { alias: client.alias.name });
 }
 
 async function infersInstance(attempt: Attempt): Promise<boolean> {
