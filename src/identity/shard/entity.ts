@@ -19,25 +19,17 @@ export interface Entity
   readonly groupIds: readonly string[] | null;
 }
 
+const EMPTY = { name: null, metadata: {}, policies: [], disabled: false, reserved: [], groupIds: [] } as const;
+
 /** Returns a new entity. `now` in ms. */
 export function newEntity(
   id: string,
-  { metadata, policies, disabled }: Omit<EntityWrite, "name">,
+  write: Omit<EntityWrite, "name">,
   alias: EntityAlias | null,
   now: number,
 ): Entity {
-  return {
-    id,
-    name: null,
-    metadata: metadata ?? {},
-    policies: policies ?? [],
-    disabled: disabled ?? false,
-    aliases: alias ? [alias] : [],
-    reserved: [],
-    groupIds: [],
-    createdAt: now,
-    updatedAt: now,
-  };
+  const aliases = alias ? [alias] : [];
+  return changedEntity({ ...EMPTY, id, aliases, createdAt: now, updatedAt: now }, write, now);
 }
 
 /** Returns an entity with the fields of an operator's write. `now` in ms. */
