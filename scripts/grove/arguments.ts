@@ -40,6 +40,7 @@ Filters of tokens and revoke, all of which must hold:
 Everywhere:
   --json              the answers as JSON
   --help              this text
+  --                  ends the options: before a word that begins with a dash
 
 VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token; it needs sudo on sys/tokens.
 NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.

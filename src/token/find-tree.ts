@@ -22,10 +22,19 @@ export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
   }
 }
 
-/** Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. */
+/**
+ * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. Accessors begin with
+ * this id in base64url. A command line takes an accessor that begins with `-` for an option, so such ids are not used.
+ */
 export function newTreeId(env: TokenEnv): string {
-  return within(env, env.TOKEN_TREE).newUniqueId().toString();
+  while (true) {
+    const id = within(env, env.TOKEN_TREE).newUniqueId().toString();
+    if (!BEGINS_WITH_DASH.test(id)) return id;
+  }
 }
+
+/** Ids in hex whose first six bits are 62, which is `-` in base64url. */
+const BEGINS_WITH_DASH = /^f[89ab]/;
 
 const OBJECT_ID = /^[0-9a-f]{64}$/;
 
