@@ -45,16 +45,12 @@ export function withRefusals(known: readonly Refusal[], more: readonly Refusal[]
   const rows = new Map<string, Refusal>();
   for (const one of [...known, ...more]) {
     const key = JSON.stringify([one.role, one.check, one.proven]);
-    rows.set(key, joined(rows.get(key), one));
+    const before = rows.get(key) ?? { ...one, count: 0 };
+    const last = one.lastAt >= before.lastAt ? one : before;
+    rows.set(key, { ...last, count: before.count + one.count, firstAt: Math.min(before.firstAt, one.firstAt) });
   }
   const byWorth = [...rows.values()].sort((a, b) => Number(b.proven) - Number(a.proven) || b.lastAt - a.lastAt);
   return byWorth.slice(0, MAX_REFUSALS);
-}
-
-function joined(before: Refusal | undefined, one: Refusal): Refusal {
-  if (!before) return one;
-  const last = one.lastAt >= before.lastAt ? one : before;
-  return { ...last, count: before.count + one.count, firstAt: Math.min(before.firstAt, one.firstAt) };
 }
 
 const REFUSAL_VIEW = view<Refusal>({

@@ -48,7 +48,7 @@ export async function registerLease(
   if (plain && plain.length > MAX_DATA_LENGTH) return refuse("data is too large");
   const found = await findHolder(env, installation, registration);
   if (!found.ok) return found;
-  const { treeId, holder } = found.value;
+  const { treeId, target: holder } = found.value;
   // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeOf(env, treeId);
@@ -69,19 +69,16 @@ async function findHolder(env: Env, installation: Installation, { token, accesso
   if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
   if (accessor !== "") {
     const found = await accessorTarget(installation.keys, accessor);
-    return found ? ok({ treeId: found.treeId, holder: found.target }) : err(NO_HOLDER);
+    return found ? ok(found) : err(NO_HOLDER);
   }
   const presented = await readToken(env, installation, token);
   if (!presented) return err(NO_HOLDER);
-  if (presented.kind === "service") {
-    const { treeId, target } = tokenTarget(presented);
-    return ok({ treeId, holder: target });
-  }
+  if (presented.kind === "service") return ok(tokenTarget(presented));
   if (presented.kind === "team") return refuse("a team token cannot hold leases");
   const batch = presented.token;
   if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
   if (!batch.parent) return refuse("a batch token without a parent cannot hold leases: nothing would end them");
   const { treeId, row } = batch.parent;
-  const holder: LeaseHolder = { by: "batch", row, endsBy: batch.expiresAt };
-  return ok({ treeId, holder });
+  const target: LeaseHolder = { by: "batch", row, endsBy: batch.expiresAt };
+  return ok({ treeId, target });
 }

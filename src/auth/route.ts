@@ -98,7 +98,6 @@ export interface TokenRoute extends RouteBase {
 /** A request whose input was read, with the next steps of the route. */
 export interface OpenedCall {
   readonly sent: SentNames;
-  /** Returns the action for the hop that authenticates the caller; null for none. */
   action(): Promise<CallerAction | null>;
   handle(authorized: AuthorizedCall): Answered;
 }

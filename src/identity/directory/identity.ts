@@ -206,11 +206,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /** Creates or changes a group alias. See `GroupStore.writeAlias`. */
-  async writeGroupAlias(
-    id: string | null,
-    write: GroupAliasWrite,
-    now: number,
-  ): Promise<Result<GroupAliasRecord | null>> {
+  async writeGroupAlias(id: string | null, write: GroupAliasWrite, now: number) {
     return this.#change(() => this.#groups.writeAlias(id, write, now));
   }
 
