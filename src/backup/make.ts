@@ -6,8 +6,7 @@ import type { Env } from "../env.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { compress, sha256Of } from "./compress.ts";
-import { MAX_PARTS, readPart, readPosition } from "./part.ts";
+import { compress, MAX_PARTS, readPart, readPosition, sha256Of } from "./part.ts";
 import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 const FORMAT = 1;
@@ -15,7 +14,6 @@ const FORMAT = 1;
 const MAX_RUN_MS = 24 * 3_600_000;
 const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
-const UNKNOWN_RUN = invalid("run is none that this server has named");
 const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);
 
 /** Identifies the part of a run that a client asks for. */
@@ -115,6 +113,6 @@ export async function sealBackup(env: Env, installation: Installation, run: stri
 /** Reads the name of a run and checks its age. `now` in ms. */
 async function readStart({ keys }: Installation, name: string, now: number) {
   const start = await readRun(keys, name);
-  if (!start) return err(UNKNOWN_RUN);
+  if (!start) return refuse("run is none that this server has named");
   return now - start.began < MAX_RUN_MS ? ok(start) : refuse("the run began more than a day ago: begin again");
 }

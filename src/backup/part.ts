@@ -1,5 +1,6 @@
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { toHex } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { isPageValue, type ObjectPage, type PagePosition } from "../storage/object-pages.ts";
 import type { Installation } from "../system/installation.ts";
@@ -7,9 +8,11 @@ import { isObject } from "../wire/fields.ts";
 import { type ObjectPlace, objectAt, objectsAfter, placeOf } from "./saved-objects.ts";
 
 /** Characters of the objects in a part. One larger object can exceed it. */
-export const PART_CHARACTERS = 1_048_576;
+const PART_CHARACTERS = 1_048_576;
 /** Characters of an object that are read at once. A larger object is read in pages. */
-export const PAGE_CHARACTERS = 8 * 1_048_576;
+const PAGE_CHARACTERS = 8 * 1_048_576;
+/** Maximum size of the text of a part in bytes. The last row of a page can exceed the limit of the page. */
+export const MAX_PART_BYTES = 4 * (PART_CHARACTERS + PAGE_CHARACTERS);
 
 /** Maximum number of parts of a backup. */
 export const MAX_PARTS = 100_000;
@@ -66,16 +69,8 @@ const GROUP = 6;
 /** How often a large object is read from its beginning, because it changed before its last page was read. */
 const MAX_TRIES = 10;
 
-/** A part that was read. */
-export interface PartRead {
-  readonly part: Part;
-  readonly rows: number;
-  /** null after the last part. */
-  readonly next: Position | null;
-}
-
-/** Makes a part of pages, by the keys of their objects. */
-function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null): Result<PartRead, never> {
+/** Makes a part of pages, by the keys of their objects. `next`: where the next part begins; null after the last. */
+function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null) {
   const all = [...pages.values()];
   const texts = all.filter(({ schema }) => schema.length > 0).map(({ schema }) => JSON.stringify(schema));
   const schemas = [...new Set(texts)];
@@ -84,7 +79,8 @@ function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null): 
     return { ...placeAt(key), ...content, schema: index < 0 ? null : index };
   });
   const rows = all.flatMap(({ tables }) => tables).reduce((sum, table) => sum + table.rows.length, 0);
-  return ok({ part: { schemas: schemas.map((text): string[] => JSON.parse(text)), objects }, rows, next });
+  const part: Part = { schemas: schemas.map((text) => JSON.parse(text)), objects };
+  return ok({ part, rows, next });
 }
 
 /**
@@ -93,12 +89,7 @@ function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null): 
  * for one call is read in pages, and again from its beginning if it has changed meanwhile. The error is the key of an
  * object that changed each time.
  */
-export async function readPart(
-  env: Env,
-  installation: Installation,
-  from: Position,
-  until: string,
-): Promise<Result<PartRead, string>> {
+export async function readPart(env: Env, installation: Installation, from: Position, until: string) {
   if (from.within) return readLarge(env, from.after, from.within);
   const read = new Map<string, ObjectPage>();
   let characters = 0;
@@ -142,4 +133,34 @@ function placeAt(key: string): ObjectPlace {
   const place = placeOf(key);
   if (!place) throw new Error("this is no key of an object");
   return place;
+}
+
+/** Compresses the text of a part with gzip. */
+export async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Decompresses a part to at most `maxBytes`: a short file can expand to a very long text. The error is the problem. */
+export async function decompress(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): Promise<Result<string, string>> {
+  const stream: ReadableStream<Uint8Array> = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let text = "";
+  let size = 0;
+  try {
+    // The return from the loop cancels the stream.
+    for await (const piece of stream) {
+      size += piece.byteLength;
+      if (size > maxBytes) return err("it is larger than a part can be");
+      text += decoder.decode(piece, { stream: true });
+    }
+    return ok(text + decoder.decode());
+  } catch {
+    return err("it can't be decompressed");
+  }
+}
+
+/** SHA-256 of a text, in hex. */
+export async function sha256Of(text: string): Promise<string> {
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }

@@ -17,13 +17,9 @@ import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { LIVE } from "../token/state.ts";
 import { type CustomIdEntry, customIdsShard, customIdsShardNumber } from "../tree/custom-ids.ts";
-import { decompress, sha256Of } from "./compress.ts";
-import { MAX_PARTS, PAGE_CHARACTERS, PART_CHARACTERS, type Part, type SavedPage } from "./part.ts";
+import { decompress, MAX_PART_BYTES, MAX_PARTS, type Part, type SavedPage, sha256Of } from "./part.ts";
 import { isSavedClass, objectAt } from "./saved-objects.ts";
 import { proofOf, receiptOf, sealOfBackup, sealOfPart } from "./seals.ts";
-
-/** Maximum size of the text of a part in bytes. The last row of a page can exceed the limit of the page. */
-const MAX_PART_BYTES = 4 * (PART_CHARACTERS + PAGE_CHARACTERS);
 
 export const NOT_EMPTY = invalid("a backup is restored into a deployment that was never initialized, and this one was");
 const NOT_RESTORING = invalid("no restore is under way here");

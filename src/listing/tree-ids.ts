@@ -32,7 +32,6 @@ const freed = new Map<number, number>();
 const MAX_LATEST = 1000;
 /** Delay between the allocation of an id and the call to its tree (ms), unless its first token is listed by then. */
 const ASK_AFTER_MS = 60_000;
-/** Pause between two alarms that call trees (ms). */
 const ASK_PAUSE_MS = 1000;
 /** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;

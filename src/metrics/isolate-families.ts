@@ -19,13 +19,10 @@ export function isolateFamilies(): Family[] {
   return [
     summary("vault_core_handle_request", "Requests that are not logins (ms).", others),
     summary("vault_core_handle_login_request", "Logins (ms).", logins),
-    ...TOKEN_OPERATIONS.map(([name, help, routes]) =>
-      summary(
-        name,
-        help,
-        figures.filter(({ route }) => routes.test(route)),
-      ),
-    ),
+    ...TOKEN_OPERATIONS.map(([name, help, routes]) => {
+      const own = figures.filter(({ route }) => routes.test(route));
+      return summary(name, help, own);
+    }),
     ...routeSummaries(figures),
     latencies(figures),
     single("gauge", "grove_http_requests_in_flight", "Requests that are not answered yet.", requestsInFlight()),

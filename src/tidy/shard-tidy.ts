@@ -170,15 +170,6 @@ export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface ShardChecks {
-  readonly checked: number;
-  readonly shards: number;
-  /** When the oldest of their last checks began (ms); null as long as one is missing. */
-  readonly since: number | null;
-  /** Number of trees that did not answer in the last checks. */
-  readonly failures: number;
-}
-
 /** The last checks of all shards, which the coordinator of tidy stores. */
 export class ShardCheckStore {
   readonly #tables: Tables;
@@ -201,7 +192,8 @@ export class ShardCheckStore {
     );
   }
 
-  all(checks = this.#read()): ShardChecks {
+  /** `since`: when the oldest of the checks began (ms); null as long as one is missing. `failures`: of their trees. */
+  all(checks = this.#read()) {
     const shards = shardCount();
     return {
       checked: checks.length,

@@ -53,7 +53,6 @@ export interface BackupRun {
   /** Size of all parts after compression. */
   readonly bytes: number;
   readonly failures: number;
-  /** The last problem; null for none. */
   readonly error: string | null;
 }
 

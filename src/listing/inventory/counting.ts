@@ -30,13 +30,11 @@ const LAST_STEP_MS = 1000;
 /** A step that ends later than this (ms) is left to the job: an answer takes two seconds at most. */
 const GIVEN_UP_MS = 1500;
 
-/** Tokens of one tree that the tree still has to count. */
 interface TreeShare {
   readonly treeId: string;
   readonly accessors: readonly string[];
   /** null: nothing is counted yet. */
   readonly from: CountCursor | null;
-  /** Tally of the earlier steps in this tree. */
   readonly tally: Tally;
 }
 

@@ -149,7 +149,6 @@ export class InventoryStore {
     });
   }
 
-  /** True when the token has a row, readable or not. */
   has(accessor: string): boolean {
     return this.#probe(accessor).known !== null;
   }
@@ -194,7 +193,6 @@ export class InventoryStore {
     this.index.moved(countsOf(before, createdAt), countsOf(token, createdAt));
   }
 
-  /** Returns the columns that change with the new size of a tree. */
   #sizeColumns(known: KnownRow, mount: string, count: number): Record<string, SqlStorageValue> {
     const before = known.tree_size ?? 1;
     if (before === count) return {};
@@ -224,7 +222,6 @@ export class InventoryStore {
     return this.#sql.exec<TokenRowOfShard>(statement, JSON.stringify(accessors)).toArray();
   }
 
-  /** Returns the row of a token, and the id that it has or would get. */
   #place(accessor: string) {
     const { known, free } = this.#probe(accessor);
     const id = known?.id ?? free;
