@@ -76,11 +76,7 @@ const EARLY_MS = 30 * 60_000;
 /** Maximum number of parts. The manifest lists them all, and is written in one piece. */
 const MAX_PARTS_IN_BUCKET = 50_000;
 
-const NO_BUCKET = "no R2 bucket is bound as BACKUPS";
-const TOO_OLD = "it had not ended after six hours";
 const TOO_MANY_PARTS = `it has more than ${MAX_PARTS_IN_BUCKET} parts: make it with grove backup --address`;
-const STEP_FAILED = "a step failed; the log has the error";
-const PARTS_MISSING = "parts were deleted from the bucket while it was made";
 
 /**
  * Backups of the installation in an R2 bucket. Each step makes one part, because the platform limits the calls and the
@@ -135,7 +131,7 @@ export class BackupRuns extends GroveObject<Env> {
       const done = await this.#step(run);
       if (!done.ok) this.#giveUp(run, done.error);
     } catch (error) {
-      const message = error instanceof StepFailure ? error.message : STEP_FAILED;
+      const message = error instanceof StepFailure ? error.message : "a step failed; the log has the error";
       if (run.failures + 1 >= MAX_FAILURES) this.#giveUp(run, message);
       else this.#change(run, "failures = failures + 1, error = ?", message);
       throw error;
@@ -154,9 +150,9 @@ export class BackupRuns extends GroveObject<Env> {
   /** @returns why the run fails. @throws when the step can be repeated. */
   async #step(run: BackupRun): Promise<Result<null, string>> {
     const bucket = this.env.BACKUPS;
-    if (!bucket) return err(NO_BUCKET);
+    if (!bucket) return err("no R2 bucket is bound as BACKUPS");
     const now = currentTime();
-    if (now - run.startedAt > MAX_RUN_MS) return err(TOO_OLD);
+    if (now - run.startedAt > MAX_RUN_MS) return err("it had not ended after six hours");
     const installation = await mustLoadInstallation(this.env);
     if (run.state === "deleting") {
       const isDone = await deleteOld(bucket, installation.clusterId, backupsKept(this.env), now - MAX_RUN_MS);
@@ -191,7 +187,9 @@ export class BackupRuns extends GroveObject<Env> {
     const files = stored.map((part) => storedJson<ListedPart>(part));
     const hashes = files.map(({ sha256 }) => sha256);
     const missing = await missingParts(bucket, place, hashes);
-    if (missing.length > 0 || files.length !== parts) return err(PARTS_MISSING);
+    if (missing.length > 0 || files.length !== parts) {
+      return err("parts were deleted from the bucket while it was made");
+    }
     const head = await sealBackup(this.env, installation, run.run, parts);
     if (!head.ok) return err("message" in head.error ? head.error.message : head.error.code);
     await bucket.put(manifestKey(place), `${JSON.stringify({ ...head.value, files }, null, 1)}\n`);
