@@ -16,7 +16,6 @@ const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
 const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);
 
-/** Identifies the part of a run that a client asks for. */
 export interface PartRequest {
   /** "" for a new run. */
   readonly run: string;

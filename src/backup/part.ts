@@ -14,7 +14,6 @@ const PAGE_CHARACTERS = 8 * 1_048_576;
 /** Maximum size of the text of a part in bytes. The last row of a page can exceed the limit of the page. */
 export const MAX_PART_BYTES = 4 * (PART_CHARACTERS + PAGE_CHARACTERS);
 
-/** Maximum number of parts of a backup. */
 export const MAX_PARTS = 100_000;
 
 /** A page of an object in a part. Many objects have the same schema, so a part has each schema once. */

@@ -88,7 +88,6 @@ export async function finishRestore(
   return loaded.ok ? ok(null) : loaded;
 }
 
-/** True when `sent` is the base64 of `expected`. */
 function isEqual(sent: string, expected: Uint8Array): boolean {
   const bytes = fromBase64(sent);
   return bytes !== null && equalBytes(bytes, expected);

@@ -39,7 +39,6 @@ export function versionsOf({ terms }: Keys): number[] {
   return terms.map(({ version }) => version);
 }
 
-/** Identifies a part. */
 export interface PartName {
   readonly run: string;
   /** Counts from 0. */

@@ -10,7 +10,6 @@ export const LEASE_INDEX_SQL = `
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
-/** Whether a lease is of a token or of a secret. */
 export type LeaseKind = (typeof KINDS)[number];
 
 export type IndexedLease = {
@@ -20,7 +19,6 @@ export type IndexedLease = {
   readonly id: string;
 };
 
-/** Position of a lease in the order of pages. */
 export interface PagePosition {
   /** Whether the path of the lease is that of the prefix itself, or below it. */
   readonly part: "own" | "below";
@@ -40,12 +38,7 @@ export interface LeaseLevel {
   readonly folders: readonly string[];
 }
 
-export type IrrevocableLease = {
-  readonly path: string;
-  readonly tail: string;
-  readonly expiresAt: number;
-  readonly error: string;
-};
+export type IrrevocableLease = Readonly<Record<"path" | "tail" | "error", string> & { expiresAt: number }>;
 
 const SOURCES = {
   token: { table: "inventory", column: "accessor" },

@@ -2,7 +2,6 @@ import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
-/** Metadata of a token: values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
 /** Maximum characters of the stored metadata of one token, names included: a page has up to a thousand tokens. */

@@ -1,6 +1,5 @@
 import { createdAtOf, type InventoryEntry, type ListedToken, type Metadata } from "./entry.ts";
 
-/** A text to search for in the entries of tokens. */
 export interface Search {
   /** `MIN_SEARCH` to `MAX_SEARCH` characters. */
   readonly text: string;

@@ -12,7 +12,6 @@ export interface Position {
   readonly shard: number;
 }
 
-/** Query for a page of one shard. */
 export interface ShardQuery<Filter> {
   readonly filter: Filter;
   /** The page begins after this; null: at the beginning. */

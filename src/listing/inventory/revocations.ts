@@ -145,7 +145,6 @@ const PAUSE_MS = 5;
 const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
-/** Steps in a row that may fail before a job is given up. */
 const MAX_FAILURES = 20;
 
 /**

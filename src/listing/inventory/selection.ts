@@ -39,7 +39,6 @@ export interface SelectedInTree {
   readonly tokens: readonly RowAndTail[];
   /** The filter by which the list found them. The tree checks it against its own rows. null: they were named. */
   readonly filter: TokenFilter | null;
-  /** False: root tokens are not revoked. */
   readonly includeRoot: boolean;
   /** Row of the token that is not revoked, nor any token above it; null: none. */
   readonly spare: number | null;

@@ -4,7 +4,6 @@ import { hasPostings, type TermDelta, writePostings, writeSearchedTerm } from ".
 
 /** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;
-/** Maximum number of groups of a kind that are returned. */
 const MAX_GROUPS = 1000;
 
 interface CountDelta extends CountKey {
@@ -36,7 +35,6 @@ export class InventoryIndex {
     this.#batch = batch;
   }
 
-  /** Pending changes of postings, by term. */
   get terms(): ReadonlyMap<string, TermDelta> {
     this.#read();
     return this.#terms;
@@ -88,7 +86,6 @@ export class InventoryIndex {
     this.#isDirty = true;
   }
 
-  /** Moves a token from some counters to others. */
   moved(from: readonly CountKey[], to: readonly CountKey[]): void {
     this.#read();
     const names = { from: new Set(from.map(nameOf)), to: new Set(to.map(nameOf)) };

@@ -20,7 +20,6 @@ import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts
 
 /** Up to this number tokens are deleted one by one. */
 const FEW = 16;
-/** Maximum number of trees that one shard returns for each mount. */
 const MAX_TREES = 200;
 
 /** Up to this size every size is a class of its own. */
@@ -134,7 +133,6 @@ export class InventoryStore {
     return columnOf(this.#sql, query, after === "" ? "" : `${treePartOf(after)}~`, limit);
   }
 
-  /** Returns at most `limit` tokens after the accessor `after`, in order, for their trees to compare. */
   claims(after: string, limit: number): ListedClaim[] {
     const query = `SELECT id, accessor, path, ends, entry, COUNT(*) AS rows FROM inventory
       WHERE accessor > ? GROUP BY accessor ORDER BY accessor LIMIT ?`;
