@@ -43,10 +43,7 @@ export interface ListedPart {
   readonly rows: number;
 }
 
-/**
- * Reads and seals a part of a backup. A repeat returns the current state of the objects. `bytes`: its compressed
- * content; null when the client has that already.
- */
+/** Reads and seals a part. A repeat has the current state of the objects. `bytes` null: the client has the content. */
 export async function makePart(
   env: Env,
   installation: Installation,

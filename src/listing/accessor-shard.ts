@@ -87,10 +87,7 @@ export class AccessorShard extends LeaseIndex {
     this.#trees.release([tree]);
   }
 
-  /**
-   * Lists missing tokens, which tidy has found in their trees, and returns their number. A tree that runs 1.0.0-rc.1
-   * sends no whole entries: its tokens are left to a later run.
-   */
+  /** Lists missing tokens that tidy found; returns their number. A tree that runs 1.0.0-rc.1 sends no whole entries. */
   relist(tokens: readonly (InventoryEntry | Pick<InventoryEntry, "accessor" | "path">)[]): number {
     const whole = tokens.filter((token) => "policies" in token);
     const missing = whole.filter(({ accessor }) => !this.#inventory.has(accessor));

@@ -91,10 +91,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
     return leases.length >= limit ? pageOf(leases, "below") : { leases, next: null };
   }
 
-  /**
-   * Returns the leases of each kind at `prefix`, and the folders below it: at most `limit` of each, with names after
-   * `after` in the order of `orderOfIndexed`.
-   */
+  /** Returns `limit` leases of each kind at `prefix` and folders below it at most, after `after` (`orderOfIndexed`). */
   leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
@@ -161,8 +158,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   /** Returns the first folders after `after`, with their slash. Jumps from one to the next: no content is read. */
   #folders(table: string, prefix: string, after: string, limit: number): string[] {
     const folders: string[] = [];
-    // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back
-    // here.
+    // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back.
     const isPath = (path: string) =>
       columnOf(this.tables, `SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).length > 0;
     const waiting = namesWithFolderAfter(after).filter((name) => isPath(`${prefix}${name}`));

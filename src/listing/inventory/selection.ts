@@ -97,10 +97,7 @@ export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
 /** Where a page of a selection begins: after a position in the order of creation, or at an index of its accessors. */
 export type SelectionPosition = Position | number;
 
-/**
- * Reads a page of the accessors of a selection (`from` null: the first), and the entries of those that are listed and
- * have not expired at `now` (ms).
- */
+/** Reads a page of the accessors of a selection (`from` null: the first), with the entries of those that are alive. */
 export async function selectedTokens(
   env: ListingEnv,
   { filter, accessors }: Selection,

@@ -207,8 +207,7 @@ export class InventoryStore {
   #deleteOne(accessor: string): TokenRowOfShard[] {
     const { known } = this.#probe(accessor);
     if (known) this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
-    // A tampered row at another id is only found by its accessor. Counters stay as they are: its content is not
-    // trusted.
+    // A tampered row at another id is only found by its accessor. Its content is not trusted, so counters stay.
     else this.#sql.exec("DELETE FROM inventory WHERE accessor = ?", accessor);
     return known ? [known] : [];
   }
