@@ -13,8 +13,8 @@ import { loadInstallation, loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { operationOf, readHead, readToken } from "../wire/request.ts";
+import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
-import { refuse, UNANSWERED, unservedPathOf } from "./context.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 
 /**

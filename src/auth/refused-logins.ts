@@ -1,10 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, SoonestTimer, sleep } from "../base/clock.ts";
+import { currentTime, sleep } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Env } from "../env.ts";
-import type { Setting } from "../storage/sealed-table.ts";
-import type { SystemEnv } from "../system/env.ts";
-import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { view } from "../wire/view.ts";
@@ -75,7 +72,10 @@ export const REFUSALS_VIEW = view<{ refusals: readonly Refusal[]; nameOf(check: 
 });
 
 /** The object of a mount, which stores its refused logins. */
-export type RefusalStub = Pick<MountObject<SystemEnv>, "addRefusals" | "refusals">;
+export interface RefusalStub {
+  addRefusals(more: readonly Refusal[]): Promise<void>;
+  refusals(): Promise<readonly Refusal[]>;
+}
 
 interface Gathered {
   refusals: readonly Refusal[];
@@ -84,6 +84,7 @@ interface Gathered {
   dueAt: number;
 }
 
+/** Maximum number of mounts in one generation of the cache. */
 const MAX_MOUNTS = 1_000;
 /** Maximum length of the name of a check and of an address. Their sources (roles, headers) have no such bound. */
 const MAX_TEXT = 128;
@@ -94,8 +95,9 @@ const LOST_MS = 1_000;
 const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);
 
 /**
- * Records a refused login of a mount. Anyone can cause refused logins, so this isolate collects them and calls the mount's
- * object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported when it ends are lost.
+ * Records a refused login of a mount. The client does not wait for it. Anyone can cause refused logins, so this isolate
+ * collects them and calls the mount's object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported
+ * when it ends are lost.
  */
 export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
@@ -160,46 +162,4 @@ function gatheredFor(mount: string): Gathered {
   const here = gathered.get(mount) ?? { refusals: [], reportedAt: never, dueAt: never };
   gathered.set(mount, here, 1);
   return here;
-}
-
-/**
- * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
- * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses the later ones. An
- * object without tables (nothing written yet, or erased) stores none: a refused login must not bring back an erased
- * mount.
- */
-export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
-  protected abstract readonly refused: Setting<readonly Refusal[]>;
-  readonly #timer = new SoonestTimer();
-  /** The stored refusals and those that are not written yet; null before the first use. */
-  #refusals: readonly Refusal[] | null = null;
-  #writtenAt = Number.NEGATIVE_INFINITY;
-
-  /** Adds refused logins to the earlier ones. */
-  async addRefusals(more: readonly Refusal[]): Promise<void> {
-    this.#refusals = withRefusals(await this.refusals(), more);
-    const wait = timeToWait(this.#writtenAt, currentTime());
-    if (wait === 0) return this.#write();
-    // A write fails while the keys can't be opened. The refusals stay in memory, and the next one writes them.
-    this.#timer.in(wait, () => void this.#write().catch(() => undefined));
-  }
-
-  /** Returns the recent refused logins. */
-  async refusals(): Promise<readonly Refusal[]> {
-    await this.keys.open();
-    this.#refusals ??= this.refused.read() ?? [];
-    return this.tables.exist ? this.#refusals : [];
-  }
-
-  /** Deletes everything when the mount is removed. Safe to repeat. */
-  erase(): Promise<void> {
-    return this.wipe();
-  }
-
-  async #write(): Promise<void> {
-    const refusals = await this.refusals();
-    if (!this.tables.exist) return;
-    this.#writtenAt = currentTime();
-    this.refused.write(refusals);
-  }
 }

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { DurableObject } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { MountObject } from "../../src/auth/refused-logins.ts";
+import { MountObject } from "../../src/auth/mount-object.ts";
 import type { Env } from "../../src/env.ts";
 import * as entry from "../../src/index.ts";
 import { LeaseIndex } from "../../src/listing/lease-index.ts";

@@ -1,4 +1,5 @@
-import { MountObject, type Refusal } from "../../auth/refused-logins.ts";
+import { MountObject } from "../../auth/mount-object.ts";
+import type { Refusal } from "../../auth/refused-logins.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import {

@@ -1,4 +1,5 @@
-import { MountObject, type Refusal } from "../../../auth/refused-logins.ts";
+import { MountObject } from "../../../auth/mount-object.ts";
+import type { Refusal } from "../../../auth/refused-logins.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";

@@ -1,0 +1,47 @@
+import { currentTime, SoonestTimer } from "../base/clock.ts";
+import type { Setting } from "../storage/sealed-table.ts";
+import type { SystemEnv } from "../system/env.ts";
+import { GroveObject } from "../system/grove-object.ts";
+import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
+
+/**
+ * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
+ * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses the later ones. An
+ * object without tables (nothing written yet, or erased) stores none: a refused login must not bring back an erased
+ * mount.
+ */
+export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
+  protected abstract readonly refused: Setting<readonly Refusal[]>;
+  readonly #timer = new SoonestTimer();
+  /** The stored refusals and those that are not written yet; null before the first use. */
+  #refusals: readonly Refusal[] | null = null;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  /** Adds refused logins to the earlier ones. */
+  async addRefusals(more: readonly Refusal[]): Promise<void> {
+    this.#refusals = withRefusals(await this.refusals(), more);
+    const wait = timeToWait(this.#writtenAt, currentTime());
+    if (wait === 0) return this.#write();
+    // A write fails while the keys can't be opened. The refusals stay in memory, and the next one writes them.
+    this.#timer.in(wait, () => void this.#write().catch(() => undefined));
+  }
+
+  /** Returns the recent refused logins. */
+  async refusals(): Promise<readonly Refusal[]> {
+    await this.keys.open();
+    this.#refusals ??= this.refused.read() ?? [];
+    return this.tables.exist ? this.#refusals : [];
+  }
+
+  /** Deletes everything when the mount is removed. Safe to repeat. */
+  erase(): Promise<void> {
+    return this.wipe();
+  }
+
+  async #write(): Promise<void> {
+    const refusals = await this.refusals();
+    if (!this.tables.exist) return;
+    this.#writtenAt = currentTime();
+    this.refused.write(refusals);
+  }
+}
