@@ -46,13 +46,18 @@ const CHECKS_SHAPE = [
 export class LoginChecks<Name extends string> {
   readonly #words: Readonly<Record<Name, string>>;
   readonly #made = new Map<string, Check>();
-  failed: Check | null = null;
+  #failed: Check | null = null;
   /** False for a login, which ends with the first check that fails: a refused client must cause no more work. */
   readonly goesOn: boolean;
 
   constructor(words: Readonly<Record<Name, string>>, goesOn: boolean) {
     this.#words = words;
     this.goesOn = goesOn;
+  }
+
+  /** The first check that failed. */
+  get failed(): Check | null {
+    return this.#failed;
   }
 
   hasPassed(name: Name): boolean {
@@ -68,7 +73,7 @@ export class LoginChecks<Name extends string> {
   recordNamed<T>(name: string, description: string, { bound = [], actual = null }: Compared, result: Result<T>) {
     const message = result.ok ? null : failureText(result.error);
     const check: Check = { name, description, outcome: result.ok ? "passed" : "failed", bound, actual, message };
-    if (!result.ok) this.failed ??= check;
+    if (!result.ok) this.#failed ??= check;
     this.#made.set(name, check);
     return result;
   }
@@ -102,7 +107,10 @@ export const LAST_CHECKS = {
   token: "The role and the mount can give a token.",
 } as const;
 
-/** A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. */
+/**
+ * A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. `notes` carry the
+ * role that the login names, and the identity that it proved.
+ */
 export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
   extends Pick<ReadyContext, "env" | "installation">,
     Pick<GroveRequest, "clientAddress" | "notes"> {
@@ -250,7 +258,10 @@ export function answerExplanation(
   return dataReply(data, planned.ok ? planned.value.warnings : undefined);
 }
 
-/** Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. */
+/**
+ * Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. The usual cause is a
+ * role with the name of a policy that does not exist.
+ */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");
   if (others.some((name) => installation.policies.has(name, currentTime()))) return [];

@@ -30,7 +30,7 @@ export interface OpenContext extends RequestContext {
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  readonly methods: AuthMethods;
+  readonly methods: ReadonlyMap<string, Pick<AuthMethod, "renew" | "rolesGiving">>;
 }
 
 /** A request with its fields. A login has no caller, and no policies are evaluated for it. */
@@ -146,9 +146,12 @@ export function mountOf({ request, installation }: AtMount): Mount {
 }
 
 interface Declared<F> extends RouteDescription {
-  /** Schema of the body or query. Absent: the endpoint takes no fields. */
+  /** Schema of the body or query. */
   readonly input?: FieldSchema<F>;
 }
+
+/** Makes `input` required of an endpoint whose handler reads fields. */
+type Input<F> = unknown extends F ? { readonly input?: FieldSchema<F> } : { readonly input: FieldSchema<F> };
 
 /** An endpoint for callers with a token. `F` is the type of its fields, `P` that of the result of `prepare`. */
 interface DeclaredToken<F, P> extends Declared<F>, Omit<TokenRoute, keyof RouteBase | "access" | "fields" | "open"> {
@@ -165,7 +168,15 @@ interface DeclaredToken<F, P> extends Declared<F>, Omit<TokenRoute, keyof RouteB
 type Operations = Operation | readonly Operation[];
 
 /** Defines an endpoint for callers with a token. */
-export function tokenRoute<F, P>(operations: Operations, path: string, declared: DeclaredToken<F, P>): TokenRoute {
+export function tokenRoute<F, P>(
+  operations: Operations,
+  path: string,
+  declared: DeclaredToken<F, P> & Input<F>,
+): TokenRoute {
+  return routeOf(operations, path, declared);
+}
+
+function routeOf<F, P>(operations: Operations, path: string, declared: DeclaredToken<F, P>): TokenRoute {
   const { summary, operationId, parameters, fields, answers, ...behaviour } = declared;
   const { input = NO_FIELDS as FieldSchema<F>, prepare, action, handle, ...traits } = behaviour;
   return {
@@ -201,9 +212,9 @@ export function tokenRoute<F, P>(operations: Operations, path: string, declared:
 export function simpleRoute<F>(
   operations: Operations,
   path: string,
-  declared: Declared<F> & Pick<DeclaredToken<F, null>, "handle">,
+  declared: Declared<F> & Pick<DeclaredToken<F, null>, "handle"> & Input<F>,
 ): TokenRoute {
-  return tokenRoute<F, null>(operations, path, { ...declared, prepare: async () => ok(null) });
+  return routeOf<F, null>(operations, path, { ...declared, prepare: async () => ok(null) });
 }
 
 /** Defines an endpoint that needs no token. It has no fields unless its description lists them. */

@@ -16,8 +16,19 @@ export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 const MAX_SHOWN = 10;
 const MAX_SHOWN_LENGTH = 64;
 
-/** The status of each failure, and its messages where they are fixed. Fixed messages are the reference's. */
-const ANSWERS: Readonly<Record<Failure["code"], readonly [status: number, errors?: readonly string[]]>> = {
+/** Codes of failures with a message of their own, see `messageOf`. */
+type OwnMessage =
+  | "unknown_fields"
+  | "no_route"
+  | "rate_limited"
+  | Extract<Failure, { readonly message: string }>["code"];
+
+/** The status of each failure, and the messages of all without one of their own. These messages are the reference's. */
+const ANSWERS: {
+  readonly [Code in Failure["code"]]: Code extends OwnMessage
+    ? readonly [status: number, errors?: undefined]
+    : readonly [status: number, errors: readonly string[]];
+} = {
   invalid_request: [400],
   invalid_parameter: [400],
   unknown_fields: [400],

@@ -160,9 +160,8 @@ function tunedPath(params: Readonly<Record<string, string>>): string {
 const MOVED = "The mount is at its new path. Tokens that it issued at the old path are not accepted any more";
 
 /** Auth mounts with their settings, moves of them to other paths, and the fixed mounts of every installation. */
-export const MOUNT_ROUTES: readonly Route[] = withParameters(
-  { path: "The path of the mount" },
-  withPolicyPaths({ canonicalPath: canonicalMountPath }, [
+export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path of the mount" }, [
+  ...withPolicyPaths({ canonicalPath: canonicalMountPath }, [
     simpleRoute("read", "sys/auth", {
       summary: "Lists the auth mounts.",
       operationId: "auth-list-enabled-methods",
@@ -240,53 +239,53 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       answers: injectedAnswer(MOUNT_VIEW.shape),
       handle: ({ installation, params }) => showFixed(installation, normalizeMountPath(params.path ?? ""), MOUNT_VIEW),
     }),
-
-    simpleRoute("update", "sys/remount", {
-      summary: "Moves an auth mount to another path.",
-      operationId: "remount",
-      answers: injectedAnswer({ migration_id: "string" }),
-      input: fieldSchema({
-        from: text().describe("The path of the mount, with `auth/` before it"),
-        to: text().describe("Its new path, with `auth/` before it"),
-      }),
-      handle: async ({ env, fields, caller, request }) => {
-        const paths = readPaths(fields.from, fields.to);
-        if (!paths.ok) return paths;
-        const { from, to } = paths.value;
-        const mount = await systemOf(env).findMount(from);
-        if (!mount) return refuse(`no matching mount at "auth/${from}"`);
-        const id = crypto.randomUUID();
-        const ended = await walkOfMount(env, id).endTokens({
-          mode: "revoke",
-          prefix: `auth/${from}`,
-          createdBefore: null,
-          mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
-          asked: endRequestOf(caller, request),
-        });
-        const warnings = [MOVED, ...stalenessWarnings(env)];
-        return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
-      },
-    }),
-
-    simpleRoute("read", "sys/remount/status/:migration_id", {
-      summary: "Shows the state of a move of a mount.",
-      operationId: "remount-status",
-      parameters: { migration_id: "The id in the answer to the move" },
-      answers: dataAnswer({
-        migration_id: "string",
-        migration_info: { source_mount: "string", target_mount: "string", status: "string" },
-      }),
-      handle: async ({ env, params }) => {
-        const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
-        if (!move) return NOT_FOUND;
-        // A move is one step, so a move that is found has succeeded.
-        const info = { source_mount: `auth/${move.from}`, target_mount: `auth/${move.to}`, status: "success" };
-        // This reads the installation again, so that this isolate finds the mount at its new path.
-        return changedReply(env, ok(move), { kind: "data", data: { migration_id: move.id, migration_info: info } });
-      },
-    }),
   ]),
-);
+
+  simpleRoute("update", "sys/remount", {
+    summary: "Moves an auth mount to another path.",
+    operationId: "remount",
+    answers: injectedAnswer({ migration_id: "string" }),
+    input: fieldSchema({
+      from: text().describe("The path of the mount, with `auth/` before it"),
+      to: text().describe("Its new path, with `auth/` before it"),
+    }),
+    handle: async ({ env, fields, caller, request }) => {
+      const paths = readPaths(fields.from, fields.to);
+      if (!paths.ok) return paths;
+      const { from, to } = paths.value;
+      const mount = await systemOf(env).findMount(from);
+      if (!mount) return refuse(`no matching mount at "auth/${from}"`);
+      const id = crypto.randomUUID();
+      const ended = await walkOfMount(env, id).endTokens({
+        mode: "revoke",
+        prefix: `auth/${from}`,
+        createdBefore: null,
+        mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
+        asked: endRequestOf(caller, request),
+      });
+      const warnings = [MOVED, ...stalenessWarnings(env)];
+      return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
+    },
+  }),
+
+  simpleRoute("read", "sys/remount/status/:migration_id", {
+    summary: "Shows the state of a move of a mount.",
+    operationId: "remount-status",
+    parameters: { migration_id: "The id in the answer to the move" },
+    answers: dataAnswer({
+      migration_id: "string",
+      migration_info: { source_mount: "string", target_mount: "string", status: "string" },
+    }),
+    handle: async ({ env, params }) => {
+      const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
+      if (!move) return NOT_FOUND;
+      // A move is one step, so a move that is found has succeeded.
+      const info = { source_mount: `auth/${move.from}`, target_mount: `auth/${move.to}`, status: "success" };
+      // This reads the installation again, so that this isolate finds the mount at its new path.
+      return changedReply(env, ok(move), { kind: "data", data: { migration_id: move.id, migration_info: info } });
+    },
+  }),
+]);
 
 /** @param missing beginning of the refusal, which is the reference's; the path follows. */
 function readMount({ installation, params }: ReadyContext, missing: string): Result<Reply> {
