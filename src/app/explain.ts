@@ -87,7 +87,7 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
   // A suggested policy would repeat a path with a token in it.
   const hcl = path === access.path ? suggestPolicy(explained.acl, access, now) : null;
   const { reason, message } = reasonOf(step, null, access);
-  const refused = { reason, message: found.ok ? message : `${message} ${UNSERVED}` };
+  const refused = { reason, message: found.ok ? message : `${message} ${ALSO_UNSERVED}` };
   return { ...plain(false, refused, known), ...details, hcl };
 }
 
@@ -233,14 +233,14 @@ const MESSAGES = {
 } as const;
 
 function unserved({ code }: Failure): Reason {
-  return code === "unsupported_operation" ? plainReason(code) : { ...plainReason("unserved"), reason: code };
+  return { reason: code, message: code === "unsupported_operation" ? MESSAGES[code] : MESSAGES.unserved };
 }
 
 function plainReason(reason: keyof typeof MESSAGES): Reason {
   return { reason, message: MESSAGES[reason] };
 }
 
-const UNSERVED = "No endpoint serves the request, either: see path-help.";
+const ALSO_UNSERVED = "No endpoint serves the request, either: see path-help.";
 
 function ruleReason(step: Step): Reason {
   const { refusal } = step;

@@ -42,7 +42,7 @@ export class AuditRecord {
     this.#subject = { ...subject };
   }
 
-  /** The first installation that is given stays. */
+  /** Adds facts about the request. The first installation that is given stays. */
   learn(subject: Partial<AuditSubject>, installation: Installation | null = null): void {
     Object.assign(this.#subject, subject);
     this.#installation ??= installation;

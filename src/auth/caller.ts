@@ -97,6 +97,7 @@ export function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
 }
 
+/** Maximum number of custom ids in one generation of the cache. */
 const MAX_CUSTOM_IDS = 1024;
 
 /** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
@@ -186,7 +187,10 @@ export async function callerOf(
   return found?.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
-/** Decides about a request of a valid caller, see `decide`. */
+/**
+ * Decides about a request of a valid caller, see `decide`. A team's token has the policies of its team and no others. It may
+ * also read itself and its team, and the owners' token may manage the organization.
+ */
 export function decideCaller(
   caller: Caller,
   call: Call,

@@ -55,7 +55,10 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   return ok(ids.token);
 }
 
-/** Loads the installation. First makes a new one with GROVE_DEV_ROOT_TOKEN as its root token (development only). */
+/**
+ * Loads the installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one first
+ * with it as the root token.
+ */
 export async function openInstallation(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;

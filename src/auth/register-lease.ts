@@ -17,6 +17,7 @@ import { accessorTarget, tokenTarget } from "./target.ts";
 
 const NO_HOLDER = invalid("token not found");
 
+/** Maximum length, in characters, of the JSON that an engine stores with a lease. */
 const MAX_DATA_LENGTH = 8192;
 
 /** A lease to register. `target` is an https URL, or `service://BINDING/path`. */

@@ -2,7 +2,10 @@ import type { Operation } from "../policy/acl.ts";
 import type { FieldSchema } from "../wire/fields.ts";
 import type { Shape } from "../wire/view.ts";
 
-/** Documentation of an endpoint, from which the OpenAPI document, `path-help` and docs/api.md are generated. */
+/**
+ * Documentation of an endpoint, from which the OpenAPI document, `path-help` and docs/api.md are generated. No behaviour
+ * depends on it.
+ */
 export interface RouteDescription {
   /** One line: what the endpoint does. */
   readonly summary: string;

@@ -13,6 +13,15 @@ import type { ViewFields } from "../wire/view.ts";
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
 type RoleTokenType = (typeof TOKEN_TYPES)[number];
 
+/** A login can't ask for a token type, so the default of the role is the type. */
+const LOGIN_TYPES: Readonly<Record<RoleTokenType, Login["tokenType"]>> = {
+  default: "default",
+  service: "service",
+  batch: "batch",
+  "default-service": "service",
+  "default-batch": "batch",
+};
+
 /** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
 export const TOKEN_FIELDS = {
   token_ttl: sentDuration().describe("How long tokens live"),
@@ -182,7 +191,6 @@ export function bindAddress(token: TokenSettings, clientAddress: string | null):
 /** Returns the terms of a token of a role, bound to these networks. */
 export function tokenTerms(token: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
   const { type, policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
-  // A login can't ask for a token type, so the default of the role is the type.
-  const tokenType = type === "default-service" ? "service" : type === "default-batch" ? "batch" : type;
+  const tokenType = LOGIN_TYPES[type];
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
 }

@@ -11,7 +11,9 @@ import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith }
 import { identityOf } from "./stubs.ts";
 import { entityOfAlias } from "./writes.ts";
 
+/** Maximum number of aliases in one generation of the cache. */
 const MAX_ALIASES = 1024;
+
 /** The alias of a login: the name by which the auth mount knows the client. */
 export interface LoginAlias extends AliasPlace {
   /** Metadata of the client from the method, for policy templates; null when the method gives none. */

@@ -84,6 +84,7 @@ export interface EntityState {
   /** Policies of the entity itself; normalised, never `root`. */
   readonly policies: readonly string[];
   readonly entity: TemplateEntity;
+  /** Ids of its direct groups. */
   readonly groupIds: readonly string[];
 }
 

@@ -55,7 +55,10 @@ export function forgetEntities(): void {
   groupCopies.clear();
 }
 
-/** Returns the entity of a token; null for a token without one. "unauthenticated" when it is disabled or deleted. */
+/**
+ * Returns the entity of a token; null for a token without one (""), which needs no call. "unauthenticated" when it is disabled
+ * or deleted.
+ */
 export async function loadActiveEntity(env: IdentityEnv, entityId: string): Promise<Result<EntityView | null>> {
   if (entityId === "") return ok(null);
   const view = await loadEntity(env, entityId);

@@ -74,7 +74,7 @@ async function createEntity(env: IdentityEnv, write: EntityWrite, attempt: numbe
   return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, attempt + 1) : err(NAME_IS_CHANGING);
 }
 
-/** See `Identity.nameEntity`. */
+/** Gives an entity a name, unless another entity has it. Returns the id of the entity that has the name then. */
 async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<string> {
   const holder = await identityOf(env).nameEntity(id, name, null);
   const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
@@ -107,7 +107,7 @@ export async function writeGroup(env: IdentityEnv, id: string | null, write: Gro
     shard === null ? [] : entityShard(env, shard).existing(here),
   );
   const existing = new Set(found.flat());
-  if (!ids.every((id) => existing.has(id))) return refuse("member_entity_ids holds an id that is no entity");
+  if (!ids.every((member) => existing.has(member))) return refuse("member_entity_ids holds an id that is no entity");
   return identityOf(env).writeGroup(id, write, currentTime());
 }
 

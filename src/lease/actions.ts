@@ -16,6 +16,7 @@ export interface LeaseRecord {
 
 /** An engine's request to register a lease. Durations in seconds, 0: not set. */
 export interface LeaseRequest extends Pick<LeaseRecord, "maxTtl" | "renewable" | "target"> {
+  /** The path that made the secret, without slashes at its ends. */
   readonly path: string;
   readonly ttl: number;
 }

@@ -8,7 +8,17 @@ import { resolveTemplates, type TemplateContext } from "./template.ts";
  * The operation of a request. `create_or_update` is a write whose target may or may not exist; `help` is open to every
  * valid token; `head` is granted by no rule.
  */
-export type Operation = Exclude<Capability, "deny" | "sudo"> | "create_or_update" | "help" | "head";
+export type Operation =
+  | "read"
+  | "list"
+  | "scan"
+  | "create"
+  | "update"
+  | "create_or_update"
+  | "patch"
+  | "delete"
+  | "help"
+  | "head";
 
 /** The properties of a request that policies check. */
 export interface AccessRequest {

@@ -40,12 +40,22 @@ export interface Grant {
  */
 function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
   const denying = sources.filter(({ rule }) => rule.capabilities.includes("deny"));
-  const denied = denying.length > 0;
-  const rules = denied ? [] : sources.map(({ rule }) => rule);
+  if (denying.length > 0) {
+    return {
+      pattern,
+      capabilities: new Set(["deny"]),
+      sources: denying,
+      minWrappingTtlSeconds: null,
+      maxWrappingTtlSeconds: null,
+      parameters: { allowed: null, denied: null, required: [] },
+      paginationLimit: null,
+    };
+  }
+  const rules = sources.map(({ rule }) => rule);
   return {
     pattern,
-    capabilities: new Set(denied ? ["deny"] : rules.flatMap((rule) => rule.capabilities)),
-    sources: denied ? denying : sources,
+    capabilities: new Set(rules.flatMap((rule) => rule.capabilities)),
+    sources,
     minWrappingTtlSeconds: smallest(rules.map((rule) => rule.minWrappingTtlSeconds)),
     maxWrappingTtlSeconds: smallest(rules.map((rule) => rule.maxWrappingTtlSeconds)),
     parameters: {

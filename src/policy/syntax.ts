@@ -43,7 +43,10 @@ export interface Problem {
   readonly at: number;
 }
 
-/** Ends the reading of a text in a syntax. Only `catchMistake` catches it. */
+/**
+ * Ends the reading of a text in a syntax. An exception to the rule that expected failures are values: the readers are
+ * recursive, and every step would have to check for a failure. Only `catchMistake`, at their border, catches it.
+ */
 class Mistake extends Error {
   readonly at: number;
 

@@ -21,9 +21,11 @@ export interface AuditAuth {
 /** A line of the audit log (docs/audit.md). It contains no secret: tokens, and strings in fields, are keyed hashes. */
 export interface AuditLine {
   readonly type: "request" | "response";
+  /** RFC 3339. */
   readonly time: string;
   /** "rpc": a call of another Worker over a service binding. */
   readonly via: "http" | "rpc";
+  /** The same in both lines of a request, and in its answer. */
   readonly request_id: string;
   readonly operation: Operation | "unknown";
   readonly path: string;
@@ -43,6 +45,7 @@ export interface AuditLine {
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
   readonly target_accessor?: string;
+  /** Ids of the team tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
   readonly revocation?: AuditRevocation;
   readonly role?: string;

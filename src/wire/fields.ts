@@ -73,7 +73,10 @@ export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> 
   return fieldSchema(shape, "refused");
 }
 
-/** The schema of a role. It refuses other names of bounds (`bound_claim`): an ignored bound would admit more clients. */
+/**
+ * The schema of a role. Unknown fields are ignored, except those named like a bound (`bound_claim`, `token_bound_cidr`): an
+ * ignored bound would admit more clients.
+ */
 export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "bounds refused");
 }

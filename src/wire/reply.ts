@@ -67,6 +67,7 @@ export interface WrapInfo {
   /** ms. */
   readonly createdAt: number;
   readonly creationPath: string;
+  /** Accessor of the token in the stored answer; "" for none. */
   readonly wrappedAccessor: string;
 }
 

@@ -51,6 +51,7 @@ async function readFigures(env: Env, installation: Installation) {
     // The end of the last tidy run; null before the first.
     tidiedAt: last?.finishedAt ?? null,
     tidyFailures: last?.report.failures ?? 0,
+    // Rows whose seal was wrong in the last tidy run.
     tamperedRows: last?.report.tampered ?? 0,
   };
 }

@@ -93,6 +93,7 @@ function showPolicy(policy: StoredPolicy, textKey: "rules" | "policy"): Record<s
 const WRITE_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy expires, as RFC 3339"),
+  // Described as a duration, but read as text: `policyExpiry` parses it.
   ttl: new Field({ shape: "integer", format: "seconds" }, text().read).describe("The lifetime of the policy"),
   cas: sent(integer()).describe("The write is refused unless the policy has this version; -1: it must not exist"),
   cas_required: flag(false).describe("True: every write must send the version that it replaces"),

@@ -29,7 +29,8 @@ const CHARACTERS_OF_IDS = 128;
 
 const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACTERS} characters together`);
 
-const NOTHING = { metadata: null, policies: null, memberEntityIds: null, memberGroupIds: null } as const;
+/** The fields of a new external group. */
+const EMPTY_GROUP = { metadata: null, policies: null, memberEntityIds: null, memberGroupIds: null } as const;
 
 /**
  * The tables of groups, their members and their aliases: the names by which auth mounts know external groups, at most
@@ -51,6 +52,7 @@ export class GroupStore {
     this.#aliases = new SealedTable(sql, seals, aliases);
   }
 
+  /** Changes with every change of a group or of its member groups, not of its entities. */
   revision(): number {
     const [revision = 0] = columnOf<number>(this.#sql, "SELECT groups_revision FROM state");
     return revision;
@@ -139,7 +141,7 @@ export class GroupStore {
     }
     if (!this.#hasRoomFor(name.length)) return err(TOO_MANY);
     const groupId = write.groupId ?? before?.groupId ?? crypto.randomUUID();
-    if (!this.#sealed.find(groupId)) this.#put(groupId, null, generatedGroupName(), "external", NOTHING, now);
+    if (!this.#sealed.find(groupId)) this.#put(groupId, null, generatedGroupName(), "external", EMPTY_GROUP, now);
     // Members come from logins at the mount of the alias. After a change of its name or mount the old members are
     // removed.
     for (const changed of new Set([groupId, before?.groupId ?? groupId])) this.members.replaceEntities(changed, []);

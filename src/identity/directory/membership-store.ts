@@ -12,6 +12,7 @@ export class MembershipStore {
   readonly #groups: SealedTable<GroupMember>;
   readonly #onChange: (entityId: string) => void;
 
+  /** @param onChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onChange: (entityId: string) => void) {
     this.#sql = sql;
     this.#onChange = onChange;
@@ -74,6 +75,7 @@ export class MembershipStore {
     this.#entities.delete(entityId, groupId);
   }
 
+  /** Rows of entities that stay are not rewritten. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
     const { good, tampered } = this.#entities.judged("WHERE group_id = ?", groupId);
     const before = new Set(good.map(({ entity_id }) => entity_id));

@@ -248,6 +248,12 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
 
 /** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */
 function addressOf(caller: Caller): TokenAddress | null {
-  const token = caller.kind === "service" ? caller.token : caller.kind === "batch" ? caller.token.parent : null;
-  return token && { treeId: token.treeId, row: token.row };
+  switch (caller.kind) {
+    case "service":
+      return { treeId: caller.token.treeId, row: caller.token.row };
+    case "batch":
+      return caller.token.parent && { treeId: caller.token.parent.treeId, row: caller.token.parent.row };
+    case "team":
+      return null;
+  }
 }

@@ -65,7 +65,10 @@ function encodeLength(length: number): number[] {
   return [0x80 | octets.length, ...octets];
 }
 
-/** Thrown within the reader, whose calls are nested as deep as the encoding. */
+/**
+ * Ends the reading of an encoding. An exception to the rule that expected failures are values: the reader is recursive, and
+ * every step would have to check for a failure. Only `readBer`, at its border, catches it.
+ */
 class Malformed extends Error {}
 
 class Reader {

@@ -214,6 +214,7 @@ function ageProblem(amzDate: string, now: number): string | null {
   return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request again" : null;
 }
 
+/** When a request with this `X-Amz-Date` becomes too old, in ms; NaN for a malformed date. */
 function endOfSignature(amzDate: string): number {
   return signedAtOf(amzDate) + MAX_AGE_SECONDS * 1000 + 1;
 }
