@@ -36,7 +36,10 @@ interface SealedRun {
   readonly seal: string;
 }
 
-/** Begins to restore into a new deployment, which answers nothing else until `finishRestore`. Safe to repeat. */
+/**
+ * Begins to restore into a new deployment with the same seal key, which answers nothing else until `finishRestore`.
+ * Safe to repeat.
+ */
 export async function beginRestore(env: Env, { run, parts, seal }: SealedRun, keyRing: string): Promise<Result<null>> {
   const opened = await openKeyRing(env, keyRing);
   if (!opened.ok) return err(FOREIGN_RING);

@@ -38,11 +38,28 @@ interface NamedObjects {
 const mountNames: NamedObjects["names"] = (_, { mounts }) => mounts.map(({ uuid }) => uuid);
 
 /**
- * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to another
- * one comes before it, so that no row of the backup names an object that is missing. The System object is the last: its
- * watermarks, keys and policies are as new as everything else, or newer.
+ * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to
+ * another one comes before it, so that no row of the backup names an object that is missing. The System object is the
+ * last: its watermarks, keys and policies are as new as everything else, or newer.
  */
-const OBJECTS = {
+export const NAMED_CLASSES = [
+  "CustomIds",
+  "Team",
+  "Organization",
+  "OrganizationDirectory",
+  "EntityShard",
+  "Identity",
+  "TokenRoles",
+  "TokenRevocations",
+  "CloudAccessList",
+  "CloudAuth",
+  "JwtAuth",
+  "OidcIssuer",
+  "System",
+] as const;
+type NamedClass = (typeof NAMED_CLASSES)[number];
+
+const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
   CustomIds: {
     in: (env) => env.CUSTOM_IDS,
     names: () => Array.from({ length: CUSTOM_ID_SHARDS }, (_, n) => customIdsName(n)),
@@ -65,10 +82,7 @@ const OBJECTS = {
   JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames },
   OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"] },
   System: { in: (env) => env.SYSTEM, names: () => ["system"] },
-} satisfies Readonly<Record<string, NamedObjects>>;
-
-type NamedClass = keyof typeof OBJECTS;
-export const NAMED_CLASSES = Object.keys(OBJECTS) as NamedClass[];
+};
 
 type SavedClass = "TokenTree" | NamedClass;
 const ORDER: readonly SavedClass[] = ["TokenTree", ...NAMED_CLASSES];
@@ -110,20 +124,17 @@ export function isSavedClass(className: unknown): className is SavedClass {
 
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
   if (className === "TokenTree") return treeAt(env, name);
-  const objects: NamedObjects = OBJECTS[className];
-  return within(env, objects.in(env)).getByName(name);
+  return within(env, OBJECTS[className].in(env)).getByName(name);
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
 export async function objectsAfter(env: Env, installation: Installation, after: string, limit: number) {
-  // The trees come before all other objects, of which those with custom ids are the first.
-  const keys = after < beginningOf("CustomIds") ? await treesAfter(env, after, limit) : [];
+  const keys = after < beginningOf(NAMED_CLASSES[0]) ? await treesAfter(env, after, limit) : [];
   for (const className of NAMED_CLASSES) {
     if (keys.length >= limit) break;
     // All objects of the class come before `after`.
     if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
-    const objects: NamedObjects = OBJECTS[className];
-    const names = await objects.names(env, installation);
+    const names = await OBJECTS[className].names(env, installation);
     const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
     keys.push(...found.sort());
   }

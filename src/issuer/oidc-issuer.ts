@@ -64,7 +64,9 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     });
     this.alarms.add("issuer_expiry", {
       dueAt: () => this.#store.firstExpiry(),
-      run: () => this.#store.dropExpired(currentTime()) && this.#store.changed(),
+      run: () => {
+        if (this.#store.dropExpired(currentTime())) this.#store.changed();
+      },
       pauseMs: () => RETRY_MS,
     });
   }
@@ -94,7 +96,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 
   /**
    * Creates or changes a key. A new key, or one with another algorithm, needs its signing version and the one after it.
-   * Without them nothing is written. The caller generates them, because that would delay other requests of the object.
+   * Without them nothing is written, and the answer is "needs_versions": the caller generates them and calls again.
+   * Generating them here would delay other requests of the object.
    */
   async writeKey(
     name: string,

@@ -52,7 +52,10 @@ const TOKEN_ORDER = "h";
 /** Sorts after every path: the highest code point. */
 const END = "\u{10ffff}";
 
-/** The leases of a shard. A prefix ends with a slash, so that it matches whole segments; "" matches all. */
+/**
+ * The leases of a shard. `AccessorShard` extends it, so every method without `#` can be called by RPC. A prefix ends
+ * with a slash, so that it matches whole segments; "" matches all.
+ */
 export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   protected abstract readonly tables: Tables;
 

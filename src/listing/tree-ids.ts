@@ -48,7 +48,8 @@ interface Batch {
  * kept until the first token of each of its trees is listed, or all of the trees were called. So a tree whose token was
  * never published, because the process ended before, is known here and can be called. Which trees of a batch have a
  * listed token is only kept in memory: a shard that was evicted calls more trees than needed, which costs less than a
- * row for each tree. The tree itself decides, in one step, whether it is taken.
+ * row for each tree. An id in the pool does not guarantee that its tree is free: the tree itself decides, in one step,
+ * whether it is taken.
  */
 export class TreePool {
   readonly #sql: Sql;
@@ -61,7 +62,7 @@ export class TreePool {
   /** The latest of these batches with a tree, by the id of the tree. */
   readonly #batchOf = new Map<string, Batch>();
   /** When trees are called next (ms); null: no batch is left. The rows are not read before that time. */
-  nextDueAt: number | null = null;
+  #nextDueAt: number | null = null;
 
   /** @param sql contains the table of allocated ids. @param storage the first freed tree creates a table in it. */
   constructor(sql: Sql, storage: SqlStorage, env: ListingEnv, shardNumber: () => number) {
@@ -71,10 +72,14 @@ export class TreePool {
     this.#shardNumber = shardNumber;
   }
 
+  get nextDueAt(): number | null {
+    return this.#nextDueAt;
+  }
+
   /** Reads `nextDueAt` from the oldest batch. Needed after a start of the object. */
   refresh(): void {
     const [oldest = null] = columnOf<number | null>(this.#sql, "SELECT MIN(at) FROM allocated_trees");
-    this.nextDueAt = oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
+    this.#nextDueAt = oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
   }
 
   /** Allocates `count` ids. While there are freed trees it allocates theirs, even if they are fewer than `count`. */
@@ -83,7 +88,7 @@ export class TreePool {
     const trees = again.length > 0 ? again : Array.from({ length: count }, () => newTreeId(this.#env));
     const now = currentTime();
     this.#note(trees, now);
-    this.nextDueAt ??= now + ASK_AFTER_MS;
+    this.#nextDueAt ??= now + ASK_AFTER_MS;
     return trees;
   }
 
@@ -100,6 +105,7 @@ export class TreePool {
     }
   }
 
+  /** Adds the ids of empty trees to the pool. Safe to repeat. */
   release(trees: readonly string[]): void {
     for (const tree of trees) {
       const isNew = this.#free.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
@@ -115,7 +121,7 @@ export class TreePool {
 
   /** Calls trees that were allocated `ASK_AFTER_MS` ago and have no listed token: they list what is alive. */
   async askDue(): Promise<void> {
-    if (this.nextDueAt === null || this.nextDueAt > currentTime()) return;
+    if (this.#nextDueAt === null || this.#nextDueAt > currentTime()) return;
     let asked = 0;
     for (const batch of this.#batches(currentTime() - ASK_AFTER_MS, ASK_STEP)) {
       if (asked >= ASK_STEP) break;

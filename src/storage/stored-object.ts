@@ -28,29 +28,33 @@ export class Origin {
    * The object that wrote the rows, and the number of the next expected page (null: all pages are written); null for an
    * object that was never restored.
    */
-  restored: { readonly id: string; readonly nextPage: number | null } | null;
+  #restored: { readonly id: string; readonly nextPage: number | null } | null;
 
   constructor(sql: SqlStorage, ownId: DurableObjectId, versions: SchemaVersions) {
     this.#ownId = ownId.toString();
     this.#tables = new Tables(sql, ORIGIN_MIGRATIONS, "origin", versions);
     const query = "SELECT id, next_page AS nextPage FROM origin";
-    this.restored = this.#tables.exec<{ id: string; nextPage: number | null }>(query).toArray()[0] ?? null;
+    this.#restored = this.#tables.exec<{ id: string; nextPage: number | null }>(query).toArray()[0] ?? null;
   }
 
   get id(): string {
-    return this.restored?.id ?? this.#ownId;
+    return this.#restored?.id ?? this.#ownId;
+  }
+
+  get restored() {
+    return this.#restored;
   }
 
   /** Records that a page was written. @param nextPage null: it was the last one. */
   write(id: string, nextPage: number | null): void {
     this.#tables.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", id, nextPage);
-    this.restored = { id, nextPage };
+    this.#restored = { id, nextPage };
   }
 
   /** Writes the origin again after the storage of the object was deleted: the object keeps its id. */
   keep(): void {
     this.#tables.forget();
-    if (this.restored) this.write(this.restored.id, this.restored.nextPage);
+    if (this.#restored) this.write(this.#restored.id, this.#restored.nextPage);
   }
 }
 

@@ -78,7 +78,7 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   return { ...after, report: addToReport(after.report, repairs) };
 }
 
-/** Removes accessors without a token, and corrects entries that differ. Entries that are too new are left out. */
+/** Removes accessors without a token, and corrects entries that differ. Entries that are too new are left out. Safe to repeat. */
 async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
   const shard = accessorShard(env, number);
@@ -104,7 +104,7 @@ async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: 
   return { entries, asked: questions.size, answers, repairs };
 }
 
-/** Releases custom ids without a token. Entries that are too new are left out. */
+/** Releases custom ids without a token. Entries that are too new are left out. Safe to repeat. */
 async function checkCustomIds(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
   const shard = customIdsShard(env, number);

@@ -178,6 +178,7 @@ export class ShardCheckStore {
     this.#tables = tables;
   }
 
+  /** Stores the last check of a shard. Safe to repeat. */
   keep(shard: number, { startedAt, finishedAt, report, aged, needed }: ShardCheck): void {
     this.#tables.exec(
       `INSERT INTO shard_checks (shard, started_at, finished_at, report, aged, needed, added) VALUES (?, ?, ?, ?, ?, ?, 0)
@@ -192,7 +193,10 @@ export class ShardCheckStore {
     );
   }
 
-  /** `since`: when the oldest of the checks began (ms); null as long as one is missing. `failures`: of their trees. */
+  /**
+   * Summary. `checked`: shards that have been checked at least once. `since`: when the oldest of the last checks began
+   * (ms); null as long as one is missing. `failures`: trees that did not answer in the last checks.
+   */
   all(checks = this.#read()) {
     const shards = shardCount();
     return {

@@ -41,11 +41,16 @@ export interface TidyRun extends Omit<ListRun, "work"> {
   readonly finishedAt: number | null;
 }
 
-type RunRow = Record<"number" | "startedAt", number> &
-  Record<"report" | "aged" | "needed", string> & {
-    finishedAt: number | null;
-    position: string | null;
-  };
+/** In JSON: a `ListPosition`, a `TidyReport`, the terms `aged`, and the versions `needed`. */
+type RunRow = {
+  number: number;
+  startedAt: number;
+  finishedAt: number | null;
+  position: string | null;
+  report: string;
+  aged: string;
+  needed: string;
+};
 
 /** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
 export const TIDY_PAUSE_MS = 25;
@@ -62,11 +67,15 @@ const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "al
 /**
  * Tidies the installation, a bounded step at a time. A run that a client requests covers everything: it pages through
  * the lists of accessors and of custom ids, and has each tree that they name check the entries and repair its own rows.
- * The hourly run, which the cron trigger starts, leaves the accessors to the checks of the shards (`ShardTidy`): it
- * starts them, and adds up what they have reported since the previous run. The position of a run is stored, so it
- * survives restarts; every step may be repeated. The platform can't list the trees that exist. So a tree is not found
- * when no list has any of its tokens, which work and end as usual, until one of them or of their children is listed
- * again. Only the loss of a shard's rows leads to this: an update of the lists that a crash loses is published again.
+ * The position of a run is stored, so it survives restarts; every step may be repeated. Steps are performed by the
+ * object's alarm alone, so two steps never overlap.
+ *
+ * The cron trigger starts the hourly run. It leaves the accessors to the checks of the shards (`ShardTidy`): it starts
+ * these checks, covers the rest itself, and adds up what the checks have reported since the previous run.
+ *
+ * The platform can't list the trees that exist. So a tree is not found when no list has any of its tokens, which work
+ * and end as usual, until one of them or of their children is listed again. Only the loss of a shard's rows leads to
+ * this: an update of the lists that a crash loses is published again.
  */
 export class Tidy extends GroveObject<Env> {
   readonly #shards: ShardCheckStore;

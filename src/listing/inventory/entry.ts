@@ -70,6 +70,7 @@ export function fixedPart(record: TokenRecord) {
   return {
     mount: login?.mount ?? TOKEN_MOUNT,
     path: record.path,
+    // A token role, or the role of an auth method.
     role: role ?? login?.internal.role ?? (login && meta?.role) ?? "",
     displayName: record.displayName,
     policies: record.policies,

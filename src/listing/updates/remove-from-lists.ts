@@ -15,10 +15,15 @@ type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
   readonly #removals = new ShardQueue<Ending>();
-  additions = 0;
+  #additions = 0;
+
+  /** Number of calls of `add`. */
+  get additions(): number {
+    return this.#additions;
+  }
 
   add(tokens: readonly Ending[]): void {
-    this.additions++;
+    this.#additions++;
     for (const token of tokens) this.#removals.add(accessorShardNumber(token.accessor), token.accessor, token);
   }
 

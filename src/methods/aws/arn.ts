@@ -26,7 +26,10 @@ const NAME = /^[\w+=,.@-]{1,128}$/;
 const PATH_SEGMENT = /^[!-.0-~]{1,512}$/;
 const ACCOUNT_ID = /^\d{12}$/;
 
-/** Reads the ARN of a principal that a role can be bound to. Messages are the reference's and do not repeat the ARN. */
+/**
+ * Reads the ARN of a principal or an instance profile. Others, such as roots and federated users, are refused: no role
+ * can be bound to them. Messages are the reference's and do not repeat the ARN.
+ */
 export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   if (arn.length > MAX_LENGTH) return err("ARN is too long");
   const parts = arn.split(":");

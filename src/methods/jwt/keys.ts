@@ -148,8 +148,9 @@ export async function verifySignature(
   keys: readonly JWK[],
 ): Promise<Result<Claims, string>> {
   const options = { algorithms: [algorithm] };
+  const keySet = createLocalJWKSet({ keys: [...keys] });
   try {
-    return readClaims(await compactVerify(token, createLocalJWKSet({ keys: [...keys] }), options));
+    return readClaims(await compactVerify(token, keySet, options));
   } catch (error) {
     return error instanceof errors.JWKSMultipleMatchingKeys ? tryEach(token, options, error) : refusalFor(error);
   }

@@ -41,12 +41,12 @@ export const REUSED_TREES: TreeReuse = {
 
 let current = DELETED_TREES;
 
-/** The choice of this deployment. */
+/** How this deployment frees empty trees. */
 export function treeReuse(): TreeReuse {
   return current;
 }
 
-/** Chooses for this deployment. */
+/** Chooses how this deployment frees empty trees. */
 export function useTreeReuse(chosen: TreeReuse): void {
   current = chosen;
 }
@@ -126,7 +126,10 @@ export class TreeEnd {
     await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
   }
 
-  /** Never true for a restored tree, whose file stores the id that its rows are sealed for. */
+  /**
+   * True when the file must be emptied before the tree is allocated again. Never true for a restored tree, whose file
+   * stores the id that its rows are sealed for.
+   */
   get isFileTooLarge(): boolean {
     return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
   }

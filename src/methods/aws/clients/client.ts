@@ -1,10 +1,12 @@
 import { AwsV4Signer } from "aws4fetch";
-import type { LoginRenewal } from "../../../auth/route.ts";
 import { currentTime, sleep } from "../../../base/clock.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
+import type { Env } from "../../../env.ts";
 import { countEvent } from "../../../metrics/counts.ts";
+import type { Installation } from "../../../system/installation.ts";
+import type { Mount } from "../../../system/mount.ts";
 import {
   type NoAnswer,
   type OutboundRequest,
@@ -29,11 +31,18 @@ import { type ClientConfig, SECRET_KEY, type StsRole } from "./config.ts";
 import { serverRegion } from "./server-credentials.ts";
 
 /** The mount for which the cloud is called. Its configuration decides about the credentials. */
-export type CloudAccess = Pick<LoginRenewal, "env" | "installation" | "mount">;
+export interface CloudAccess {
+  readonly env: Env;
+  readonly installation: Installation;
+  readonly mount: Mount;
+}
 
 export interface CloudClient extends CloudAccess {
   readonly config: ClientConfig;
-  /** Hash of mount and configuration, in the key of each cached answer: neither another mount nor a change uses an old one. */
+  /**
+   * Hash of the mount and the configuration. It is part of the key of each cached answer, so neither another mount nor
+   * a changed configuration uses the answer.
+   */
   readonly revision: string;
 }
 
@@ -77,11 +86,14 @@ export async function configuredKeys(client: CloudClient): Promise<Result<Creden
 
 /** Which hosts may be called, and how a call is repeated after a temporary failure. */
 export type CallPolicy = Pick<SendLimits, "hosts"> & {
+  /** Repetitions after the first try; -1 for `DEFAULT_RETRIES`. */
   readonly maxRetries: number;
+  /** Further error codes that count as temporary failures. */
   readonly alsoTemporary?: readonly string[];
 };
 
 const DEFAULT_RETRIES = 3;
+/** Maximum duration of one try. */
 const TRY_MS = 5_000;
 /** Maximum duration of all tries with their pauses. A login waits for it, so `max_retries` can't extend it. */
 export const CALL_MS = 15_000;
@@ -140,9 +152,16 @@ function resultOf(answer: SentAnswer): string {
 }
 
 function noAnswer(service: Service, why: NoAnswer): Failure {
-  if (why === "unreadable") return invalid(`answer of ${service} is too long or no text`);
-  if (why === "not_allowed") return invalid(`the configured host of ${service} may not be called from here`);
-  return serviceUnavailable(why === "timeout" ? `${service} does not answer in time` : `${service} can't be reached`);
+  switch (why) {
+    case "unreadable":
+      return invalid(`answer of ${service} is too long or no text`);
+    case "not_allowed":
+      return invalid(`the configured host of ${service} may not be called from here`);
+    case "timeout":
+      return serviceUnavailable(`${service} does not answer in time`);
+    case "unreachable":
+      return serviceUnavailable(`${service} can't be reached`);
+  }
 }
 
 /** One operation of a service's query API. */

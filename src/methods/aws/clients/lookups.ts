@@ -12,7 +12,9 @@ type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>>>;
 
 type Waiter<T> = { readonly fetch: FetchItems<T>; readonly answer: (result: Result<T | null>) => void };
 
+/** Maximum number of requests that wait for a call. With more than that, the cloud does not keep up. */
 const MAX_WAITING = 1000;
+/** Maximum number of calls of one queue in flight. */
 const FULL_WIDTH = 4;
 /** How long (ms) a refusal limits the number of calls. */
 const REMEMBERED_MS = 60_000;

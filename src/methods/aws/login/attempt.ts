@@ -6,8 +6,8 @@ import { fieldSchema, readValues, sent, text, unread, type Values } from "../../
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
-import { configurationForLogin, type LoginSettings } from "../mount/copies.ts";
-import { mountTypeOf } from "../mount/mount.ts";
+import type { LoginSettings } from "../mount/copies.ts";
+import { configurationForLogin, mountTypeOf } from "../mount/mount.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
@@ -42,13 +42,22 @@ export const CHECKS = {
 
 type CheckName = keyof typeof CHECKS;
 
+/** The constraints on an instance in the order of the checks. */
+const INSTANCE_BOUNDS = [
+  "bound_region",
+  "bound_vm_instance_id",
+  "bound_account_id",
+  "bound_image_id",
+  "bound_subnet_id",
+  "bound_vpc_id",
+  "bound_iam_instance_profile_arn",
+  "bound_iam_role_arn",
+] as const;
+
 /** The checks of a kind of login in their order. */
 export function checksOf(kind: AuthType, infersInstance: boolean): readonly CheckName[] {
   const begin = ["role", "address", "auth_type"] as const;
-  const instance = [
-    ...(["instance", "bound_region", "bound_vm_instance_id", "bound_account_id", "bound_image_id"] as const),
-    ...(["bound_subnet_id", "bound_vpc_id", "bound_iam_instance_profile_arn", "bound_iam_role_arn"] as const),
-  ];
+  const instance = ["instance", ...INSTANCE_BOUNDS] as const;
   const end = ["entity", "token"] as const;
   if (kind === "vm")
     return [...begin, "document", "nonce", ...instance, "role_tag", "deny_list", "access_list", ...end];

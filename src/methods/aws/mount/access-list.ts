@@ -80,7 +80,10 @@ export class CloudAccessList extends GroveObject<Env> {
     return decided.ok ? ok(null) : decided;
   }
 
-  /** Undoes `enterLogin` when no token was issued, as the client has not received its nonce; not after another login. */
+  /**
+   * Undoes `enterLogin` when no token was issued: the client has not received its new nonce and would be locked out.
+   * Does nothing when another login has been entered since.
+   */
   async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
     await this.keys.open();
     const current = this.#entries.read(instanceId);

@@ -1,19 +1,7 @@
-import { currentTime } from "../../../base/clock.ts";
-import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { IsolateCopy, type Reading } from "../../../base/isolate-copy.ts";
-import { within } from "../../../base/location.ts";
-import {
-  type AnswersOfSource,
-  CopySource,
-  type CopyUse,
-  copyLimits,
-  type UsedCopy,
-  useOfCopy,
-} from "../../../system/copy-age.ts";
-import type { CloudAccess } from "../clients/client.ts";
+import { type AnswersOfSource, type CopyUse, type UsedCopy, useOfCopy } from "../../../system/copy-age.ts";
 import type { ClientConfig, StsRole } from "../clients/config.ts";
 import type { RegisteredCertificate } from "../documents/certificate.ts";
-import type { AwsEnv } from "../env.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 
@@ -45,7 +33,7 @@ export interface LoginParts {
   readonly stsRole: StsRole | null;
 }
 
-type SomeParts = Partial<Omit<LoginParts, "state">>;
+export type SomeParts = Partial<Omit<LoginParts, "state">>;
 
 /** Maximum age (ms) of a copy of the announced state. It bounds changes that are not announced, such as a restore. */
 const LONGEST_MS = 60_000;
@@ -64,7 +52,7 @@ export interface CopyOf {
   readonly source: AnswersOfSource;
 }
 
-type KnownPart = UsedCopy & { readonly part: SomeParts; readonly use: Exclude<CopyUse, "wait"> };
+export type KnownPart = UsedCopy & { readonly part: SomeParts; readonly use: Exclude<CopyUse, "wait"> };
 
 /** The isolate's copies, by mount and name of the part. */
 const copies = new IsolateCopy<string, { readonly part: SomeParts; readonly state: number }>(
@@ -105,73 +93,4 @@ export function keepCopy(of: CopyOf, name: string, part: SomeParts | undefined, 
 /** Drops all copies. Called after each change that this isolate makes, so that it sees its own changes at once. */
 export function forgetCopies(): void {
   copies.clear();
-}
-
-type LoginConfiguration = Omit<LoginParts, "state"> & { readonly settings: LoginSettings };
-
-/** Recent answers of the objects of mounts, by the uuids of the mounts. */
-const sources = new GenerationalCache<string, CopySource>(1_000);
-
-const roleCopy = (name: string) => `role ${name}`;
-const accountCopy = (id: string) => `account ${id}`;
-
-/**
- * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the
- * mount's object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy,
- * usually nothing. A role that does not exist is asked for each time, as a client can send any name. `has` are the
- * settings that the login has read already; null for none.
- */
-export async function configurationForLogin(
-  { env, mount }: Pick<CloudAccess, "env" | "mount">,
-  roleName: string | null,
-  accountId: string | null,
-  has: LoginSettings | null = null,
-): Promise<LoginConfiguration> {
-  const source = sources.get(mount.uuid) ?? new CopySource("cloud_mount", { mount: mount.path });
-  sources.set(mount.uuid, source, 1);
-  const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(env), source };
-  const now = currentTime();
-  const settings = has ? null : findCopy(of, "settings", now);
-  const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
-  const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
-  const found = [settings, role, stsRole].filter((copy) => copy != null);
-
-  const read = async () => {
-    const ask = {
-      settings: mustRead(settings),
-      roleName: mustRead(role) ? roleName : null,
-      accountId: mustRead(stsRole) ? accountId : null,
-    };
-    const fresh = found.filter(({ use }) => use === "use").map(({ part }) => part);
-    const parts = await readParts(env, of, ask);
-    source.noteAnswer(now);
-    return join(has, [...fresh, ...parts]);
-  };
-  const oldest = found.find(({ use }) => use === "try") ?? found.find(({ use }) => use === "renew") ?? found[0];
-  if (!oldest || [settings, role, stsRole].includes(undefined)) return read();
-  const parts = found.map(({ part }) => part);
-  return source.serve(oldest.use, oldest, join(has, parts), read);
-}
-
-function mustRead(copy: KnownPart | null | undefined): boolean {
-  return copy !== null && copy?.use !== "use";
-}
-
-/** Reads parts from the mount's object and keeps copies of them. */
-async function readParts(env: AwsEnv, of: CopyOf, ask: LoginAsk): Promise<SomeParts[]> {
-  const reading = beginReading();
-  const auth = within(env, env.CLOUD_AUTH).getByName(of.mount);
-  const { state, settings, role, stsRole }: LoginParts = await auth.readForLogin(ask);
-  const parts: [name: string, part: SomeParts][] = [];
-  if (ask.settings) parts.push(["settings", { settings }]);
-  if (ask.roleName !== null) parts.push([roleCopy(ask.roleName), { role }]);
-  if (ask.accountId !== null) parts.push([accountCopy(ask.accountId), { stsRole }]);
-  for (const [name, part] of parts) keepCopy(of, name, part.role === null ? undefined : part, state, reading);
-  return parts.map(([, part]) => part);
-}
-
-function join(has: LoginSettings | null, parts: readonly SomeParts[]): LoginConfiguration {
-  const { settings = has, role = null, stsRole = null }: SomeParts = Object.assign({}, ...parts);
-  if (!settings) throw new Error("a mount's object left out the settings");
-  return { settings, role, stsRole };
 }

@@ -1,7 +1,10 @@
 import { type AtMount, mountOf } from "../../../auth/route.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
 import type { Env } from "../../../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
+import { CopySource, copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
@@ -9,7 +12,18 @@ import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
 import type { CloudMountType } from "../vocabulary.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
-import { forgetCopies } from "./copies.ts";
+import {
+  beginReading,
+  type CopyOf,
+  findCopy,
+  forgetCopies,
+  type KnownPart,
+  keepCopy,
+  type LoginAsk,
+  type LoginParts,
+  type LoginSettings,
+  type SomeParts,
+} from "./copies.ts";
 
 /** The vocabulary of a mount. */
 export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
@@ -30,6 +44,75 @@ export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): Durabl
 export async function operatorClient(access: CloudAccess): Promise<CloudClient> {
   const config = await cloudAuthAt(access.env, access.mount).readClient();
   return openClient(access, config ?? DEFAULT_CLIENT);
+}
+
+type LoginConfiguration = Omit<LoginParts, "state"> & { readonly settings: LoginSettings };
+
+/** Recent answers of the objects of mounts, by the uuids of the mounts. */
+const sources = new GenerationalCache<string, CopySource>(1_000);
+
+const roleCopy = (name: string) => `role ${name}`;
+const accountCopy = (id: string) => `account ${id}`;
+
+/**
+ * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the
+ * mount's object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy,
+ * usually nothing. A role that does not exist is asked for each time, as a client can send any name. `has` are the
+ * settings that the login has read already; null for none.
+ */
+export async function configurationForLogin(
+  { env, mount }: Pick<CloudAccess, "env" | "mount">,
+  roleName: string | null,
+  accountId: string | null,
+  has: LoginSettings | null = null,
+): Promise<LoginConfiguration> {
+  const source = sources.get(mount.uuid) ?? new CopySource("cloud_mount", { mount: mount.path });
+  sources.set(mount.uuid, source, 1);
+  const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(env), source };
+  const now = currentTime();
+  const settings = has ? null : findCopy(of, "settings", now);
+  const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
+  const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
+  const found = [settings, role, stsRole].filter((copy) => copy != null);
+
+  const read = async () => {
+    const ask = {
+      settings: mustRead(settings),
+      roleName: mustRead(role) ? roleName : null,
+      accountId: mustRead(stsRole) ? accountId : null,
+    };
+    const fresh = found.filter(({ use }) => use === "use").map(({ part }) => part);
+    const parts = await readParts(cloudAuthAt(env, mount), of, ask);
+    source.noteAnswer(now);
+    return join(has, [...fresh, ...parts]);
+  };
+  const oldest = found.find(({ use }) => use === "try") ?? found.find(({ use }) => use === "renew") ?? found[0];
+  if (!oldest || [settings, role, stsRole].includes(undefined)) return read();
+  const parts = found.map(({ part }) => part);
+  return source.serve(oldest.use, oldest, join(has, parts), read);
+}
+
+/** True when a part has no copy (undefined), or an old one. Null: the part is not needed. */
+function mustRead(copy: KnownPart | null | undefined): boolean {
+  return copy !== null && copy?.use !== "use";
+}
+
+/** Reads parts from the mount's object and keeps copies of them. */
+async function readParts(auth: DurableObjectStub<CloudAuth>, of: CopyOf, ask: LoginAsk): Promise<SomeParts[]> {
+  const reading = beginReading();
+  const { state, settings, role, stsRole } = await auth.readForLogin(ask);
+  const parts: [name: string, part: SomeParts][] = [];
+  if (ask.settings) parts.push(["settings", { settings }]);
+  if (ask.roleName !== null) parts.push([roleCopy(ask.roleName), { role }]);
+  if (ask.accountId !== null) parts.push([accountCopy(ask.accountId), { stsRole }]);
+  for (const [name, part] of parts) keepCopy(of, name, part.role === null ? undefined : part, state, reading);
+  return parts.map(([, part]) => part);
+}
+
+function join(has: LoginSettings | null, parts: readonly SomeParts[]): LoginConfiguration {
+  const { settings = has, role = null, stsRole = null }: SomeParts = Object.assign({}, ...parts);
+  if (!settings) throw new Error("a mount's object left out the settings");
+  return { settings, role, stsRole };
 }
 
 /**

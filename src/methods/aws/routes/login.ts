@@ -24,8 +24,7 @@ import { fromWrappedBase64 } from "../encoding.ts";
 import { type Attempt, CHECKS, checksOf, chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/attempt.ts";
 import { loginByPrincipal, type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
 import { loginByInstance, verifyInstance } from "../login/vm.ts";
-import { configurationForLogin } from "../mount/copies.ts";
-import { accessShardFor, cloudAuthAt, mountTypeOf } from "../mount/mount.ts";
+import { accessShardFor, cloudAuthAt, configurationForLogin, mountTypeOf } from "../mount/mount.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 

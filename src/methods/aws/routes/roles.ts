@@ -103,7 +103,9 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   const { env, installation, verdict } = context;
   const mount = mountOf(context);
   const roleId = crypto.randomUUID();
-  const sealedTagKey = await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), crypto.randomUUID());
+  // The key of the HMAC of the tags of the role, if it is new.
+  const tagKey = crypto.randomUUID();
+  const sealedTagKey = await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), tagKey);
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
