@@ -8,8 +8,8 @@ import type { Tidy } from "./tidy/tidy.ts";
 import type { TreeEnv } from "./tree/env.ts";
 
 /**
- * What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). A room declares
- * what it uses; what is declared here is still to find its room.
+ * What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). A room
+ * declares what it uses; what is declared here is still to find its room.
  */
 export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly TIDY: DurableObjectNamespace<Tidy>;
@@ -23,21 +23,29 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   /** How many backups stay in the bucket. */
   readonly BACKUP_KEEP?: string;
 
-  /** What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A secret. */
+  /**
+   * What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A
+   * secret.
+   */
   readonly GROVE_INIT_TOKEN?: string;
-  /** A rate limit of the network that stands behind those of logins and of `sys/init`; only a deployment can have one. */
+  /**
+   * A rate limit of the network that stands behind those of logins and of `sys/init`; only a deployment can have one.
+   */
   readonly LOGIN_RATE_LIMIT?: RateLimit;
   /** Development only: initialises the service with this root token. */
   readonly GROVE_DEV_ROOT_TOKEN?: string;
   /** The commit that the Worker was built from, for `sys/health`; set by `npm run dev`, `serve` and `deploy`. */
   readonly GROVE_COMMIT?: string;
   /**
-   * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live tokens
-   * is read by the Worker without a call; and which requests of the gateway have begun is remembered. Set by `npm run serve`,
-   * and by nothing else: on Cloudflare's network an object can be in another isolate.
+   * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live
+   * tokens is read by the Worker without a call; and which requests of the gateway have begun is remembered. Set by
+   * `npm run serve`, and by nothing else: on Cloudflare's network an object can be in another isolate.
    */
   readonly ONE_PROCESS?: string;
-  /** "true" where all objects run on one thread and share nothing else: clean-ups leave it to requests. Set by `npm run dev` and in .dev.vars. */
+  /**
+   * "true" where all objects run on one thread and share nothing else: clean-ups leave it to requests. Set by
+   * `npm run dev` and in .dev.vars.
+   */
   readonly ONE_THREAD?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;

@@ -37,8 +37,8 @@ export function folderOf(place: BackupPlace): string {
 }
 
 /**
- * The key of the manifest of a backup, which is written last. The folder has the form of a backup that `grove backup` makes
- * in a directory, so any tool can copy it from the bucket for a restore.
+ * The key of the manifest of a backup, which is written last. The folder has the form of a backup that `grove backup`
+ * makes in a directory, so any tool can copy it from the bucket for a restore.
  */
 export function manifestKey(place: BackupPlace): string {
   return `${folderOf(place)}${place.name}.json`;

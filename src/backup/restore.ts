@@ -164,9 +164,9 @@ function leaseOf(treeId: string, row: Row) {
 }
 
 /**
- * The custom ids of live tokens in a tree. The directory of custom ids is read after the trees, so it may be newer. For a
- * token that was revoked in between it has no entry, or the entry of another token. If two live tokens have the same id, the
- * later one gets it: trees are restored in the order in which they were read.
+ * The custom ids of live tokens in a tree. The directory of custom ids is read after the trees, so it may be newer. For
+ * a token that was revoked in between it has no entry, or the entry of another token. If two live tokens have the same
+ * id, the later one gets it: trees are restored in the order in which they were read.
  */
 function customIdsInTree(tree: SavedPage): CustomIdEntry[] {
   return rowsOf(tree, "tokens").flatMap((row) => {

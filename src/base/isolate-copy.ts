@@ -156,7 +156,9 @@ export class SharedReading<T> {
   #last: Copied<T> | null = null;
   #readingSince = Number.NEGATIVE_INFINITY;
 
-  /** @param maxReadMs after this time another request reads: the runtime may have ended the first one with its client. */
+  /**
+   * @param maxReadMs after this time another request reads: the runtime may have ended the first one with its client.
+   */
   constructor(maxAgeMs: number, maxReadMs: number) {
     this.#maxAgeMs = maxAgeMs;
     this.#maxReadMs = maxReadMs;

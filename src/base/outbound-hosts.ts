@@ -52,7 +52,9 @@ export function isListed({ names, blocks }: PrivateHosts, host: string): boolean
   return blocks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
 }
 
-/** A host in lower case without a trailing dot, and its address if it is one. @param host as the URL parser gives it. */
+/**
+ * A host in lower case without a trailing dot, and its address if it is one. @param host as the URL parser gives it.
+ */
 function readHost(host: string) {
   const name = host.replace(/\.$/, "").toLowerCase();
   const text = name.startsWith("[") ? name.slice(1, -1) : name;

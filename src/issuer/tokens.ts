@@ -77,8 +77,8 @@ export function issuerUrl(configured: string, baseUrl: string): string {
 }
 
 /**
- * The `iss` of tokens for auth mounts. It is a separate issuer: a client that may get a token of a role must not be able
- * to impersonate a mount.
+ * The `iss` of tokens for auth mounts. It is a separate issuer: a client that may get a token of a role must not be
+ * able to impersonate a mount.
  */
 export function pluginIssuerUrl(configured: string): string {
   return `${configured}${ISSUER_PATH}/plugins`;

@@ -52,8 +52,11 @@ interface TreeLeasesDeps {
   readonly versions: SchemaVersions;
   readonly treeId: string;
   readonly tokens: LeaseTokens;
-  /** Sets the alarm of the tree earlier if something is due before it. See `TreeUpkeep.arm`. */
-  readonly arm: (isSweptByCaller?: boolean) => void;
+  /**
+   * Sets the alarm of the tree earlier if something is due before it. `sweptByCaller`: the caller runs the sweep. The
+   * alarm for it is then delayed, and needed only if the call ends early.
+   */
+  readonly arm: (options?: { readonly sweptByCaller: boolean }) => void;
 }
 
 /**
@@ -140,7 +143,7 @@ export class TreeLeases {
       const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
       const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
       this.store.end(rows, mode === "force", now);
-      this.#tree.arm(true);
+      this.#tree.arm({ sweptByCaller: true });
       const sweepAt = this.#tree.tokens.nextSweepAt(now);
       const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
       return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };

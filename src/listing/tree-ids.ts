@@ -22,9 +22,9 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. Trees are
- * used again only where one process serves everything: there the shards and their callers share one isolate. This is a
- * hint: the storage of a shard decides.
+ * Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. Trees
+ * are used again only where one process serves everything: there the shards and their callers share one isolate. This
+ * is a hint: the storage of a shard decides.
  */
 const freed = new Map<number, number>();
 

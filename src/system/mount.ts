@@ -111,12 +111,23 @@ const MAX_LIST_ITEM = 128;
 const TOKEN_TYPES: readonly MountTokenType[] = ["default-service", "default-batch", "service", "batch"];
 const VISIBILITIES: readonly MountConfig["listingVisibility"][] = ["", "hidden", "unauth"];
 
-type Texts = "tokenType" | "listingVisibility" | "locationHint";
-
-/** A change of a mount's settings; null keeps a value. Texts are as the client sent them; the hint "" is for none. */
-export type MountChange = { readonly [K in "description" | Texts]: string | null } & {
-  readonly [K in Exclude<keyof MountConfig, Texts>]: MountConfig[K] | null;
-};
+/**
+ * A change of a mount's settings; null keeps a value. Texts are as the client sent them. TTLs in seconds, 0 for the
+ * system's default or maximum.
+ */
+export interface MountChange {
+  readonly description: string | null;
+  readonly defaultLeaseTtl: number | null;
+  readonly maxLeaseTtl: number | null;
+  readonly tokenType: string | null;
+  readonly listingVisibility: string | null;
+  readonly passthroughRequestHeaders: readonly string[] | null;
+  readonly allowedResponseHeaders: readonly string[] | null;
+  readonly auditNonHmacRequestKeys: readonly string[] | null;
+  readonly auditNonHmacResponseKeys: readonly string[] | null;
+  /** "" for none. */
+  readonly locationHint: string | null;
+}
 
 /** The path of a mount as it is stored: without leading slashes, with one trailing slash. */
 export function normalizeMountPath(path: string): string {

@@ -73,12 +73,16 @@ export interface SystemTables {
 export abstract class SystemStore {
   protected readonly sql: SqlStorage;
   protected readonly seals: RowSeals;
-  /** See `PartVersionStore.change`. */
-  protected readonly changed: (part: PartName) => number;
+  readonly #versions: PartVersionStore;
 
   constructor({ sql, seals, versions }: SystemTables) {
     this.sql = sql;
     this.seals = seals;
-    this.changed = (part) => versions.change(part);
+    this.#versions = versions;
+  }
+
+  /** See `PartVersionStore.change`. */
+  protected changed(part: PartName): number {
+    return this.#versions.change(part);
   }
 }

@@ -22,8 +22,8 @@ export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
 type OrganizationRow = { row: number; record: string };
 
 /**
- * The list of all organizations, for listings only. Each organization adds and removes itself, and is the authority for all
- * other requests.
+ * The list of all organizations, for listings only. Each organization adds and removes itself, and is the authority for
+ * all other requests.
  */
 export class OrganizationDirectory extends GroveObject<TeamEnv> {
   constructor(ctx: DurableObjectState, env: TeamEnv) {

@@ -16,8 +16,8 @@ export function teamObjectName(route: string): string {
 }
 
 /**
- * The organization with this name. Names that differ only in case share an object, so only one of them can be taken. The
- * object answers only to its exact name, because policies compare exact names.
+ * The organization with this name. Names that differ only in case share an object, so only one of them can be taken.
+ * The object answers only to its exact name, because policies compare exact names.
  */
 export function organizationNamed(env: TeamEnv, name: string): ReturnType<TeamEnv["ORGANIZATION"]["getByName"]> {
   return within(env, env.ORGANIZATION).getByName(organizationObjectName(name));
@@ -47,8 +47,8 @@ const places = new GenerationalCache<string, Place>(MAX_PLACES);
 
 /**
  * The path of a team or of a token below its organization: `organizations/:name/teams/:id`, and for a token
- * `authentication-tokens/:id` or `authentication-token` after it. Policies can name it instead of the path of the request.
- * null for other paths, and for a team that does not exist.
+ * `authentication-tokens/:id` or `authentication-token` after it. Policies can name it instead of the path of the
+ * request. null for other paths, and for a team that does not exist.
  */
 export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];

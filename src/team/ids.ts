@@ -4,16 +4,16 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
- * Every id has the route to the object of its team, so no look-up is needed, and a tag that only this installation can make,
- * so a forged or mistyped id wakes no object:
+ * Every id has the route to the object of its team, so no look-up is needed, and a tag that only this installation can
+ * make, so a forged or mistyped id wakes no object:
  *
  *     team id    `team-` route (8) tag (8)
  *     token id   `at-`   route (8) random (4) tag (4)
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
- * All have only letters and digits. New team ids are in base58, without characters that look alike. A tag is a part of a keyed
- * hash over everything before it. The team stores the other part of the hash of a token. Texts are compared without decoding,
- * so each id has only one spelling.
+ * All have only letters and digits. New team ids are in base58, without characters that look alike. A tag is a part of
+ * a keyed hash over everything before it. The team stores the other part of the hash of a token. Texts are compared
+ * without decoding, so each id has only one spelling.
  */
 const ROUTE = 8;
 const TEAM_TAG = 8;

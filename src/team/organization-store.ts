@@ -44,8 +44,8 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the organization, its teams with their tokens, what lists and searches them, and webhooks",
-    // Each token has the name of its team, so that a page of tokens reads nothing else. The indexes have all columns that a
-    // page and a search read before the rows of the page.
+    // Each token has the name of its team, so that a page of tokens reads nothing else. The indexes have all columns
+    // that a page and a search read before the rows of the page.
     sql: `
       CREATE TABLE organization (
         id INTEGER PRIMARY KEY CHECK (id = 1),

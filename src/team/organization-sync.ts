@@ -22,8 +22,8 @@ export class OrganizationCopy {
   }
 
   /**
-   * True while the organization of the team exists. The rules are read again after POLICY_CACHE_SECONDS. The deletion of an
-   * organization is answered after that time, so none of its team tokens is valid from that answer on.
+   * True while the organization of the team exists. The rules are read again after POLICY_CACHE_SECONDS. The deletion
+   * of an organization is answered after that time, so none of its team tokens is valid from that answer on.
    */
   async exists(team: TeamRecord | null): Promise<boolean> {
     const now = currentTime();
@@ -62,7 +62,9 @@ export function resendPause(failures: number): number {
   return failures < MAX_FAST_RETRIES ? RETRY_MS : SLOW_RETRY_MS;
 }
 
-/** The result of a notification: the organization is up to date, the team has ended, or the organization does not exist. */
+/**
+ * The result of a notification: the organization is up to date, the team has ended, or the organization does not exist.
+ */
 export type SyncResult = "sent" | "ended" | "no_organization";
 
 /**

@@ -29,8 +29,8 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 
 /**
- * An organization, with copies of its teams and their tokens for lists and searches. Each team is the authority for itself,
- * and sends every change to its organization.
+ * An organization, with copies of its teams and their tokens for lists and searches. Each team is the authority for
+ * itself, and sends every change to its organization.
  *
  * An object without an organization writes nothing in any call but `create`.
  */
@@ -102,8 +102,8 @@ export class Organization extends GroveObject<TeamEnv> {
 
   /**
    * Deletes the organization, which does not exist from the first write on. The tokens of a team end when the team is
-   * deleted, or at the latest after POLICY_CACHE_SECONDS. "done" when all teams are deleted, "going" when the alarm deletes
-   * the rest; null without an organization.
+   * deleted, or at the latest after POLICY_CACHE_SECONDS. "done" when all teams are deleted, "going" when the alarm
+   * deletes the rest; null without an organization.
    */
   async remove(name: string): Promise<"done" | "going" | null> {
     if (!this.show(name)) return null;
@@ -195,9 +195,9 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Compares the copies of some teams after the row `after` with the teams, and repairs differences, which can come from the
-   * restore of an object to an earlier time. The teams check their seals. Returns `next`, the row after which the next page
-   * begins (null at the end), and the number of `failures`: teams that did not answer.
+   * Compares the copies of some teams after the row `after` with the teams, and repairs differences, which can come
+   * from the restore of an object to an earlier time. The teams check their seals. Returns `next`, the row after which
+   * the next page begins (null at the end), and the number of `failures`: teams that did not answer.
    */
   async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []) {
     const organizationId = this.#record?.organizationId;

@@ -9,9 +9,9 @@ const ORGANIZATIONS = 100;
 const TEAMS = 500;
 
 /**
- * Compares all lists with their objects: the directory with the organizations, and each organization with its teams. Checks
- * the seals of organizations and teams. A part of tidy. Safe to run at any time and to interrupt. `vanished` organizations
- * did not exist and were removed from the list; `failures` are teams that did not answer.
+ * Compares all lists with their objects: the directory with the organizations, and each organization with its teams.
+ * Checks the seals of organizations and teams. A part of tidy. Safe to run at any time and to interrupt. `vanished`
+ * organizations did not exist and were removed from the list; `failures` are teams that did not answer.
  */
 export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = []) {
   const directory = organizationDirectory(env);

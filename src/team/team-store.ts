@@ -10,8 +10,8 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
     version: 1,
     description: "the team, its tokens, what the organization has to be notified of, and notices of tokens that end",
     // The outbox: revision > known_revision while the organization must be updated, and unsent has the ids of changed
-    // tokens. A token without a row in tokens was deleted. The slot makes descriptions unique: "" for the token without a
-    // description, "=" and the description for others, NULL for a token that was replaced by a rotation.
+    // tokens. A token without a row in tokens was deleted. The slot makes descriptions unique: "" for the token without
+    // a description, "=" and the description for others, NULL for a token that was replaced by a rotation.
     sql: `
       CREATE TABLE team (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -79,8 +79,8 @@ interface StoredToken {
 }
 
 /**
- * The rows of one team. Every write is a change that the organization must be notified of. Rows that were tampered with count
- * as absent.
+ * The rows of one team. Every write is a change that the organization must be notified of. Rows that were tampered with
+ * count as absent.
  */
 export class TeamStore {
   readonly #sql: Tables;
@@ -223,8 +223,8 @@ export class TeamStore {
   }
 
   /**
-   * The copy of the organization, which has `knownRevision`, is lost or differs: the whole team must be sent again, with a
-   * greater revision.
+   * The copy of the organization, which has `knownRevision`, is lost or differs: the whole team must be sent again,
+   * with a greater revision.
    */
   forgotten(knownRevision: number): void {
     this.#sql.exec("UPDATE team SET revision = MAX(revision, ?) + 1, known_revision = 0", knownRevision);

@@ -35,9 +35,10 @@ const TOO_MANY_TOKENS = invalidDocument(
 type Revision = number | null | "tampered";
 
 /**
- * A team and its tokens: one without a description, which each new one replaces, and any number with different descriptions.
- * The organization has a copy of everything but the hashes, for lists and searches. A change is written here first, in one
- * transaction with the entry in the outbox; then the organization is notified, and the alarm repeats that until it answers.
+ * A team and its tokens: one without a description, which each new one replaces, and any number with different
+ * descriptions. The organization has a copy of everything but the hashes, for lists and searches. A change is written
+ * here first, in one transaction with the entry in the outbox; then the organization is notified, and the alarm repeats
+ * that until it answers.
  *
  * An object without a team writes nothing in any call but `create`.
  */
@@ -86,7 +87,9 @@ export class Team extends GroveObject<TeamEnv> {
     return this.#store.team();
   }
 
-  /** Changes settings, and single flags of `organizationAccess`. The organization decides whether a new name is free. */
+  /**
+   * Changes settings, and single flags of `organizationAccess`. The organization decides whether a new name is free.
+   */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord>> {
     await this.keys.open();
     const before = this.#store.team();
@@ -120,8 +123,8 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Adds a token. A token without a description replaces the previous one. A description of another token is refused, and so
-   * is an end that the organization does not allow.
+   * Adds a token. A token without a description replaces the previous one. A description of another token is refused,
+   * and so is an end that the organization does not allow.
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
     await this.keys.open();
@@ -143,8 +146,8 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Replaces a token by a new one, see `planRotation`. The old token ends with the overlap. For a day, a repeat answers the
-   * result of the first request, with its `replay`.
+   * Replaces a token by a new one, see `planRotation`. The old token ends with the overlap. For a day, a repeat answers
+   * the result of the first request, with its `replay`.
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
     await this.keys.open();
@@ -218,8 +221,8 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy. `aged` terms are
-   * dropped if nothing needs them. `revision` is the current one; null if the organization has no such team.
+   * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy. `aged` terms
+   * are dropped if nothing needs them. `revision` is the current one; null if the organization has no such team.
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<CheckedRows & { revision: Revision }> {
     await this.keys.open();

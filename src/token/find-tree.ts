@@ -23,8 +23,9 @@ export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
 }
 
 /**
- * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. Accessors begin with
- * this id in base64url. A command line takes an accessor that begins with `-` for an option, so such ids are not used.
+ * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. Accessors begin
+ * with this id in base64url. A command line takes an accessor that begins with `-` for an option, so such ids are not
+ * used.
  */
 export function newTreeId(env: TokenEnv): string {
   while (true) {

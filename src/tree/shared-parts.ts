@@ -19,7 +19,7 @@ export function sharedParts(
   treeId: string,
   env: TreeEnv,
   versions: SchemaVersions,
-  arm: (isSweptByCaller?: boolean) => void,
+  arm: (options?: { readonly sweptByCaller: boolean }) => void,
 ) {
   const { sql } = storage;
   const keys = new TreeKeys(env);

@@ -214,7 +214,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
     await this.#tree.keys.open();
     const revoked = revokeFiltered(this.#tree, request, currentTime());
-    if (!request.dry && revoked.revoked > 0) this.#tree.upkeep.arm(sweptByCaller);
+    if (!request.dry && revoked.revoked > 0) this.#tree.upkeep.arm({ sweptByCaller });
     return revoked;
   }
 
@@ -279,7 +279,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 }
 
 function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
-  const shared = sharedParts(storage, origin.id, env, versions, (isSweptByCaller) => upkeep.arm(isSweptByCaller));
+  const shared = sharedParts(storage, origin.id, env, versions, (options) => upkeep.arm(options));
   const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
   return { ...shared, upkeep };
 }

@@ -118,7 +118,8 @@ function perform(
 
 /**
  * Performs an action in one step, without an `await`: each of several concurrent calls sees the changes of the others.
- * "not_found" when the target is not alive. `callerRow`: the target "self".
+ * "not_found" when the target is not alive. `callerRow`: the row that the target "self" means; null when the caller is
+ * not a token of this tree.
  */
 export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
   const { tokens } = tree;

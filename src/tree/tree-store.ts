@@ -35,9 +35,9 @@ export class TreeStore extends TokenRows {
   readonly listing: ListingMark;
   readonly #floors: Tables;
   /**
-   * The row number up to which a tree writes no token. Batch tokens, leases and sealed values identify their token in the
-   * tree by its row number alone. So the number of a deleted token must never become another token's: not when the clock
-   * is set back, and not after the tree was freed and allocated again.
+   * The row number up to which a tree writes no token. Batch tokens, leases and sealed values identify their token in
+   * the tree by its row number alone. So the number of a deleted token must never become another token's: not when the
+   * clock is set back, and not after the tree was freed and allocated again.
    *
    * Invariant: the number of every token that was deleted is at or below the floor.
    */
@@ -171,8 +171,8 @@ export class TreeStore extends TokenRows {
   /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
   parentOf({ parent }: TokenRow, now: number): number | null {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
-    const [state = REVOKED_ALONE] = columnOf<number>(this.sql, "SELECT state FROM tokens WHERE row = ?", parent);
-    return state === REVOKED_ALONE ? null : parent;
+    const [state] = columnOf<number>(this.sql, "SELECT state FROM tokens WHERE row = ?", parent);
+    return state === undefined || state === REVOKED_ALONE ? null : parent;
   }
 
   /** Number of children of the token. Reads them all. */

@@ -79,7 +79,7 @@ export class TreeUpkeep {
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");
-    this.arm(true);
+    this.arm({ sweptByCaller: true });
     await this.#sweep.run();
     await this.#settle();
   }
@@ -170,7 +170,7 @@ export class TreeUpkeep {
     if (later !== null) return this.#alarm.set(later);
     try {
       await this.#tree.keys.open();
-      await this.#sweep.run(!this.#tree.tokens.isSingle);
+      await this.#sweep.run({ takesTurns: !this.#tree.tokens.isSingle });
       // A caller that waited for the sweep may have freed the tree.
       if (!this.#tree.tokens.isCreated) return;
       await this.#tree.leases.work();
@@ -209,17 +209,17 @@ export class TreeUpkeep {
   }
 
   /**
-   * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have. If a caller
-   * waits for the sweep, the alarm takes it over only if that call ends early.
+   * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have.
+   * `sweptByCaller`: a caller waits for the sweep. The alarm takes it over only if that call ends early.
    */
-  arm(isSweptByCaller = false): void {
+  arm({ sweptByCaller } = { sweptByCaller: false }): void {
     const { tokens, leases, inventory } = this.#tree;
     if (!tokens.isCreated) return;
     const now = currentTime();
     let sweep = tokens.nextSweepAt(now);
     const isLeftToShard = this.#isWatched && !tokens.hasDead && tokens.isSingle && leases.store.nextDueAt === null;
     if (isLeftToShard && sweep !== null && sweep > now - FORGOTTEN_MS) sweep = null;
-    if (isSweptByCaller && sweep !== null) sweep = Math.max(sweep, now + SWEEP_BY_CALLER_MS);
+    if (sweptByCaller && sweep !== null) sweep = Math.max(sweep, now + SWEEP_BY_CALLER_MS);
     void this.#alarm.atLatest(sweep, leases.store.nextDueAt, inventory.nextDueAt);
   }
 }

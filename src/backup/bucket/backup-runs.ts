@@ -80,8 +80,8 @@ const TOO_MANY_PARTS = `it has more than ${MAX_PARTS_IN_BUCKET} parts: make it w
 
 /**
  * Backups of the installation in an R2 bucket. Each step makes one part, because the platform limits the calls and the
- * duration of an invocation. The run in progress is stored with its parts, so it survives restarts, beside the last run and
- * the last successful one; every step may be repeated. The manifest is written after all parts.
+ * duration of an invocation. The run in progress is stored with its parts, so it survives restarts, beside the last run
+ * and the last successful one; every step may be repeated. The manifest is written after all parts.
  */
 export class BackupRuns extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
@@ -217,7 +217,9 @@ export function backupRunsOf(env: Env): DurableObjectStub<BackupRuns> {
   return within(env, env.BACKUP_RUNS).getByName("backups");
 }
 
-/** Time (ms) between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month. */
+/**
+ * Time (ms) between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month.
+ */
 export function backupIntervalMs({ BACKUP_INTERVAL_HOURS: hours }: Pick<Env, "BACKUP_INTERVAL_HOURS">): number {
   return 3_600_000 * numberWithin(hours, 744, 24);
 }

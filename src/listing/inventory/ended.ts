@@ -142,8 +142,7 @@ export class EndedTokens {
       scanned++;
       upTo = position;
       const token = endedOf(row);
-      const { job = token.end.job, cause = token.end.cause } = filter;
-      if (token.end.job === job && token.end.cause === cause) tokens.push(token);
+      if (isMeant(filter, token)) tokens.push(token);
     }
     return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
   }
@@ -214,6 +213,10 @@ export class EndedTokens {
 
 function classOf(ofJob: number): Class {
   return ofJob === 1 ? "job" : "other";
+}
+
+function isMeant({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
+  return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);
 }
 
 function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {

@@ -56,7 +56,9 @@ export function matchesBoundArn(bound: string, arn: string): boolean {
   return wildcardProblem(bound) === null && arn.startsWith(bound.slice(0, -1));
 }
 
-/** Why a wildcard is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit those of others. */
+/**
+ * Why a wildcard is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit those of others.
+ */
 export function wildcardProblem(bound: string): string | null {
   if (!bound.endsWith("*")) return null;
   const [prefix = "", partition = "", service = "", region = "", accountId = "", ...resource] = bound.split(":");

@@ -58,7 +58,10 @@ const metadataNames = exchange(METADATA);
 const phrases = new Map<string, string>(PHRASES);
 const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
 
-/** Translates fields, of requests and of answers. Names are exchanged in pairs, so one of the other vocabulary is unknown. */
+/**
+ * Translates fields, of requests and of answers. Names are exchanged in pairs, so one of the other vocabulary is
+ * unknown.
+ */
 export function translateRequest(fields: Data): Record<string, unknown> {
   const entries = Object.entries(fields);
   return Object.fromEntries(entries.map(([name, value]) => [fieldNames(name), translateValue(name, value)]));

@@ -5,7 +5,10 @@ const MAX_HOLDER_LENGTH = 512;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
+/**
+ * The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is
+ * absent.
+ */
 export function claimAt(claims: Claims, name: string): unknown {
   if (!name.startsWith("/")) return own(claims, name);
   let value: unknown = claims;
@@ -18,8 +21,8 @@ export function claimAt(claims: Claims, name: string): unknown {
 }
 
 /**
- * Returns the problem with the audience, or null. A token with an audience is only for that audience: a role without bound
- * audiences refuses it, also when the claim is a single string (CVE-2024-5798).
+ * Returns the problem with the audience, or null. A token with an audience is only for that audience: a role without
+ * bound audiences refuses it, also when the claim is a single string (CVE-2024-5798).
  */
 export function audienceProblem(claims: Claims, bound: readonly string[]): string | null {
   // A string or a list of them (RFC 7519, section 4.1.3).
@@ -55,7 +58,10 @@ export function boundClaimProblem(
   return fits ? null : `claim "${name}" does not match any associated bound claim values`;
 }
 
-/** Reads the bound claims of a write; null when a value is neither a scalar nor a list of scalars, or a glob is no string. */
+/**
+ * Reads the bound claims of a write; null when a value is neither a scalar nor a list of scalars, or a glob is no
+ * string.
+ */
 export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: "string" | "glob"): BoundClaims | null {
   const read = new Map<string, Scalar | readonly Scalar[]>();
   for (const [name, value] of Object.entries(sent)) {
@@ -120,8 +126,8 @@ const DEFAULT_LEEWAY = 150;
 const DEFAULT_CLOCK_SKEW = 60;
 
 /**
- * Returns why a token is not valid at `now` (ms), or null. The rules are the reference's: a token without `exp` ends one
- * leeway after its beginning, and one without any time is refused.
+ * Returns why a token is not valid at `now` (ms), or null. The rules are the reference's: a token without `exp` ends
+ * one leeway after its beginning, and one without any time is refused.
  */
 export function validityProblem(claims: Claims, leeways: Leeways, now: number): string | null {
   const times = [claims.iat, claims.nbf, claims.exp].map(timeOf);

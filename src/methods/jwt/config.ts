@@ -5,7 +5,10 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
-/** Algorithms that a mount can allow. No HMAC: a public key must not serve as a secret. No `none`: a token must be signed. */
+/**
+ * Algorithms that a mount can allow. No HMAC: a public key must not serve as a secret. No `none`: a token must be
+ * signed.
+ */
 export const JWT_ALGORITHMS = [
   ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
 ];
@@ -59,7 +62,9 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
   ["jwks_ca_pem", "connections are checked against public certificate authorities"],
 ];
 
-/** Reads a write; URLs may have `listed` hosts besides public ones. Messages are the reference's where it has the rule. */
+/**
+ * Reads a write; URLs may have `listed` hosts besides public ones. Messages are the reference's where it has the rule.
+ */
 export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
   if (problem) return refuse(problem);

@@ -54,7 +54,9 @@ export class JwtAuth extends MountObject<JwtEnv> {
     this.#config.write(config);
   }
 
-  /** Returns what a login with this role needs (in lower case; "" for the default role, also in the answer for none). */
+  /**
+   * Returns what a login with this role needs (in lower case; "" for the default role, also in the answer for none).
+   */
   async readLogin(name: string) {
     await this.keys.open();
     const config = this.#config.read();

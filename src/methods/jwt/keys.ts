@@ -20,7 +20,10 @@ import {
 const KEEP_MS = 600_000;
 /** Age after which keys are fetched again. If that fails, the old keys are used until `KEEP_MS`. */
 const REFRESH_MS = 300_000;
-/** Minimum time between two fetches. Any client can send tokens with unknown key ids, and must not cause a fetch for each. */
+/**
+ * Minimum time between two fetches. Any client can send tokens with unknown key ids, and must not cause a fetch for
+ * each.
+ */
 const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
@@ -77,7 +80,10 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   return ok(keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key)));
 }
 
-/** Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, section 4.3). */
+/**
+ * Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, section
+ * 4.3).
+ */
 async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Result<string, string>> {
   const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
   if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);
@@ -124,8 +130,9 @@ export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
 /**
- * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one (`jku`,
- * `x5u`) must be ignored, because the attacker who made the token can choose it. `allowed` is empty for all algorithms.
+ * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one
+ * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it. `allowed` is empty for all
+ * algorithms.
  */
 export function readHead(token: string, allowed: readonly JwtAlgorithm[]) {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");

@@ -58,7 +58,10 @@ const CHECKS = {
 
 type Attempt = LoginAttempt<keyof typeof CHECKS>;
 
-/** The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a token. */
+/**
+ * The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a
+ * token.
+ */
 type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
 interface VerifiedJwt {
@@ -69,8 +72,9 @@ interface VerifiedJwt {
 }
 
 /**
- * Makes the checks of a login. A login ends at the first failure, so that a client without a role causes no fetch of keys and
- * no verification. An explanation also checks the claims of an unverified token, without further effect. Writes nothing.
+ * Makes the checks of a login. A login ends at the first failure, so that a client without a role causes no fetch of
+ * keys and no verification. An explanation also checks the claims of an unverified token, without further effect.
+ * Writes nothing.
  */
 async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
@@ -124,7 +128,8 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
   const { alias: aliasName, groups } = identity;
   const metadata = { ...identity.metadata, role: roleName };
   return {
-    // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
+    // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the
+    // issuer.
     alias: { name: aliasName, metadata, groups: groups ?? [] },
     token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
   };
@@ -149,8 +154,8 @@ function shown(value: unknown): string | null {
 }
 
 /**
- * Compares the claims of a token with the role. Makes all checks, even after a failure; returns the first one. Messages are
- * the reference's where it has the rule.
+ * Compares the claims of a token with the role. Makes all checks, even after a failure; returns the first one. Messages
+ * are the reference's where it has the rule.
  */
 function checkClaims(
   config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,

@@ -36,9 +36,9 @@ const NOTICE: TableShape = {
 };
 
 /**
- * The outbox of notices about the tokens of a team. When a token is due, one transaction sets its next due time and stores a
- * notice for each webhook. A notice is sent at least once. Each attempt is counted before it is made. The notice is deleted
- * when the organization has recorded the result.
+ * The outbox of notices about the tokens of a team. When a token is due, one transaction sets its next due time and
+ * stores a notice for each webhook. A notice is sent at least once. Each attempt is counted before it is made. The
+ * notice is deleted when the organization has recorded the result.
  */
 export class NoticeOutbox {
   readonly #env: TeamEnv;

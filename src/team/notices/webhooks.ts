@@ -59,8 +59,8 @@ const WEBHOOK: TableShape = {
 };
 
 /**
- * The webhooks of an organization, and the deliveries to them. A webhook that was tampered with counts as absent. Deliveries
- * are only shown and have no seal.
+ * The webhooks of an organization, and the deliveries to them. A webhook that was tampered with counts as absent.
+ * Deliveries are only shown and have no seal.
  */
 export class WebhookStore {
   readonly #sql: Sql;
@@ -156,8 +156,8 @@ export async function moveSecret(
 }
 
 /**
- * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success. `id` is the
- * idempotency key, the same in every attempt.
+ * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success. `id` is
+ * the idempotency key, the same in every attempt.
  */
 export async function sendToWebhook(
   env: TeamEnv,

@@ -14,8 +14,8 @@ export interface Expiry {
 const NEVER: Expiry = { expiresAt: null, expiredAt: null };
 
 /**
- * Reads `expired-at`. Absent or null means never. Any other value must be an ISO 8601 date and time in UTC with seconds and a
- * literal `Z`, which some clients need, and later than `now` (ms). The error is a phrase.
+ * Reads `expired-at`. Absent or null means never. Any other value must be an ISO 8601 date and time in UTC with seconds
+ * and a literal `Z`, which some clients need, and later than `now` (ms). The error is a phrase.
  */
 export function readExpiry(value: unknown, now: number): Result<Expiry, string> {
   if (value === undefined || value === null) return ok(NEVER);
@@ -49,8 +49,8 @@ export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): Lifeti
 }
 
 /**
- * Decides when a token that is created at `createdAt` (ms) expires. A given end must be within the maximum lifetime. Without
- * one, the default lifetime applies, or else the maximum. The error is a phrase.
+ * Decides when a token that is created at `createdAt` (ms) expires. A given end must be within the maximum lifetime.
+ * Without one, the default lifetime applies, or else the maximum. The error is a phrase.
  */
 export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: number): Result<Expiry, string> {
   const latest = createdAt + (rules.maxMs ?? Number.POSITIVE_INFINITY);
@@ -78,9 +78,9 @@ export const ALREADY_ROTATED = invalidDocument(
 );
 
 /**
- * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the old one,
- * within the maximum. The old token ends with the overlap (ms), and never later than before. The error is a phrase about the
- * end of the new token, which is `token` in the result; `retired` is the old token.
+ * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the
+ * old one, within the maximum. The old token ends with the overlap (ms), and never later than before. The error is a
+ * phrase about the end of the new token, which is `token` in the result; `retired` is the old token.
  */
 export function planRotation(
   rules: LifetimeRules,

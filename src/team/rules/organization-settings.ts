@@ -14,8 +14,8 @@ const FLAG = stored(exactFlag());
 const MINUTES = stored(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION)));
 
 /**
- * The settings of an organization, under their names in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` apply to
- * the lifetimes of tokens. The others are stored for clients and have no effect here.
+ * The settings of an organization, under their names in documents. `max-ttl-enabled` and `default-team-token-ttl-ms`
+ * apply to the lifetimes of tokens. The others are stored for clients and have no effect here.
  */
 export const ORGANIZATION_SETTINGS = {
   "aggregated-commit-status-enabled": FLAG,

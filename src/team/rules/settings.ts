@@ -6,7 +6,9 @@ import { fieldSchema, isObject, onlySent, sent, unread, type Values } from "../.
 import type { OrganizationRecord, TeamRecord, TeamSettings } from "../record.ts";
 import { ORGANIZATION_SETTINGS } from "./organization-settings.ts";
 
-/** Permissions of a team in its organization at HCP Terraform, with the defaults. Stored for clients; no effect here. */
+/**
+ * Permissions of a team in its organization at HCP Terraform, with the defaults. Stored for clients; no effect here.
+ */
 export const ORGANIZATION_ACCESS = {
   "access-secret-teams": false,
   "delegate-policy-overrides": false,
@@ -82,8 +84,8 @@ export const NAME_TAKEN = invalidDocument("Name has already been taken", "/data/
 const TEAM_NAME_PATTERN = /^[A-Za-z0-9_.:@/-](?:[A-Za-z0-9_.:@/ -]*[A-Za-z0-9_.:@/-])?$/;
 
 /**
- * The problem with the name of an organization as a phrase, or null. The name is a part of paths in policies, so it has no
- * character with two spellings in a path.
+ * The problem with the name of an organization as a phrase, or null. The name is a part of paths in policies, so it has
+ * no character with two spellings in a path.
  */
 export function organizationNameProblem(value: unknown): string | null {
   return nameProblem(value, /^[A-Za-z0-9_-]+$/, "may only hold letters, digits, - and _");

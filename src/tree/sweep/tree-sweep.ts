@@ -46,11 +46,11 @@ export class TreeSweep {
    * Runs the steps of one alarm, and serves requests between them. Several calls run one after the other. True when no
    * dead token is left.
    *
-   * @param takesTurns false for a tree with a single token. Its pieces are too small to need a turn. While requests end
-   *   many such trees, waiting for turns would take longer than the next tree takes to end, and trees that wait stay in
-   *   memory.
+   * `takesTurns`: false for a tree with a single token. Its pieces are too small to need a turn. While requests end
+   * many such trees, waiting for turns would take longer than the next tree takes to end, and trees that wait stay in
+   * memory.
    */
-  run(takesTurns = true): Promise<boolean> {
+  run({ takesTurns } = { takesTurns: true }): Promise<boolean> {
     return this.#inTurn(() => this.#run(takesTurns ? this.turns : null));
   }
 
@@ -111,7 +111,8 @@ export class TreeSweep {
       this.#dead.putBack();
       return [];
     }
-    // Entries in other objects are removed first: after a crash in between, the rows have the step repeated.
+    // Entries in other objects are removed first: after a crash in between, the rows still exist, and the step is
+    // repeated.
     await this.#forgetElsewhere(victims, delisted, turns);
     for (let at = 0; at < victims.length; ) {
       const piece = victims.slice(at, at + this.#rows);

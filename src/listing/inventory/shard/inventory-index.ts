@@ -17,9 +17,10 @@ interface Stored {
 }
 
 /**
- * Counters and postings of one shard. Every change updates them, so reading does not cost more with more tokens. One row
- * stores all changes that are pending, which are not in the tables yet, so that a call with any number of tokens writes
- * one row. Similar tokens of a batch share the rows that the batch writes to the tables. Readers add the pending changes.
+ * Counters and postings of one shard. Every change updates them, so reading does not cost more with more tokens. One
+ * row stores all changes that are pending, which are not in the tables yet, so that a call with any number of tokens
+ * writes one row. Similar tokens of a batch share the rows that the batch writes to the tables. Readers add the pending
+ * changes.
  */
 export class InventoryIndex {
   readonly #sql: Sql;

@@ -157,7 +157,9 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
 /** Maximum number of terms with one hash. By chance a shard does not have more. */
 const PLACES = 4;
 
-/** Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term. */
+/**
+ * Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term.
+ */
 function placeOf(sql: Sql, term: string): number | null {
   let hash = 0x811c9dc5;
   for (const unit of new TextEncoder().encode(term)) hash = Math.imul(hash ^ unit, 0x01000193);

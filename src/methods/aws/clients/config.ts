@@ -165,7 +165,9 @@ export function endpointProblem(url: string, listed: PrivateHosts): string | nul
   return problem === "host" ? "must not be a private, loopback or link-local address" : null;
 }
 
-/** The configuration after a write; a 400 when a stored key and a role without one are set: which is used is unclear. */
+/**
+ * The configuration after a write; a 400 when a stored key and a role without one are set: which is used is unclear.
+ */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
   const kept = before?.webIdentity ?? null;
@@ -202,7 +204,9 @@ export const CLIENT_VIEW = view<ClientConfig>({
 /** The role to assume for the instances and principals of an account. */
 export type StsRole = {
   readonly arn: string;
-  /** In the trust policy of the role; "" for none. No other customer can make the server assume it (confused deputy). */
+  /**
+   * In the trust policy of the role; "" for none. No other customer can make the server assume it (confused deputy).
+   */
   readonly externalId: string;
 };
 

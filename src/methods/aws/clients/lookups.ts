@@ -65,7 +65,9 @@ export class CallQueue<T> {
     while (this.#mayBegin()) void this.#call();
   }
 
-  /** The only call may have any number of items. A call beside others must be full: else its items share the next one. */
+  /**
+   * The only call may have any number of items. A call beside others must be full: else its items share the next one.
+   */
   #mayBegin(): boolean {
     const waiting = this.#waiting.size;
     if (waiting === 0 || this.#calls === 0) return waiting > 0;

@@ -16,7 +16,10 @@ const MISSING_MS = 30_000;
 /** The last answer of the metadata services in this isolate. `until` in ms. */
 let kept: { readonly credentials: TemporaryCredentials | null; readonly until: number } | null = null;
 
-/** The credentials of this server: from the settings, else from the metadata service of the container or of the instance. */
+/**
+ * The credentials of this server: from the settings, else from the metadata service of the container or of the
+ * instance.
+ */
 export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {
   const sets = [
     [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
@@ -88,7 +91,10 @@ function containerUrl(env: AwsEnv): string | null {
   return isNear || protocol === "https:" ? full : null;
 }
 
-/** The same of the instance, from version 2 of its metadata service, if CLOUD_METADATA_CREDENTIALS allows to ask it. */
+/**
+ * The credentials of the instance from version 2 of its metadata service, which needs a token; null when there are
+ * none. Without CLOUD_METADATA_CREDENTIALS the service is not asked.
+ */
 export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   if (env.CLOUD_METADATA_CREDENTIALS !== "true") return null;
   const host = (env.AWS_EC2_METADATA_SERVICE_ENDPOINT || "http://169.254.169.254").replace(/\/$/, "");

@@ -89,8 +89,13 @@ const SIGNATURES: ReadonlyMap<string, { readonly key: KeyType; readonly digest?:
 
 /** Signature algorithms of certificates that use SHA-2: RSA, ECDSA, Ed25519. */
 const SHA2_SIGNATURES: ReadonlySet<string> = new Set([
-  ...["1.2.840.113549.1.1.11", "1.2.840.113549.1.1.12", "1.2.840.113549.1.1.13"],
-  ...["1.2.840.10045.4.3.2", "1.2.840.10045.4.3.3", "1.2.840.10045.4.3.4", "1.3.101.112"],
+  "1.2.840.113549.1.1.11",
+  "1.2.840.113549.1.1.12",
+  "1.2.840.113549.1.1.13",
+  "1.2.840.10045.4.3.2",
+  "1.2.840.10045.4.3.3",
+  "1.2.840.10045.4.3.4",
+  "1.3.101.112",
 ]);
 
 /** The digest of an algorithm identifier; null for an unsupported one, and for one with parameters. */

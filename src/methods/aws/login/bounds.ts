@@ -25,8 +25,8 @@ const WORDS = {
 } as const;
 
 /**
- * Checks that an instance runs and satisfies the role of the login. `withProfileRole`: the role in its profile is looked
- * up even if no constraint needs it.
+ * Checks that an instance runs and satisfies the role of the login. `withProfileRole`: the role in its profile is
+ * looked up even if no constraint needs it.
  */
 export async function checkInstance(
   target: Target,
@@ -100,9 +100,9 @@ const fullArns = new ExpiringCache<string>(2048);
 
 /**
  * Whether the role of a login is bound to a principal. While the role resolves unique ids, a bound ARN without a
- * wildcard means the id: a principal that was deleted and created again under the same name is another one. Otherwise it
- * is compared with the canonical ARN, which has no path. A wildcard applies to the ARN with its path, which STS leaves
- * out, so IAM is asked for it.
+ * wildcard means the id: a principal that was deleted and created again under the same name is another one. Otherwise
+ * it is compared with the canonical ARN, which has no path. A wildcard applies to the ARN with its path, which STS
+ * leaves out, so IAM is asked for it.
  */
 export async function isBoundTo(target: Target, principal: IamPrincipal): Promise<Result<boolean>> {
   const { role } = target;

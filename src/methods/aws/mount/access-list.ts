@@ -25,7 +25,9 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
+/**
+ * While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change.
+ */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
 /** The place of a shard, with the uuid of its mount. Its alarm needs it to find the mount. */
@@ -92,7 +94,10 @@ export class CloudAccessList extends GroveObject<Env> {
     else this.#entries.delete(instanceId);
   }
 
-  /** Keeps the entry of a renewed token at least until `expiresAt` (ms); null when an operator has deleted it: no renewal. */
+  /**
+   * Keeps the entry of a renewed token at least until `expiresAt` (ms); null when an operator has deleted it: no
+   * renewal.
+   */
   async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
     await this.keys.open();
     const entry = this.#entries.read(instanceId);

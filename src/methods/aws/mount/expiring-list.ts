@@ -97,7 +97,10 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
   }
 
-  /** Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False when a job has not finished yet. */
+  /**
+   * Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False when a job has not finished
+   * yet.
+   */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     // An object without tables has nothing to remove.
     if (!this.#tables.exist) return true;
@@ -151,7 +154,9 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.sql.exec<JobRow>(query, this.#options.list).toArray()[0] ?? null;
   }
 
-  /** Removes rows that ended before `cutoff`. Rows that stay or are unreadable are checked again at `again`. Both in ms. */
+  /**
+   * Removes rows that ended before `cutoff`. Rows that stay or are unreadable are checked again at `again`. Both in ms.
+   */
   #removeEnded(cutoff: number, again: number) {
     const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;
     const ended = this.sql.exec<{ name: string; value: string }>(query, cutoff, STEP_ROWS).toArray();

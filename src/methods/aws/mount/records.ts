@@ -34,8 +34,8 @@ export class Records<T> extends SealedValues<T> {
   }
 
   /**
-   * Creates or changes a record. `change` returns the new one, or why the write is refused; `before` is null for a new one.
-   * Returns "permission_denied", or a 400 when the write is refused or the table is full.
+   * Creates or changes a record. `change` returns the new one, or why the write is refused; `before` is null for a new
+   * one. Returns "permission_denied", or a 400 when the write is refused or the table is full.
    */
   change(name: string, grants: WriteGrants, change: (before: T | null) => Result<T>): Result<null> {
     const before = this.read(name);

@@ -17,10 +17,16 @@ export type AuthType = "vm" | "iam";
 
 /** The constraints of a role, in the order in which a role refuses those that it can't check. */
 export const BOUND_FIELDS = [
-  ...(["bound_account_id", "bound_region", "bound_image_id", "bound_iam_instance_profile_arn"] as const),
-  ...(["bound_vm_instance_id", "bound_iam_role_arn", "bound_iam_principal_arn"] as const),
-  ...(["bound_vpc_id", "bound_subnet_id"] as const),
-];
+  "bound_account_id",
+  "bound_region",
+  "bound_image_id",
+  "bound_iam_instance_profile_arn",
+  "bound_vm_instance_id",
+  "bound_iam_role_arn",
+  "bound_iam_principal_arn",
+  "bound_vpc_id",
+  "bound_subnet_id",
+] as const;
 type BoundField = (typeof BOUND_FIELDS)[number];
 
 /** The only entity that can be inferred. */
@@ -133,7 +139,10 @@ export type RoleChange =
   /** The write is allowed, but the unique ids of these principals must be looked up first. */
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
-/** Applies a write to a role. The first rule that is broken refuses it. Principals are looked up only when all others hold. */
+/**
+ * Applies a write to a role. The first rule that is broken refuses it. Principals are looked up only when all others
+ * hold.
+ */
 export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
   const limit = roleFieldsProblem(sent);

@@ -13,7 +13,10 @@ const MAX_VALUE_LENGTH = 8 * 1024;
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;
 
-/** Reads `iam_request_headers`: JSON, its text, or base64 of that text. A name that is repeated in any casing is refused. */
+/**
+ * Reads `iam_request_headers`: JSON, its text, or base64 of that text. A name that is repeated in any casing is
+ * refused.
+ */
 export function readHeaderValues(input: unknown): Result<HeaderValues, string> {
   const object = typeof input === "string" ? parseText(input) : input;
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
@@ -50,8 +53,13 @@ const SERVER_ID_NAMES = [SERVER_ID_HEADER.toLowerCase(), "x-vault-aws-iam-server
 
 /** The headers of GetCallerIdentity among those named `X-Amz-*`, which control the service. */
 const AMZ_HEADERS: ReadonlySet<string> = new Set([
-  ...["x-amz-algorithm", "x-amz-content-sha256", "x-amz-credential", "x-amz-date"],
-  ...["x-amz-security-token", "x-amz-signature", "x-amz-signedheaders"],
+  "x-amz-algorithm",
+  "x-amz-content-sha256",
+  "x-amz-credential",
+  "x-amz-date",
+  "x-amz-security-token",
+  "x-amz-signature",
+  "x-amz-signedheaders",
 ]);
 
 /** Headers that client libraries add and possibly sign. */
@@ -69,7 +77,8 @@ const NEEDED_HEADERS: ReadonlySet<string> = new Set(["authorization", "content-t
 
 /**
  * Checks the protection against a replay between servers: a server ID header, with either name, must have the
- * configured value and be signed. Returns the problem without that value, or null. Messages are the reference's (login).
+ * configured value and be signed. Returns the problem without that value, or null. Messages are the reference's
+ * (login).
  */
 export function serverIdProblem(
   headers: HeaderValues,

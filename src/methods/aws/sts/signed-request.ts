@@ -149,8 +149,8 @@ function readUrl(text: string): Result<{ readonly origin: Origin; readonly query
 }
 
 /**
- * Reads the `key=value` pairs of a query or a form. Null when one is malformed, when a key is repeated or not `allowed`,
- * and when the pairs do not ask for GetCallerIdentity.
+ * Reads the `key=value` pairs of a query or a form. Null when one is malformed, when a key is repeated or not
+ * `allowed`, and when the pairs do not ask for GetCallerIdentity.
  */
 function readPairs(text: string, allowed: ReadonlySet<string>): ReadonlyMap<string, string> | null {
   const pairs = new Map<string, string>();
@@ -206,7 +206,10 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 /** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
-/** Why the time of a signed request is too far away, or null. The signature covers its `X-Amz-Date`, and STS checks it too. */
+/**
+ * Why the time of a signed request is too far away, or null. The signature covers its `X-Amz-Date`, and STS checks it
+ * too.
+ */
 function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
