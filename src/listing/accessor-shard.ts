@@ -100,11 +100,7 @@ export class AccessorShard extends LeaseIndex {
    * Safe to repeat. `freed`: ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
-    this.#trees.release(freed);
-    const now = currentTime();
-    const keep = keepEndedMs(this.env);
-    this.#inventory.remove(tokens, keep > 0 ? now : null);
-    if (keep > 0) void this.#alarm.atLatest(now + keep);
+    this.#drop(tokens, freed);
   }
 
   /** Returns a recently ended token; null when no record of it is kept. */
@@ -170,7 +166,7 @@ export class AccessorShard extends LeaseIndex {
       // Ends the expired tokens of single-token trees. Such trees have no alarm.
       const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put({ changed: [entry] }));
       // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
-      if (gone.length > 0) this.remove(gone, free);
+      if (gone.length > 0) this.#drop(gone, free);
       this.#inventory.ended.forget(this.#keptFrom);
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
@@ -210,6 +206,15 @@ export class AccessorShard extends LeaseIndex {
 
   #isOwn(accessor: string): boolean {
     return accessorShardNumber(accessor) === this.#ownNumber;
+  }
+
+  /** `remove` for the shard's own alarm too, so that calls of `remove` are those of other objects. */
+  #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
+    this.#trees.release(freed);
+    const now = currentTime();
+    const keep = keepEndedMs(this.env);
+    this.#inventory.remove(tokens, keep > 0 ? now : null);
+    if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 
   get #keptFrom(): number {
