@@ -38,10 +38,7 @@ const ROUTES: readonly Route[] = [...LOGIN_ROUTES, ...CONFIG_ROUTES, ...ROLE_ROU
 /** The endpoints in the vocabulary of the `cloud` mount type. */
 export const CLOUD_ROUTES: readonly Route[] = withParameters(PARAMETERS, withPolicyPaths({ canonicalPath }, ROUTES));
 
-/**
- * The path below a mount with current names, lower-case roles and canonical tags: a rule then applies to every
- * spelling.
- */
+/** The path below a mount with current names, lower-case roles and canonical tags: rules apply to every spelling. */
 export function canonicalPath(path: string): string {
   return path
     .replace(/^((?:config\/)?(?:tidy\/)?)identity-whitelist(?=\/|$)/, "$1identity-accesslist")

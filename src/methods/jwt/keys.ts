@@ -20,10 +20,7 @@ import {
 const KEEP_MS = 600_000;
 /** Age after which keys are fetched again. If that fails, the old keys are used until `KEEP_MS`. */
 const REFRESH_MS = 300_000;
-/**
- * Minimum time between two fetches. Any client can send tokens with unknown key ids, and must not cause a fetch for
- * each.
- */
+/** Minimum time between two fetches. Any client can send tokens with unknown key ids: not each may cause a fetch. */
 const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
@@ -80,10 +77,7 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   return ok(keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key)));
 }
 
-/**
- * Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, section
- * 4.3).
- */
+/** Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, 4.3). */
 async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Result<string, string>> {
   const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
   if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);

@@ -39,10 +39,7 @@ const STALE_CODES: ReadonlySet<string> = new Set([
 /** STS answers this while it can't fetch the issuer's keys, or has only those from before a rotation. */
 const ALSO_TEMPORARY = ["IDPCommunicationError"];
 
-/**
- * Calls an operation with credentials of this account and of no other. Cached ones that the cloud refuses are replaced
- * once.
- */
+/** Calls an operation with credentials of this account only. Cached ones that the cloud refuses are replaced once. */
 export async function callForAccount(
   of: AccountClient,
   partition: Partition,

@@ -16,10 +16,7 @@ const MISSING_MS = 30_000;
 /** The last answer of the metadata services in this isolate. `until` in ms. */
 let kept: { readonly credentials: TemporaryCredentials | null; readonly until: number } | null = null;
 
-/**
- * The credentials of this server: from the settings, else from the metadata service of the container or of the
- * instance.
- */
+/** The credentials of this server: from the settings, else from the metadata service of the container or instance. */
 export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {
   const sets = [
     [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],

@@ -68,8 +68,8 @@ function encodeLength(length: number): number[] {
 }
 
 /**
- * Ends the reading of an encoding. An exception to the rule that expected failures are values: the reader is recursive, and
- * every step would have to check for a failure. Only `readBer`, at its border, catches it.
+ * Ends the reading of an encoding. An exception to the rule that expected failures are values: the reader is recursive,
+ * and every step would have to check for a failure. Only `readBer`, at its border, catches it.
  */
 class Malformed extends Error {}
 

@@ -97,10 +97,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
   }
 
-  /**
-   * Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False when a job has not finished
-   * yet.
-   */
+  /** Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False while a job is in progress. */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     // An object without tables has nothing to remove.
     if (!this.#tables.exist) return true;

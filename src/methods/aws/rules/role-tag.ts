@@ -179,10 +179,7 @@ export interface DenyEntry {
   readonly roleId: string;
 }
 
-/**
- * True when a denied tag would be accepted without its entry: the role that signed it exists, and was not created
- * again.
- */
+/** True when a denied tag would be accepted without its entry: the role that signed it exists and is the same one. */
 export function isStillGenuine(
   tag: string,
   entry: DenyEntry,

@@ -139,10 +139,7 @@ export type RoleChange =
   /** The write is allowed, but the unique ids of these principals must be looked up first. */
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
-/**
- * Applies a write to a role. The first rule that is broken refuses it. Principals are looked up only when all others
- * hold.
- */
+/** Applies a write to a role. The first broken rule refuses it. Principals are looked up only if all others hold. */
 export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
   const limit = roleFieldsProblem(sent);

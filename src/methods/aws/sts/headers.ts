@@ -13,10 +13,7 @@ const MAX_VALUE_LENGTH = 8 * 1024;
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;
 
-/**
- * Reads `iam_request_headers`: JSON, its text, or base64 of that text. A name that is repeated in any casing is
- * refused.
- */
+/** Reads `iam_request_headers`: JSON, its text, or base64 of that text. A name repeated in any casing is refused. */
 export function readHeaderValues(input: unknown): Result<HeaderValues, string> {
   const object = typeof input === "string" ? parseText(input) : input;
   if (typeof object !== "object" || object === null || Array.isArray(object)) {

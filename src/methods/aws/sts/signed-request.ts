@@ -206,10 +206,7 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 /** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
-/**
- * Why the time of a signed request is too far away, or null. The signature covers its `X-Amz-Date`, and STS checks it
- * too.
- */
+/** Why the time of a signed request is too far away, or null. The signature covers `X-Amz-Date`; STS checks it too. */
 function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
