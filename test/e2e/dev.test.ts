@@ -42,7 +42,10 @@ describe("npm run dev", () => {
 
   it("keeps the audit log out of the terminal, in a file, with the client's own address", async () => {
     await call(server, "GET", "/v1/auth/token/lookup-self", { token: server.rootToken });
-    const log = await readFile(join(data, "audit.log"), "utf8");
+    // The runtime prints the line after the answer.
+    const readLog = () => readFile(join(data, "audit.log"), "utf8").catch(() => "");
+    await expect.poll(readLog, { timeout: 10_000 }).toMatch(/lookup-self.*\n$/);
+    const log = await readLog();
     const lines = log
       .trim()
       .split("\n")

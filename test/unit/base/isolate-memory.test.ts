@@ -30,10 +30,8 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     // In each of seven.
     ["isolate", 7 * 300],
   ],
-  "methods/aws/mount/copies.ts": [
-    ["isolate", JSON_BYTES],
-    ["isolate", 300],
-  ],
+  "methods/aws/mount/copies.ts": [["isolate", JSON_BYTES]],
+  "methods/aws/mount/mount.ts": [["isolate", 300]],
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
