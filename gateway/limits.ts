@@ -28,8 +28,7 @@ export const LIMITS = {
   maxConnections: 4096,
   /**
    * Maximum number of requests in flight to the service, each on its own connection; more wait for their turn. workerd runs
-   * one request after the other, so the request of another client has to wait for those in flight. A higher bound makes
-   * look-ups some percent cheaper and waits at saturation several times longer (docs/performance.md).
+   * one request after the other. With twice as many, waits at saturation are several times longer (docs/performance.md).
    */
   maxUpstreamConnections: 24,
   /**
