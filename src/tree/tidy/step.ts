@@ -90,7 +90,7 @@ export type TidyReport = Readonly<typeof NO_REPORT>;
 
 /** Returns `report` with the numbers of `more` added. */
 export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
-  const sum = { ...report };
-  for (const name of Object.keys(NO_REPORT) as (keyof TidyReport)[]) sum[name] += more[name] ?? 0;
-  return sum;
+  const added: Readonly<Record<string, number | undefined>> = more;
+  const sums = Object.entries(report).map(([name, count]) => [name, count + (added[name] ?? 0)] as const);
+  return { ...report, ...Object.fromEntries(sums) };
 }
