@@ -59,8 +59,9 @@ export function checksOf(kind: AuthType, infersInstance: boolean): readonly Chec
   const begin = ["role", "address", "auth_type"] as const;
   const instance = ["instance", ...INSTANCE_BOUNDS] as const;
   const end = ["entity", "token"] as const;
-  if (kind === "vm")
+  if (kind === "vm") {
     return [...begin, "document", "nonce", ...instance, "role_tag", "deny_list", "access_list", ...end];
+  }
   const inferred = infersInstance ? (["inferred_session", ...instance, "inferred_role"] as const) : [];
   return [...begin, "caller", "principal", ...inferred, ...end];
 }
@@ -247,9 +248,9 @@ export function writeTokenData(data: InstanceData | PrincipalData): Record<strin
 
 /** Reads the data of a token of this method. @throws when they are malformed: a bug. */
 export function readTokenData(internal: Readonly<Record<string, string>>): InstanceData | PrincipalData {
-  const vm = readValues(INSTANCE_DATA, internal);
-  if (vm.ok && internal.kind === "vm") return { kind: "vm", ...vm.value };
-  const iam = readValues(PRINCIPAL_DATA, internal);
-  if (iam.ok && internal.kind === "iam") return { kind: "iam", ...iam.value };
+  const vm = internal.kind === "vm" ? readValues(INSTANCE_DATA, internal) : null;
+  if (vm?.ok) return { kind: "vm", ...vm.value };
+  const iam = internal.kind === "iam" ? readValues(PRINCIPAL_DATA, internal) : null;
+  if (iam?.ok) return { kind: "iam", ...iam.value };
   throw new Error("a token of the cloud method has malformed data of its login");
 }
