@@ -39,10 +39,13 @@ function parseText(text: string): unknown {
 
 function readValues(value: unknown): readonly string[] | null {
   const list: unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length === 0 || list.length > MAX_VALUES) return null;
   const texts = list.map((item) => (typeof item === "number" ? String(item) : item));
-  const isValue = (text: unknown) => typeof text === "string" && text.length <= MAX_VALUE_LENGTH && VALUE.test(text);
-  const isGood = texts.length > 0 && texts.length <= MAX_VALUES && texts.every(isValue);
-  return isGood ? texts.map((text) => String(text).trim()) : null;
+  return texts.every(isHeaderValue) ? texts.map((text) => text.trim()) : null;
+}
+
+function isHeaderValue(text: unknown): text is string {
+  return typeof text === "string" && text.length <= MAX_VALUE_LENGTH && VALUE.test(text);
 }
 
 const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";
