@@ -164,6 +164,10 @@ function noAnswer(service: Service, why: NoAnswer): Failure {
   }
 }
 
+function policyOf({ env, config }: Pick<CloudClient, "env" | "config">): CallPolicy {
+  return { hosts: privateHosts(env), maxRetries: config.maxRetries };
+}
+
 /** One operation of a service's query API. */
 export type ApiCall = {
   readonly service: Service;
@@ -176,12 +180,12 @@ export type ApiCall = {
 
 /** Calls an operation, and repeats the call after temporary failures. It is not signed when `credentials` are null. */
 export function callApi(
-  { env, config }: CloudClient,
+  client: CloudClient,
   call: ApiCall,
   credentials: Credentials | null,
   changes: Partial<CallPolicy> = {},
 ): Promise<Result<CloudAnswer>> {
-  const policy = { hosts: privateHosts(env), maxRetries: config.maxRetries, ...changes };
+  const policy = { ...policyOf(client), ...changes };
   return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
@@ -225,8 +229,10 @@ export function iamCall(client: CloudClient, partition: Partition, form: ApiCall
 }
 
 /** Sends a checked request to STS, which answers who signed it. Only STS knows the secrets of the signers. */
-export async function askCallerIdentity(policy: CallPolicy, request: CallerIdentityRequest) {
-  const { method, url, headers, body, partition } = request;
-  const answer = await callService("STS", policy, async () => ({ method, url, headers, body }));
+export async function askCallerIdentity(
+  client: Pick<CloudClient, "env" | "config">,
+  { method, url, headers, body, partition }: CallerIdentityRequest,
+) {
+  const answer = await callService("STS", policyOf(client), async () => ({ method, url, headers, body }));
   return answer.ok ? readCallerIdentity(answer.value, partition) : answer;
 }

@@ -1,7 +1,6 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
-import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { CallerIdentity } from "../answers/answers.ts";
@@ -63,8 +62,7 @@ async function proveCaller(
 ): Promise<Result<ProvenCaller>> {
   const request = checkSignedRequest(fields, config, currentTime());
   if (!request.ok) return checks.record("caller", {}, request);
-  const policy = { hosts: privateHosts(env), maxRetries: config.maxRetries };
-  const caller = await askCallerIdentity(policy, request.value);
+  const caller = await askCallerIdentity({ env, config }, request.value);
   if (!caller.ok) return checks.record("caller", {}, err(inContext("error making upstream request", caller.error)));
   const { signature: text, endsAt } = request.value;
   const proven = { ...caller.value, signature: { text, endsAt } };
