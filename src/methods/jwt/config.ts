@@ -109,9 +109,7 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   const here = NOT_HERE.find(([field]) => fields[field] !== "");
   if (here) return `${here[0]} can't be set: ${here[1]}`;
   if (fields.override_allowed_server_names.length > 0) return "override_allowed_server_names can't be set";
-  const { provider_config: provider } = fields;
-  const hasProvider = typeof provider === "object" && provider !== null ? Object.keys(provider).length > 0 : provider;
-  if (hasProvider) return "provider_config can't be set: no provider has its own rules here";
+  if (isFilled(fields.provider_config)) return "provider_config can't be set: no provider has its own rules here";
   const { oidc_discovery_url: discovery, jwks_url: jwks, jwt_validation_pubkeys: keys } = fields;
   const sources = [discovery !== "", jwks !== "", keys.length > 0].filter((given) => given).length;
   if (sources !== 1) return "exactly one of 'jwt_validation_pubkeys', 'jwks_url' or 'oidc_discovery_url' must be set";
@@ -128,6 +126,10 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
     return `invalid jwt_supported_algs: they must be among ${JWT_ALGORITHMS.join(", ")}`;
   }
   return fields.bound_issuer.length > MAX_LENGTH ? `bound_issuer must not be longer than ${MAX_LENGTH}` : null;
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
 }
 
 const MAX_PEM_LENGTH = 16_384;
