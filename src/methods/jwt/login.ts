@@ -62,7 +62,7 @@ type Attempt = LoginAttempt<keyof typeof CHECKS>;
  * The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a
  * token.
  */
-type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
+type LoginInput = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
 interface VerifiedJwt {
   readonly roleName: string;
@@ -76,7 +76,7 @@ interface VerifiedJwt {
  * keys and no verification. An explanation also checks the claims of an unverified token, without further effect.
  * Writes nothing.
  */
-async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt>> {
+async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<VerifiedJwt>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
   const asked = token.role.toLowerCase();
@@ -107,7 +107,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   return ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value });
 }
 
-async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: Shown, now: number) {
+async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: number) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
   const read = readHead(jwt, config.algorithms);
@@ -258,7 +258,7 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   answers: dataAnswer(EXPLANATION_SHAPE),
   input: EXPLAIN_FIELDS,
   countsAs: "login",
-  prepare: async ({ fields }) => readShown(fields),
+  prepare: async ({ fields }) => readExplained(fields),
   async handle(context) {
     const attempt = explainedAttempt(context, CHECKS);
     const verified = await verifyJwt(attempt, context.prepared);
@@ -272,7 +272,7 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   },
 });
 
-function readShown(fields: Values<typeof EXPLAIN_FIELDS>): Result<Shown> {
+function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
   const { role, jwt, claims } = fields;
   const problem = addressProblem(fields);
   if (problem) return refuse(problem);
