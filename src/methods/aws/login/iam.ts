@@ -97,8 +97,8 @@ async function inferInstance(target: LoginTarget, caller: CallerIdentity, checks
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
-  const other = refuse("only an assumed role can be inferred to be an instance");
-  const named = sessionName === null ? other : ok(sessionName);
+  const noSession = refuse("only an assumed role can be inferred to be an instance");
+  const named = sessionName === null ? noSession : ok(sessionName);
   const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
   const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);

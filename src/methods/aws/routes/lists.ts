@@ -173,7 +173,7 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
     input: fieldSchema({ safety_buffer: TIDY_FIELDS.shape.safety_buffer }),
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
-      const { prepared: safetyBuffer = DEFAULT_TIDY.safetyBuffer } = context;
+      const safetyBuffer = context.prepared ?? DEFAULT_TIDY.safetyBuffer;
       const now = currentTime();
       if (list === "deny") return tidyReply(await cloudAuthOf(context).startTidy(safetyBuffer, now));
       const shards = accessShardsOf(context.env, mountOf(context));

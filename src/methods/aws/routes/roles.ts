@@ -57,13 +57,8 @@ export const ROLE_ROUTES: readonly Route[] = [
     handle: createTag,
   }),
 
-  ...[["roles", "list-auth-roles2"] as const, ["role", "list-auth-roles"] as const].map(([path, operationId]) =>
-    listRoute(path, {
-      summary: "Lists the roles.",
-      operationId,
-      names: (context, after, limit) => cloudAuthOf(context).names("roles", after, limit),
-    }),
-  ),
+  rolesRoute("roles", "list-auth-roles2"),
+  rolesRoute("role", "list-auth-roles"),
 
   showRoute(PATH, {
     summary: "Shows a role.",
@@ -88,6 +83,14 @@ export const ROLE_ROUTES: readonly Route[] = [
     remove: (context) => changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
   }),
 ];
+
+function rolesRoute(path: string, operationId: string): Route {
+  return listRoute(path, {
+    summary: "Lists the roles.",
+    operationId,
+    names: (context, after, limit) => cloudAuthOf(context).names("roles", after, limit),
+  });
+}
 
 function nameOf({ params }: Pick<RequestContext, "params">): string {
   return (params.role ?? "").toLowerCase();
