@@ -57,7 +57,8 @@ export function matchesBoundArn(bound: string, arn: string): boolean {
 }
 
 /**
- * Why a wildcard is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit those of others.
+ * Why a bound ARN that ends in `*` is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit
+ * accounts of others.
  */
 export function wildcardProblem(bound: string): string | null {
   if (!bound.endsWith("*")) return null;

@@ -59,8 +59,8 @@ const phrases = new Map<string, string>(PHRASES);
 const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
 
 /**
- * Translates fields, of requests and of answers. Names are exchanged in pairs, so one of the other vocabulary is
- * unknown.
+ * Translates the fields of a request to an `aws` mount. Names are exchanged in pairs, so a name of the other vocabulary
+ * becomes unknown. Requests and answers use the same exchange.
  */
 export function translateRequest(fields: Data): Record<string, unknown> {
   const entries = Object.entries(fields);

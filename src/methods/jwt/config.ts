@@ -5,7 +5,7 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
-/** Algorithms that a mount can allow. No HMAC: a public key must not be a secret. No `none`: tokens must be signed. */
+/** Algorithms that a mount can allow. No HMAC: a public key is no secret. No `none`: tokens must be signed. */
 export const JWT_ALGORITHMS = [
   ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
 ];

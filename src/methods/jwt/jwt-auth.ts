@@ -55,7 +55,8 @@ export class JwtAuth extends MountObject<JwtEnv> {
   }
 
   /**
-   * Returns what a login with this role needs (in lower case; "" for the default role, also in the answer for none).
+   * Returns the data for a login with a role (in lower case; "" for the default role). The returned name is that of the
+   * role that counts, "" for none.
    */
   async readLogin(name: string) {
     await this.keys.open();

@@ -69,7 +69,7 @@ function encodeLength(length: number): number[] {
 
 /**
  * Ends the reading of an encoding. An exception to the rule that expected failures are values: the reader is recursive,
- * and every step would have to check for a failure. Only `readBer`, at its border, catches it.
+ * and every step would have to check for a failure. Only `readBer` catches it.
  */
 class Malformed extends Error {}
 

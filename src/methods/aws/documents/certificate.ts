@@ -16,7 +16,7 @@ import {
 } from "./ber.ts";
 import { type DsaKey, readDsaKey } from "./dsa.ts";
 
-/** What identifies a certificate: the DER of the issuer's name, and the content octets of the INTEGER. */
+/** What identifies a certificate: the DER of the issuer's name, and the content octets of the serial number. */
 export type CertificateId = { readonly issuer: Uint8Array; readonly serialNumber: Uint8Array };
 
 /** A public key, and how a signer refers to it. */

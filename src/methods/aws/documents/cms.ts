@@ -17,7 +17,7 @@ import { type CertificateId, type Digest, digestOf, type KeyType, signatureKeyOf
 /** CMS signed data before verification. */
 export type SignedMessage = { readonly content: Uint8Array<ArrayBuffer>; readonly signers: readonly Signer[] };
 
-/** A SignerInfo, with its certificate. */
+/** A SignerInfo. The issuer and the serial number identify its certificate. */
 export type Signer = CertificateId & {
   readonly digest: Digest;
   readonly keyType: KeyType;

@@ -189,7 +189,10 @@ function notFound(roleName: string): Failure {
   return invalid(isPlainWord(roleName) ? `entry for role "${roleName}" not found` : "entry for role not found");
 }
 
-/** A verified holder of a role, in the inner vocabulary. The token has more metadata than was chosen for the alias. */
+/**
+ * A verified holder of a role, in the inner vocabulary. The alias and the token get the `chosen` metadata, the token
+ * also gets `more`.
+ */
 interface Holder {
   readonly terms: TokenTerms;
   readonly alias: string;
@@ -214,7 +217,10 @@ export function verifiedClient(
 
 const TEXT = exactString("is missing");
 
-/** Data that a token keeps for its renewals, as a mount can be configured without metadata. Clients can't read it. */
+/**
+ * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount
+ * can be configured without metadata.
+ */
 const INSTANCE_DATA = fieldSchema({
   /** In lower case. */
   role: TEXT,

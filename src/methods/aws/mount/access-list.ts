@@ -95,8 +95,8 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Keeps the entry of a renewed token at least until `expiresAt` (ms); null when an operator has deleted it: no
-   * renewal.
+   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms). Returns the entry; null when
+   * an operator has deleted it, so that the token is not renewed.
    */
   async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
     await this.keys.open();

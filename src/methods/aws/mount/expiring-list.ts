@@ -46,6 +46,7 @@ const ALARM_STEPS = 64;
 const STAYS_MS = 24 * 3_600_000;
 /** Periodic runs begin on the hour, so that one run removes the entries that end at different moments. */
 const PERIOD_MS = 3_600_000;
+/** Pause after an alarm that failed. */
 const RETRY_MS = 30_000;
 
 /** A job removes the entries that ended before `cutoff` (ms). */
@@ -61,6 +62,7 @@ interface ListOptions<T> {
   readonly list: TidyList;
   readonly table: string;
   readonly kind: SealedKind;
+  /** True for an entry that has to stay after its end. */
   stays(name: string, value: T): boolean;
   /** The settings from which the time of the alarm follows. */
   pace(): TidySettings;
@@ -173,7 +175,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     }
   }
 
-  /** When the next row ends or has to be checked again (ms); null without rows and periodic runs. */
+  /** When the next row ends or has to be checked again (ms); null without rows or without periodic runs. */
   #earliestEnd({ disablePeriodicTidy }: TidySettings): number | null {
     if (disablePeriodicTidy) return null;
     const query = `SELECT MIN(expires_at) AS end FROM ${this.table}`;

@@ -245,7 +245,10 @@ function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
 /** Each principal costs a call to the cloud in the request that writes the role. */
 const MAX_RESOLVED = 32;
 
-/** They are resolved to unique ids: a principal that is created again under the same name has another id. */
+/**
+ * The bound principals without a wildcard. They are resolved to unique ids: a principal that is created again under the
+ * same name has another id.
+ */
 function exactPrincipals(role: CloudRole): string[] {
   const arns = role.bounds.bound_iam_principal_arn ?? [];
   return [...new Set(arns.filter((arn) => !arn.endsWith("*")))];

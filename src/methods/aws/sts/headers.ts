@@ -13,7 +13,10 @@ const MAX_VALUE_LENGTH = 8 * 1024;
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;
 
-/** Reads `iam_request_headers`: JSON, its text, or base64 of that text. A name repeated in any casing is refused. */
+/**
+ * Reads `iam_request_headers`: a JSON object, its JSON text, or base64 of that text. A value is a text, a number or a
+ * list of these. A repeated name, in any casing, is refused.
+ */
 export function readHeaderValues(input: unknown): Result<HeaderValues, string> {
   const object = typeof input === "string" ? parseText(input) : input;
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
@@ -97,9 +100,9 @@ export function serverIdProblem(
 }
 
 /**
- * Selects the headers to send. A header that controls the service is refused unless it is listed; so is a signed one,
- * which must be sent, unless it is usual or allowed by the operator. All others are dropped: a client should control
- * as little as possible of the request to STS.
+ * Selects the headers to send. A header that controls the service is refused unless it is listed. A signed header
+ * must be sent, so it is refused unless it is usual or allowed by the operator. All other headers are dropped: a
+ * client should control as little as possible of the request to STS.
  */
 export function selectHeaders(
   headers: HeaderValues,
