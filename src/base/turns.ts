@@ -21,7 +21,7 @@ const IDLE_PAUSE_MS = 1;
 /** Lag at the end of a pause (ms) from which the thread counts as busy. */
 const BUSY_LAG_MS = 2;
 /** Time after a request (ms) in which the thread counts as busy. */
-export const REQUESTS_COME_MS = 100;
+const REQUESTS_COME_MS = 100;
 /** Length of a pause beside other work, as a multiple of the time held: a sweep takes a third of the thread. */
 const BUSY_PAUSES = 2;
 /** Longest pause (ms). On a slow machine a sweep takes more than a third: it must end some time. */

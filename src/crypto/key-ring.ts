@@ -4,7 +4,7 @@ import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url }
 import { RowKeys } from "./row-keys.ts";
 
 /** A term: one version of the keys that a rotation replaces. All strings are base64 of 32 bytes. */
-export interface KeyTerm {
+interface KeyTerm {
   /** Counts up from 1. */
   readonly version: number;
   /** The data key: the keys of batch tokens and sealed values are derived from it. */

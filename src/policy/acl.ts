@@ -241,7 +241,7 @@ const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
  * allowed. A limit above the largest page, a negative number and any other value are refused. Without a largest page
  * `max` means no limit.
  */
-export function pageLimit(
+function pageLimit(
   largestPage: number | null,
   required: readonly string[],
   data: Readonly<Record<string, unknown>>,

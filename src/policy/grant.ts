@@ -74,7 +74,7 @@ export function listCapabilities(grant: Grant | null): Capability[] {
 }
 
 /** True when the grant gives anything at all. */
-export function grantsAnything(grant: Grant): boolean {
+function grantsAnything(grant: Grant): boolean {
   return grant.capabilities.size > 0 && !grant.capabilities.has("deny");
 }
 

@@ -77,7 +77,7 @@ export function mayContain(filter: CustomIdFilter, filterKey: Uint8Array): boole
 }
 
 /** True when a block may contain the id with this keyed hash. */
-export function isIn(block: Uint8Array, filterKey: Uint8Array): boolean {
+function isIn(block: Uint8Array, filterKey: Uint8Array): boolean {
   return bitsOf(filterKey).every((bit) => ((block[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
 }
 

@@ -10,7 +10,7 @@ import { mustLoadInstallation, takesPages } from "./installation.ts";
  * The keys of the seals of an object's rows. Every method that reads or writes sealed rows opens them first. The rest
  * of the method needs no await and so is one transaction.
  */
-export class ObjectKeys {
+class ObjectKeys {
   readonly #env: SystemEnv;
   #keys: RowKeys | null = null;
 

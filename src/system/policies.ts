@@ -193,7 +193,7 @@ const CHARACTERS_OF_RULE = 64;
 type ForIsolates = ReturnType<PolicyStore["rules"]>;
 
 /** The entity of a caller, as far as templates in policies read it. */
-export interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
+interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
   /** Differs after every change of the entity. */
   readonly revision: string;
 }

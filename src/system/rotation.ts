@@ -5,7 +5,7 @@ import { columnOf } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
 /** Settings of automatic key rotation: they decide when a new term of keys begins. */
-export interface RotationSettings {
+interface RotationSettings {
   readonly enabled: boolean;
   /** Maximum number of encryptions under the data key of one term. */
   readonly maxOperations: number;

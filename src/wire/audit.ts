@@ -54,7 +54,7 @@ export interface AuditLine {
 }
 
 /** A revocation of many tokens by a filter. The values of the filter are hashed, in the fields of the request. */
-export interface AuditRevocation {
+interface AuditRevocation {
   readonly dry_run: boolean;
   readonly fields: readonly string[];
   /** Number of tokens that match, and of all that end with them; absent while they are being counted. */

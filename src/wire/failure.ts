@@ -2,7 +2,7 @@ import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
 import { auditPath } from "./audit.ts";
 
-export interface WireFailure {
+interface WireFailure {
   readonly status: number;
   readonly errors: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
