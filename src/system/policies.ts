@@ -28,8 +28,9 @@ export interface PolicyText {
 }
 
 /** A policy as the operator wrote it. */
-export interface StoredPolicy extends PolicySettings, Pick<PolicyText, "text"> {
+export interface StoredPolicy extends PolicySettings {
   readonly name: string;
+  readonly text: string;
   /** Number of writes of this name, from 1. */
   readonly version: number;
   /** ms. */

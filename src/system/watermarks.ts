@@ -174,9 +174,11 @@ const TOO_MANY = invalid(
 );
 
 /** A watermark to make. */
-export interface WatermarkRequest extends Pick<Watermark, "scope" | "createdBefore" | "asked"> {
+export interface WatermarkRequest extends Pick<Watermark, "scope" | "createdBefore"> {
   /** Id of the request. A repeated request with the same id makes no second watermark. */
   readonly id: string;
+  /** The caller and the request that ask for it; absent: not known. */
+  readonly asked?: EndRequest;
 }
 
 /** A watermark with the fields that only operators see. Times in ms. */
