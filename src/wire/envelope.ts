@@ -37,9 +37,9 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
         headers: { ...HEADERS, "Content-Type": reply.mediaType },
       });
     case "accepted":
-      return new Response(null, { status: 202, headers: HEADERS });
+      return new Response(null, { status: 202, headers: KEPT_HEADERS });
     case "stored":
-      return new Response(reply.answer.text, { status: reply.answer.status, headers: HEADERS });
+      return new Response(reply.answer.text, { status: reply.answer.status, headers: KEPT_HEADERS });
     case "wrapped":
       return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
     default: {
