@@ -9,7 +9,10 @@ import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfNam
 import { loadGroups } from "./standing.ts";
 import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
-/** Ids contain the number of their shard, the name of an alias hashes to one, the directory has the names of entities. */
+/**
+ * How a request names an entity. Its id has the number of its shard, the name of an alias hashes to a shard, and the
+ * directory has the names that operators gave.
+ */
 export type EntityKey = IdOrName | { readonly aliasId: string } | AliasPlace;
 
 /** Returns the entity with this id, name or alias, with its groups; null when there is none. */
@@ -26,7 +29,7 @@ export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<Enti
   };
 }
 
-/** Like `readEntity`, but with the groups that the entity's shard lists: some may be deleted, inherited ones are missing. */
+/** Like `readEntity`, but with the groups that the entity's shard lists: no inherited ones, and maybe deleted ones. */
 export async function findEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   if ("mountAccessor" in key || "aliasId" in key) {
     const alias = await ("aliasId" in key ? readAlias(env, key.aliasId) : findAlias(env, key));

@@ -40,8 +40,8 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
 }
 
 /**
- * Returns the entity that a login with the alias would get, or its refusal. Changes nothing. The id is null when the login
- * would create the entity. The policies include those of its groups after the login.
+ * Returns the entity that a login with the alias would get, or its refusal. Changes nothing. The id is null when the
+ * login would create the entity. The policies include those of its groups after the login.
  */
 export async function findEntityForLogin(
   env: IdentityEnv,

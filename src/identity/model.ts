@@ -52,7 +52,7 @@ export interface AliasMetadata {
   readonly customMetadata: Metadata;
 }
 
-/** Operators set the members of an internal group, an auth mount those of an external one, at the logins of its entities. */
+/** Operators set the members of an internal group, an auth mount those of an external one, when its entities log in. */
 export type GroupType = "internal" | "external";
 
 /** The name by which an auth mount knows an external group. Times in ms. */

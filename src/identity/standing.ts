@@ -56,8 +56,8 @@ export function forgetEntities(): void {
 }
 
 /**
- * Returns the entity of a token; null for a token without one (""), which needs no call. "unauthenticated" when it is disabled
- * or deleted.
+ * Returns the entity of a token; null for a token without one (""), which needs no call. "unauthenticated" when it is
+ * disabled or deleted.
  */
 export async function loadActiveEntity(env: IdentityEnv, entityId: string): Promise<Result<EntityView | null>> {
   if (entityId === "") return ok(null);
@@ -93,8 +93,8 @@ export function aclOf(
 }
 
 /**
- * Returns an entity as requests need it; null when a group of the entity was tampered with. Its policies could deny what
- * others grant, so the entity can't be used without them. `groups`: null for an entity that is in none.
+ * Returns an entity as requests need it; null when a group of the entity was tampered with. Its policies could deny
+ * what others grant, so the entity can't be used without them. `groups`: null for an entity that is in none.
  */
 export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
   const { revision, disabled, policies, entity, groupIds } = state;

@@ -114,9 +114,10 @@ export async function writeGroup(env: IdentityEnv, id: string | null, write: Gro
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 
 /**
- * Returns the entity that has an alias, and creates it (`newId`) with the alias when there is none. Takes one call, or two
- * when the entity is not in the shard that the name of the alias leads to. A pointer to an entity that does not have the
- * alias, or was deleted, was left behind by a crash, and is replaced.
+ * Returns the entity that has an alias, and creates it with the alias when there is none. `newId` is an id for a new
+ * entity, in the shard that the name of the alias leads to. Takes one call, or two when the entity is not in that
+ * shard. A pointer to an entity that does not have the alias, or was deleted, was left behind by a crash, and is
+ * replaced.
  */
 export async function entityOfAlias(
   env: IdentityEnv,
@@ -145,7 +146,7 @@ const ALIAS_NAME_TAKEN = invalid("alias with combination of mount accessor and n
 /** The alias that a write created or changed; null when it changed nothing. */
 type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 
-/** Creates or changes an alias, which an id or its name and mount select. Messages are the reference's (entity-alias). */
+/** Creates or changes an alias, selected by id, or by name and mount. Messages: reference, identity/entity-alias. */
 export async function writeAlias(
   env: IdentityEnv,
   id: string | null,

@@ -95,7 +95,7 @@ interface KnownHashes {
   readonly fieldHashes: GenerationalCache<string, string>;
 }
 
-/** Returns the hash of the token of a request. Only valid tokens are cached: forged ones must not evict their hashes. */
+/** Returns the hash of a request's token. Only valid tokens are cached: forged ones must not evict their hashes. */
 export async function auditTokenHash({ keys, tokenHashes }: KnownHashes, token: string, accepted: boolean) {
   const known = tokenHashes.get(token);
   if (known !== undefined) return known;
@@ -139,8 +139,9 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
 const UNKNOWN = "<unknown>";
 
 /**
- * Returns a path without an endpoint as it may be logged. It can contain a token, and a custom id has no recognizable form.
- * So only words of the interface stay, and `mount`, the path of a mount at its beginning, with a slash at the end.
+ * Returns a path without an endpoint as it may be logged. It can contain a token, and a custom id has no recognizable
+ * form. So only words of the interface stay, and `mount`, the path of a mount at its beginning, with a slash at the
+ * end.
  */
 export function unservedPath(path: string, mount = ""): string {
   const segments = path.slice(mount.length).split("/");
@@ -166,9 +167,9 @@ const MAX_COMPARED = 64;
 const MAX_COMPARED_LENGTH = 1024;
 
 /**
- * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a client
- * can send a token there by mistake. A custom id has no recognizable form. So all texts of the request's fields are masked,
- * and quoted parts of them (a trimmed name, a word of a policy).
+ * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a
+ * client can send a token there by mistake. A custom id has no recognizable form. So all texts of the request's fields
+ * are masked, and quoted parts of them (a trimmed name, a word of a policy).
  */
 export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
   const values = new Set(textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE));
@@ -217,7 +218,7 @@ function textsIn(value: unknown, depth: number): string[] {
   return Object.values(value).flatMap((item) => textsIn(item, depth - 1));
 }
 
-/** Returns the fields of a request for the log. Strings are keyed hashes, except in fields with the names of `plain`. */
+/** Returns the fields of a request for the log. Strings are keyed hashes, except in the fields named in `plain`. */
 export async function auditData(
   hashes: KnownHashes,
   data: Readonly<Record<string, unknown>>,

@@ -3,8 +3,8 @@ import { Field } from "./fields.ts";
 import type { Shape } from "./view.ts";
 
 /*
- * Fields of exactly one JSON type, as in documents of JSON:API. They are required unless wrapped in `sent`. A message is a
- * phrase that follows the name of the field.
+ * Fields of exactly one JSON type, as in documents of JSON:API. They are required unless wrapped in `sent`. A message
+ * is a phrase that follows the name of the field.
  */
 
 /** A field with its own reader. */

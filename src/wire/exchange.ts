@@ -1,7 +1,7 @@
 /** Header with the connection of the gateway and the number of the request on it. Only the gateway sets it. */
 export const EXCHANGE_HEADER = "X-Grove-Exchange";
 
-/** Status of the answer to a request that was not begun, because it may have been begun before. No other answer has it. */
+/** Status of the answer to a request that was not begun, as it may have been begun before. No other answer has it. */
 export const NOT_BEGUN_STATUS = 421;
 
 /** One request on a connection between the gateway and the service. */

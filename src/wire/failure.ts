@@ -53,7 +53,7 @@ const ANSWERS: {
   unavailable: [503],
 };
 
-/** Returns the status and messages of a failure in Vault's API. `toJsonApi` does the same for JSON:API; no other code does. */
+/** Returns status and messages of a failure in Vault's API. `toJsonApi` does so for JSON:API; no other code does. */
 export function toWire(failure: Failure): WireFailure {
   const [status, errors = [messageOf(failure)]] = ANSWERS[failure.code];
   if (!("retryAfterSeconds" in failure)) return { status, errors };
@@ -79,8 +79,8 @@ function shownName(name: string): string {
 }
 
 /**
- * Returns the status and messages of a failure in JSON:API. A refusal by the policies and a missing resource have the same
- * answer, so that a caller does not learn what exists. 401 is only about the token.
+ * Returns the status and messages of a failure in JSON:API. A refusal by the policies and a missing resource have the
+ * same answer, so that a caller does not learn what exists. 401 is only about the token.
  */
 export function toJsonApi(failure: Failure): WireFailure {
   if (failure.code === "unauthenticated") {

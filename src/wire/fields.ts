@@ -16,9 +16,9 @@ export interface FieldKind {
 }
 
 /**
- * A field of a request: its reader and its description. Clients send a value in several forms (a number as a string, a list
- * as a string with commas). A null is the zero value of the type, even if an absent field has another value; only a null
- * duration counts as absent. Messages never contain the value: it can be a secret in the wrong field.
+ * A field of a request: its reader and its description. Clients send a value in several forms (a number as a string, a
+ * list as a string with commas). A null is the zero value of the type, even if an absent field has another value; only
+ * a null duration counts as absent. Messages never contain the value: it can be a secret in the wrong field.
  */
 export class Field<T> {
   /** Reads a value; undefined for an absent field. The error is a phrase about the value. */
@@ -74,8 +74,8 @@ export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> 
 }
 
 /**
- * The schema of a role. Unknown fields are ignored, except those named like a bound (`bound_claim`, `token_bound_cidr`): an
- * ignored bound would admit more clients.
+ * The schema of a role. Unknown fields are ignored, except those named like a bound (`bound_claim`,
+ * `token_bound_cidr`): an ignored bound would admit more clients.
  */
 export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "bounds refused");

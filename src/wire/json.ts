@@ -12,9 +12,9 @@ const LONG_DIGITS = 16;
 const WHOLE_NUMBER = /^-?\d+$/;
 
 /**
- * Parses a JSON object from a body. The text is scanned before parsing, so that a small body can't become a deep or wide
- * structure (the JSON denial of service of the reference servers). `{}` for an empty body and for `null`, which Go clients
- * send without data. A message does not repeat the body.
+ * Parses a JSON object from a body. The text is scanned before parsing, so that a small body can't become a deep or
+ * wide structure (the JSON denial of service of the reference servers). `{}` for an empty body and for `null`, which Go
+ * clients send without data. A message does not repeat the body.
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
@@ -91,8 +91,8 @@ function scan(text: string): Result<boolean, string> {
 }
 
 /**
- * Returns the position of the first syntax error, as `line 1, column 14`; null without an error. The messages of `JSON.parse`
- * often repeat the input. Called only for a text of bounded depth that `JSON.parse` refused.
+ * Returns the position of the first syntax error, as `line 1, column 14`; null without an error. The messages of
+ * `JSON.parse` often repeat the input. Called only for a text of bounded depth that `JSON.parse` refused.
  */
 export function jsonMistakePlace(text: string): string | null {
   const read = readJson(text, MAX_JSON_DEPTH);

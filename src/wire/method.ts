@@ -9,7 +9,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** Returns the operation of an HTTP method; null for an unknown one. The query of a GET can choose another operation. */
+/** Returns the operation of an HTTP method; null for any other. The query of a GET can choose another operation. */
 export function operationOfMethod(method: string): Operation | null {
   return OPERATIONS.get(method) ?? null;
 }

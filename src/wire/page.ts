@@ -17,8 +17,8 @@ export function pageOf(names: readonly string[], { after, limit }: Page): string
 const CHUNK = 1000;
 
 /**
- * Reads a page from an object, in chunks. `read` returns at most `limit` entries after `after`, in order. `cursorOf` returns
- * the value of `after` for the entries that follow an entry.
+ * Reads a page from an object, in chunks. `read` returns at most `limit` entries after `after`, in order. `cursorOf`
+ * returns the value of `after` for the entries that follow an entry.
  */
 export async function readPage<T>(
   { after, limit }: Page,

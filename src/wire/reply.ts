@@ -12,7 +12,7 @@ export type Reply =
       readonly status?: number;
       /** The lease of the secret in the answer; `duration` in seconds. */
       readonly lease?: { readonly id: string; readonly renewable: boolean; readonly duration: number };
-      /** True: the keys of the data are at the top level of the envelope as well, as some system paths of the reference do. */
+      /** True: the keys of the data are repeated beside those of the envelope, as on some of the reference's paths. */
       readonly inject?: boolean;
     }
   | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
@@ -82,7 +82,7 @@ export interface AuthReply {
   /** Policies of the entity. Added after the handler. */
   readonly identityPolicies?: readonly string[];
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Secrets that the answer shows among the metadata. The token does not store them, and the audit log has only hashes. */
+  /** Secrets that the answer shows among the metadata. No token stores them, and the audit log has only hashes. */
   readonly secretMetadata?: Readonly<Record<string, string>>;
   /** Seconds; 0: never expires. */
   readonly leaseDuration: number;
@@ -120,7 +120,7 @@ const TIDY_STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TIDY_RUNNING = "Tidy operation already in progress.";
 
-/** Answers every tidy endpoint: 202 when a run was started, 200 when one was in progress. Both warnings are the reference's. */
+/** Answers a tidy endpoint: 202 when a run was started, 200 when one was running. Both warnings are the reference's. */
 export function tidyReply(started: boolean): Result<Reply, never> {
   const warnings = [started ? TIDY_STARTED : TIDY_RUNNING];
   return ok({ kind: "data", data: null, status: started ? 202 : 200, warnings });

@@ -18,7 +18,7 @@ export interface GroveRequest {
   readonly operation: Operation;
   /** Decoded, without base path and leading slash; that of a list without the slash at the end. */
   readonly path: string;
-  /** The fields of the body (in JSON:API the attributes of the resource), or of the query for a request without a body. */
+  /** The fields of the body (in JSON:API the attributes of the resource), or of the query when there is no body. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Names in the query of a write, whose fields are read only from the body. */
   readonly unreadNames: readonly string[];
@@ -109,9 +109,9 @@ export function pathProblem(path: string): string | null {
 }
 
 /**
- * Returns origin and base path of a request as the client used them. A gateway or proxy reports the name that it was called
- * by. Its headers count only if `CLIENT_ADDRESS_HEADER` is set. Otherwise a client could send them and choose the host that
- * Grove's documents name.
+ * Returns origin and base path of a request as the client used them. A gateway or proxy reports the name that it was
+ * called by. Its headers count only if `CLIENT_ADDRESS_HEADER` is set. Otherwise a client could send them and choose
+ * the host that Grove's documents name.
  */
 export function readBaseUrl(
   head: Pick<RequestHead, "url" | "pathname">,
@@ -188,8 +188,8 @@ export async function readRequest(
 const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);
 
 /**
- * True for a request that can change something or issue a token. It is logged before it acts. A read acts only if its answer
- * is wrapped; the count of its token's uses is no such change.
+ * True for a request that can change something or issue a token. It is logged before it acts. A read acts only if its
+ * answer is wrapped; the count of its token's uses is no such change.
  */
 export function mayAct({ operation, wrapTtlSeconds }: GroveRequest): boolean {
   return wrapTtlSeconds > 0 || !READS.has(operation);

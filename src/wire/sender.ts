@@ -17,8 +17,8 @@ export const FOREIGN_PAGE: Failure = {
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
- * Returns the kind of client. `Sec-Fetch-Site` takes precedence: it is correct even if a proxy changes the host. In case of
- * doubt a page is foreign. `baseUrl` returns the URL of this server as the client called it.
+ * Returns the kind of client. `Sec-Fetch-Site` takes precedence: it is correct even if a proxy changes the host. In
+ * case of doubt a page is foreign. `baseUrl` returns the URL of this server as the client called it.
  */
 export function readSender(headers: Headers, baseUrl: () => string): Sender {
   const site = headers.get("Sec-Fetch-Site");
@@ -36,8 +36,8 @@ function hostOfOrigin(text: string): string | null {
 }
 
 /**
- * True for a host name that an attacker can rebind in DNS to this server. The browser then treats a page of the attacker as a
- * page of this server. TLS prevents that, and an address can't be rebound.
+ * True for a host name that an attacker can rebind in DNS to this server. The browser then treats a page of the
+ * attacker as a page of this server. TLS prevents that, and an address can't be rebound.
  */
 export function canBeRebound(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);

@@ -2,8 +2,9 @@
 type Scalar = "string" | "integer" | "number" | "boolean" | "object" | "any";
 
 /**
- * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `["string", null]` for a list or
- * null, `{ name: "string" }` for an object. A name that ends in `?` can be absent. The name `*` stands for all other names.
+ * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `["string", null]` for a
+ * list or null, `{ name: "string" }` for an object. A name that ends in `?` can be absent. The name `*` stands for all
+ * other names.
  */
 export type Shape =
   | Scalar

@@ -119,8 +119,8 @@ export class GroupStore {
   }
 
   /**
-   * Creates a group alias, with a new external group when none is given, or changes the alias with the id. null when the
-   * write changes nothing. Messages are the reference's (identity/group-alias). `now` in ms.
+   * Creates a group alias, with a new external group when none is given, or changes the alias with the id. null when
+   * the write changes nothing. Messages are the reference's (identity/group-alias). `now` in ms.
    */
   writeAlias(id: string | null, write: GroupAliasWrite, now: number): Result<GroupAliasRecord | null> {
     const before = id === null ? null : this.readAlias({ id });

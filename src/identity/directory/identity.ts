@@ -77,6 +77,7 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** Maximum number of entities in one round of calls. */
 const BATCH = 1_000;
 /** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;
@@ -88,10 +89,10 @@ type NameRow = Record<"entity_id" | "name" | "name_key", string>;
  * operators give to entities, about groups, and about the members of groups, each change in one transaction. Requests
  * read groups from here, through the copy of their isolate, and entities from their shards.
  *
- * It sends the name and groups of a changed entity to the entity's shard. Changed entities are queued (table `unsent`) in
- * the transaction of the change, and the answer to the change waits until their shards have them. After a crash in
- * between, or when a shard does not answer, the alarm sends them. An entry is complete and has a version, so entries may
- * arrive twice and in any order.
+ * It sends the name and groups of a changed entity to the entity's shard. Changed entities are queued (table `unsent`)
+ * in the transaction of the change, and the answer to the change waits until their shards have them. After a crash in
+ * between, or when a shard does not answer, the alarm sends them. An entry is complete and has a version, so entries
+ * may arrive twice and in any order.
  */
 export class Identity extends GroveObject<IdentityEnv> {
   /** Tampered rows count as absent, except in `#entryOf`. */

@@ -61,7 +61,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Returns the entity that the name of an alias leads to, after a login. Creates it (`newId`) when there is none.
+   * Returns the entity that the name of an alias leads to, after a login. Creates it when there is none, with the id
+   * `newId`, which is of this shard.
    * @param instead a holder that the caller found not to have the alias. Its pointer is deleted first.
    * @returns `holder` when the name leads to the entity by a pointer: call `logInto` of its shard. "permission_denied"
    *   when the entity was tampered with, since a new entity would bypass what its policies deny.

@@ -164,7 +164,7 @@ export class EntityStore {
   }
 
   /**
-   * Makes the name of an alias lead to an entity, unless it leads to another entity. Returns null, or the current holder.
+   * Makes the name of an alias lead to an entity, unless it leads to another. Returns null, or the current holder.
    * @param instead a holder that may be replaced if its claim is unchanged: the caller found that it does not have the
    *   alias, or moves the alias away from it.
    */
