@@ -38,7 +38,12 @@ export interface LeaseLevel {
   readonly folders: readonly string[];
 }
 
-export type IrrevocableLease = Readonly<Record<"path" | "tail" | "error", string> & { expiresAt: number }>;
+export type IrrevocableLease = {
+  readonly path: string;
+  readonly tail: string;
+  readonly expiresAt: number;
+  readonly error: string;
+};
 
 const SOURCES = {
   token: { table: "inventory", column: "accessor" },

@@ -99,11 +99,21 @@ interface PlannedStep {
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 
-/** In JSON: a `Selection`, a `CountState`, a `SelectionPosition`, and the `PlannedStep` in progress. */
-type JobRow = Record<"id" | "selection" | "count" | "failures", string> &
-  Record<"position" | "step", string | null> &
-  Record<"dry" | "started_at" | keyof RevokedInTree, number> &
-  Record<"finished_at" | "expected" | "expected_total", number | null> & { state: JobState };
+/** JSON: `selection`, `count` (`CountState`), `position` (`SelectionPosition`), `step` (`PlannedStep`), `failures`. */
+type JobRow = Record<keyof RevokedInTree, number> & {
+  id: string;
+  dry: number;
+  state: JobState;
+  selection: string;
+  started_at: number;
+  finished_at: number | null;
+  expected: number | null;
+  expected_total: number | null;
+  count: string;
+  position: string | null;
+  step: string | null;
+  failures: string;
+};
 
 function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
@@ -173,22 +183,15 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const dry = expected === null ? 1 : 0;
     const now = currentTime();
     const ofJob: Selection = { ...madeUntil(selection, now), asked: { ...selection.asked, job: id } };
-    this.tables.exec(
-      `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
-         revoked, total, gone, spared, mismatched, failures)
-       VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '[]')`,
-      id,
-      dry,
-      isCounted(count) ? "running" : "counting",
-      JSON.stringify(ofJob),
-      now,
-      expected?.count ?? null,
-      expected?.total ?? null,
-      JSON.stringify(count),
-    );
+    const state = isCounted(count) ? "running" : "counting";
+    const limits = [expected?.count ?? null, expected?.total ?? null];
+    const insert = `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
+        revoked, total, gone, spared, mismatched, failures)
+      VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '[]')`;
+    this.tables.exec(insert, id, dry, state, JSON.stringify(ofJob), now, ...limits, JSON.stringify(count));
     const oldest = "SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?";
-    const statement = `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <= (${oldest})`;
-    this.tables.exec(statement, dry, dry, KEPT_JOBS);
+    const remove = `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <= (${oldest})`;
+    this.tables.exec(remove, dry, dry, KEPT_JOBS);
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
     return id;
