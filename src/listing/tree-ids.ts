@@ -185,8 +185,8 @@ export class TreePool {
   #batches(until: number, limit: number): Batch[] {
     const query = "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?";
     const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
-    const batchOf = (trees: string) => new Set(storedJson<string[]>(trees));
-    return rows.map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: batchOf(trees) });
+    const setOf = (trees: string) => new Set(storedJson<string[]>(trees));
+    return rows.map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: setOf(trees) });
   }
 }
 

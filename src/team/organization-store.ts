@@ -99,7 +99,7 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface Row extends Record<string, SqlStorageValue> {
+interface OrganizationRow extends Record<string, SqlStorageValue> {
   id: number;
   record: string;
   /** 1 when the directory has the current record. */
@@ -111,7 +111,7 @@ interface Row extends Record<string, SqlStorageValue> {
   checked_row: number;
 }
 
-const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
+const ORGANIZATION: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
 
 type TeamRow = { row: number; team_id: string; revision: number; team: string };
 
@@ -129,11 +129,11 @@ export interface KnownTeam {
  */
 export class OrganizationStore {
   readonly #sql: Sql;
-  readonly #rows: SealedTable<Row>;
+  readonly #rows: SealedTable<OrganizationRow>;
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.#rows = new SealedTable(sql, seals, SHAPE);
+    this.#rows = new SealedTable(sql, seals, ORGANIZATION);
   }
 
   /** Writes a new organization. @param checkAt when teams are compared for the first time (ms). */
@@ -154,8 +154,8 @@ export class OrganizationStore {
   }
 
   /** The row, even after the deletion and whether its seal holds or not; null without an organization. */
-  row(): Row | null {
-    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
+  row(): OrganizationRow | null {
+    return this.#sql.exec<OrganizationRow>("SELECT * FROM organization").toArray()[0] ?? null;
   }
 
   noteProgress(column: "listed" | "ended" | "check_at" | "checked_row", value: number): void {

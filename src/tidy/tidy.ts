@@ -173,14 +173,14 @@ export class Tidy extends GroveObject<Env> {
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
   }
 
-  /** Stores what a step has changed. @param before the unfinished trees before it. */
-  #save(before: ListRun["work"], { number, position, report, needed, work }: ListRun): void {
+  /** Stores what a step has changed. `workBefore`: the unfinished trees before it. */
+  #save(workBefore: ListRun["work"], { number, position, report, needed, work }: ListRun): void {
     const columns = { position: position && JSON.stringify(position), report: JSON.stringify(report) };
     setColumns(this.tables, "runs", { ...columns, needed: JSON.stringify(needed) }, "number = ?", number);
-    for (const tree of before) {
+    for (const tree of workBefore) {
       if (!work.includes(tree)) this.tables.exec("DELETE FROM tree_work WHERE tree_id = ?", tree.treeId);
     }
-    for (const tree of work.filter((one) => !before.includes(one))) {
+    for (const tree of work.filter((one) => !workBefore.includes(one))) {
       const from = JSON.stringify(tree.from);
       this.tables.exec("INSERT INTO tree_work (tree_id, position) VALUES (?, ?)", tree.treeId, from);
     }
