@@ -89,8 +89,9 @@ export class ShardPages {
       return this.#rowsOf(between.sort((a, b) => (order.descending ? b - a : a - b)));
     }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
-    if (term !== undefined)
+    if (term !== undefined) {
       return this.#rowsOf(postingIds(this.#sql, this.#index.terms, term, low, high, order.descending));
+    }
     // The index by expiry has the tokens that never expire together, in the order of their ids.
     const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
     const direction = order.descending ? "DESC" : "ASC";

@@ -65,7 +65,9 @@ function few(
   const gone = new Map(deltas.map(([one, delta]) => [one, delta.gone]));
   const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
   const rows = sql.exec<{ term: string; ids: string }>(`SELECT term, ids FROM postings WHERE ${where}`, ...values);
-  for (const row of rows) for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
+  for (const row of rows) {
+    for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
+  }
   return [...ids];
 }
 
