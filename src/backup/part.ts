@@ -70,15 +70,23 @@ const MAX_TRIES = 10;
 
 /** Makes a part of pages, by the keys of their objects. `next`: where the next part begins; null after the last. */
 function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null) {
-  const all = [...pages.values()];
-  const texts = all.filter(({ schema }) => schema.length > 0).map(({ schema }) => JSON.stringify(schema));
-  const schemas = [...new Set(texts)];
-  const objects = [...pages].map(([key, { schema, ...content }]): SavedPage => {
-    const index = schemas.indexOf(JSON.stringify(schema));
-    return { ...placeAt(key), ...content, schema: index < 0 ? null : index };
-  });
-  const rows = all.flatMap(({ tables }) => tables).reduce((sum, table) => sum + table.rows.length, 0);
-  const part: Part = { schemas: schemas.map((text) => JSON.parse(text)), objects };
+  /** Index of each schema, by its JSON. */
+  const indexes = new Map<string, number>();
+  const indexOf = (schema: readonly string[]) => {
+    const text = JSON.stringify(schema);
+    const index = indexes.get(text) ?? indexes.size;
+    indexes.set(text, index);
+    return index;
+  };
+  const objects = [...pages].map(
+    ([key, { schema, ...content }]): SavedPage => ({
+      ...placeAt(key),
+      ...content,
+      schema: schema.length === 0 ? null : indexOf(schema),
+    }),
+  );
+  const rows = objects.flatMap(({ tables }) => tables).reduce((sum, table) => sum + table.rows.length, 0);
+  const part: Part = { schemas: [...indexes.keys()].map((text) => JSON.parse(text)), objects };
   return ok({ part, rows, next });
 }
 
