@@ -97,7 +97,7 @@ function isEqual(sent: string, expected: Uint8Array): boolean {
 }
 
 /** Writes pages into empty objects. The lists, which no backup has, are rebuilt from the trees. Safe to repeat. */
-export async function writePart(env: Env, { schemas, objects }: Part): Promise<Result<null>> {
+async function writePart(env: Env, { schemas, objects }: Part): Promise<Result<null>> {
   const listed: InventoryEntry[] = [];
   const refused: string[] = [];
   await inPool(objects, MAX_PARALLEL_CALLS, async (saved) => {

@@ -10,7 +10,7 @@ export const LEASE_INDEX_SQL = `
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
-export type LeaseKind = (typeof KINDS)[number];
+type LeaseKind = (typeof KINDS)[number];
 
 export type IndexedLease = {
   readonly kind: LeaseKind;

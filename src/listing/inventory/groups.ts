@@ -149,7 +149,7 @@ export interface EndsQuery {
 }
 
 /** A group and the number of its tokens that expire in each part. */
-export interface GroupEnds extends GroupCount {
+interface GroupEnds extends GroupCount {
   readonly parts: readonly number[];
 }
 

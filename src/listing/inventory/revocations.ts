@@ -58,7 +58,7 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
 type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
 
 /** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
-export interface Expected {
+interface Expected {
   readonly count: number | null;
   readonly total: number | null;
 }

@@ -20,11 +20,11 @@ export const READ_DELAY_MS = 500;
 /** From the reading to the check whether the shards have the new tokens. */
 export const CONFIRM_DELAY_MS = 1200;
 /** From queueing an update in an isolate to the call with it. Updates within this time share a call. */
-export const CALL_DELAY_MS = 1000;
+const CALL_DELAY_MS = 1000;
 /** The same for a shard that had a call in flight when the update was due. */
-export const HELD_BACK_MS = 100;
+const HELD_BACK_MS = 100;
 /** Maximum delay of low-priority updates. */
-export const MAX_UPDATE_DELAY_MS = 10_000;
+const MAX_UPDATE_DELAY_MS = 10_000;
 /** Pause after a failed call or a failed reading. */
 export const RETRY_MS = 5000;
 
@@ -45,7 +45,7 @@ export interface StartedTree {
 }
 
 /** An update of a tree. */
-export type TreeUpdate =
+type TreeUpdate =
   /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
   | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }
   | { readonly kind: "changed"; readonly value: InventoryEntry }
