@@ -96,8 +96,8 @@ export class AccessorShard extends LeaseIndex {
   }
 
   /**
-   * Removes tokens from the list and keeps how they ended; the accessor alone when its tree does not have the token.
-   * Safe to repeat. `freed`: ids of trees that are empty without these tokens, see `releaseTree`.
+   * Removes tokens from the list and keeps how they ended. Safe to repeat. A token is given as its accessor alone when
+   * its tree does not have it. `freed`: ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
     this.#drop(tokens, freed);
@@ -208,7 +208,7 @@ export class AccessorShard extends LeaseIndex {
     return accessorShardNumber(accessor) === this.#ownNumber;
   }
 
-  /** `remove` for the shard's own alarm too, so that calls of `remove` are those of other objects. */
+  /** Performs a removal. The alarm of the shard calls this, so that only other objects call `remove`. */
   #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
     this.#trees.release(freed);
     const now = currentTime();

@@ -99,7 +99,10 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
     return leases.length >= limit ? pageOf(leases, "below") : { leases, next: null };
   }
 
-  /** Returns `limit` leases of each kind at `prefix` and folders below it at most, after `after` (`orderOfIndexed`). */
+  /**
+   * Returns the leases at `prefix` and the folders below it, at most `limit` of each kind. Their names come after
+   * `after` in the order of `orderOfIndexed`.
+   */
   leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();

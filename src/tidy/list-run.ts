@@ -78,7 +78,10 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   return { ...after, report: addToReport(after.report, repairs) };
 }
 
-/** Removes accessors without a token, and corrects differing entries. Leaves out too new ones. Safe to repeat. */
+/**
+ * Removes accessors without a token, and corrects entries that differ from their trees. Entries that are too new are
+ * left out. Safe to repeat.
+ */
 async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
   const shard = accessorShard(env, number);

@@ -27,7 +27,7 @@ const TREES_AT_ONCE = 12;
 const MIN_COUNTED = 2000;
 /** No step begins later than this after the request (ms). */
 const LAST_STEP_MS = 1000;
-/** A step that ends later than this (ms) is left to the job: an answer takes two seconds at most. */
+/** A step that ends later than this after the request (ms) is left to the job: an answer takes 2 seconds at most. */
 const GIVEN_UP_MS = 1500;
 
 interface TreeShare {

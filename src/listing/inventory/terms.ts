@@ -4,7 +4,10 @@ import { pairText, searchedTexts, type TokenFilter } from "./filter.ts";
 /** Properties of the first token by which trees can be grouped. */
 export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;
 
-/** Kinds of counters. `first`, `trees`: first tokens, by mount and by others. `ended`: ended, by jobs and others. */
+/**
+ * Kinds of counters. `first`: the first token of each tree, by mount. `trees`: the same by another property. `ended`:
+ * ended tokens, by jobs and others.
+ */
 export type CountKind = GroupKind | "end_hour" | "created_hour" | "first" | "ended" | `trees.${TreeGrouping}`;
 
 export type GroupKind = TreeGrouping | "entity" | "policy";
