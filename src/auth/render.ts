@@ -6,13 +6,14 @@ import type { Caller } from "./caller.ts";
 
 /** Returns the data of a look-up. @param id the token as it was sent; "" where it is unknown or not shown. */
 export function lookupOf(caller: Caller, id: string): Record<string, unknown> {
-  return LOOKUP.show({ record: caller.record, token: stateOf(caller), id, now: currentTime() });
+  const { record, kind } = caller;
+  return LOOKUP.show({ record, token: stateOf(caller), kind, id, now: currentTime() });
 }
 
 function stateOf(caller: Caller): TokenState {
-  if (caller.kind === "service") return { ...caller.token, type: "service" };
+  if (caller.kind === "service") return caller.token;
   const orphan = caller.kind === "team" || caller.token.parent === null;
-  return { ...UNSTORED, expiresAt: caller.token.expiresAt, orphan, type: caller.kind };
+  return { ...UNSTORED, expiresAt: caller.token.expiresAt, orphan };
 }
 
 /** Returns the `auth` part of an answer for a service token. `clientToken`: "" where the endpoint does not show it. */
@@ -27,17 +28,15 @@ export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: s
   return { ...authOfRecord(record, clientToken), accessor: "", leaseDuration, tokenType: "batch", orphan };
 }
 
-interface TokenState
-  extends Pick<TokenView, "accessor" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"> {
-  readonly type: Caller["kind"];
-  /** ms. */
-  readonly expiresAt: number | null;
-}
+type TokenState = Pick<
+  TokenView,
+  "accessor" | "expiresAt" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"
+>;
 
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
 /** Fields in the order of the answer (alphabetical). Most answers then need no sorting. `now` in ms. */
-const LOOKUP = view<{ record: TokenRecord; token: TokenState; id: string; now: number }>({
+const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: Caller["kind"]; id: string; now: number }>({
   accessor: ["string", ({ token }) => token.accessor],
   "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
   creation_time: ["integer", ({ record }) => unixSeconds(record.createdAt)],
@@ -65,7 +64,7 @@ const LOOKUP = view<{ record: TokenRecord; token: TokenState; id: string; now: n
     "integer",
     ({ token: { expiresAt }, now }) => (expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000))),
   ],
-  type: ["string", ({ token }) => token.type],
+  type: ["string", ({ kind }) => kind],
 });
 
 export const LOOKUP_SHAPE = { ...LOOKUP.shape, "identity_policies?": ["string"] } as const satisfies Shape;
