@@ -4,9 +4,9 @@ import { type AccessRequest, decisiveStep, type Step } from "../policy/acl.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
-import { type Caller, callerOf, decideCaller, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
+import { type Caller, callerOf, decideCaller, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext } from "./route.ts";
-import { accessorTarget, type NamedTarget, outcomeOf, tokenTarget } from "./target.ts";
+import { accessorTarget, holderOf, lookUpOf, type NamedTarget, tokenTarget } from "./target.ts";
 
 /** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
 export type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
@@ -28,9 +28,8 @@ export async function subjectOfAccessor(context: CallContext, accessor: string):
 }
 
 async function storedSubject(context: CallContext, { treeId, target }: NamedTarget): Promise<Subject> {
-  const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
-  if (outcome.ok && outcome.value.kind === "token") return { caller: serviceCaller(outcome.value.token) };
-  return { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
+  const caller = await holderOf(context, { treeId, action: lookUpOf(target) });
+  return caller ? { caller } : { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
 }
 
 /** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */

@@ -119,7 +119,10 @@ export async function outcomeOf(context: CallContext, targeted: TargetedAction):
 }
 
 /** Returns the holder of the token that a request names, after its look-up; null when it is not valid. */
-export async function holderOf(context: CallContext, named: NamedToken): Promise<Caller | null> {
+export async function holderOf(
+  context: CallContext,
+  named: TargetedAction | UnstoredToken | null,
+): Promise<Caller | null> {
   if (!named) return null;
   if ("unstored" in named) return callerOf(context.env, context.installation, named.unstored);
   const outcome = await outcomeOf(context, named);
