@@ -82,7 +82,7 @@ async function serveCaller(
   record.learn({ path: loggedPath }, installation);
   const endpoint = found.ok ? endpointOf(found.value) : null;
 
-  const presented = request.token === "" ? null : await readToken(env, installation, request.token);
+  const presented = await readToken(env, installation, request.token);
   if (!presented) return refuse(c, refusalOf(UNAUTHENTICATED, request, route), endpoint);
   const line = mayAct(request) ? await record.firstLine() : null;
 

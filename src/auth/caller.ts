@@ -66,7 +66,7 @@ export function askerOf({ accessor, record: { displayName, entityId } }: Caller)
   return { accessor, displayName, entityId };
 }
 
-/** Parses a token; null for one that was not issued here. A wrong tag or seal is refused without a call to an object. */
+/** Parses a token; null for "" or one not issued here. A wrong tag or seal is refused without a call to an object. */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!isGenerated(text)) {
     const credential = await readCustomId(env, installation, text);
@@ -151,7 +151,7 @@ export async function aclOfRequest(
   installation: Installation,
   { token, clientAddress, notes }: Pick<GroveRequest, "token" | "clientAddress" | "notes">,
 ): Promise<Acl | null> {
-  const presented = token === "" ? null : await readToken(env, installation, token);
+  const presented = await readToken(env, installation, token);
   const caller = presented && (await callerOf(env, installation, presented));
   if (!caller || !addressAllowed(caller.record.boundCidrs, clientAddress)) return null;
   notes.auth = auditCaller(caller);

@@ -35,7 +35,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const text = readTokenText(token);
     const asked = { ...READS, path: "auth/token/lookup", token: text };
     const result = await audited<TokenHolder>(this.env, this.ctx, asked, async (installation, notes) => {
-      const presented = text === "" ? null : await readToken(this.env, installation, text);
+      const presented = await readToken(this.env, installation, text);
       const caller = presented && (await callerOf(this.env, installation, presented));
       if (!caller) return err(UNAUTHENTICATED);
       const standing = await loadActiveEntity(this.env, caller.record.entityId);
@@ -59,7 +59,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const { operation, path, data = {} } = access;
     const asked = { operation, path, clientAddress, token: text, data, acts: false };
     const result = await audited<Allowed>(this.env, this.ctx, asked, async (installation, notes) => {
-      const presented = text === "" ? null : await readToken(this.env, installation, text);
+      const presented = await readToken(this.env, installation, text);
       if (!presented) return err(UNAUTHENTICATED);
       const call = { presented, access, clientAddress, line: null };
       const authorized = await authorizeCall(this.env, installation, call, async () => null);
