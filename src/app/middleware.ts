@@ -1,4 +1,4 @@
-import { JSON_API, servesJsonApi } from "../api/json-api/dialect.ts";
+import { JSON_API } from "../api/json-api/dialect.ts";
 import { mayInitialize } from "../api/sys/init.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
@@ -15,7 +15,9 @@ import { VAULT } from "../wire/envelope.ts";
 import { operationOf, readHead, readToken } from "../wire/request.ts";
 import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
+import { tableOf } from "./places.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
+import { TABLES } from "./routes.ts";
 
 /**
  * Reads the head of a request and gives it an id. Sweeps on the same thread leave it more time from here on. A client that
@@ -26,7 +28,7 @@ export const arrival: Middleware = async (c, next) => {
   const head = readHead(c.req.raw, c.env);
   c.set("requestId", crypto.randomUUID());
   c.set("head", head);
-  c.set("dialect", head.path.ok && servesJsonApi(head.path.value) ? JSON_API : VAULT);
+  c.set("dialect", head.path.ok && tableOf(TABLES, head.path.value) === TABLES.teams ? JSON_API : VAULT);
   c.set("answer", UNANSWERED);
   c.set("installation", err({ code: "uninitialized" }));
   const completed = next();

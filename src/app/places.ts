@@ -88,6 +88,12 @@ export interface Place {
   readonly idPrefix: string;
 }
 
+/** Returns the table of routes with full paths that serves a path, if any. */
+export function tableOf({ byPlace }: Tables, path: string): RouteTable | undefined {
+  const end = path.indexOf("/");
+  return byPlace.get(end < 0 ? path : path.slice(0, end));
+}
+
 const NO_ROUTES = new RouteTable([]);
 
 /**
@@ -95,11 +101,8 @@ const NO_ROUTES = new RouteTable([]);
  * without an installation. For help, the path can also be that of the mount itself.
  */
 export function placeOf(tables: Tables, installation: Installation | null, { operation, path }: Asked): Place | null {
-  const [first = ""] = path.split("/", 1);
-  if (first !== "auth") {
-    const table = tables.byPlace.get(first);
-    return table ? { table, mount: "", idPrefix: "" } : null;
-  }
+  const fixed = tableOf(tables, path);
+  if (fixed) return { table: fixed, mount: "", idPrefix: "" };
   const mount = installation?.mountServing(operation === "help" ? `${path}/` : path);
   if (!mount) return null;
   const table = tables.byMountType.get(mount.type) ?? NO_ROUTES;

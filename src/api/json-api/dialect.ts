@@ -124,20 +124,5 @@ function respond(status: number, body: unknown, headers: Readonly<Record<string,
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
 }
 
-/** First path segments of the interface of teams. */
-export const TEAM_PLACES: ReadonlySet<string> = new Set([
-  "account",
-  "authentication-tokens",
-  "organizations",
-  "ping",
-  "teams",
-]);
-
 /** JSON:API 1.0, the dialect of the interface of teams. */
 export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
-
-/** True for paths (without the base path) of the interface of teams. */
-export function servesJsonApi(path: string): boolean {
-  const end = path.indexOf("/");
-  return TEAM_PLACES.has(end < 0 ? path : path.slice(0, end));
-}

@@ -1,22 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { renderFailure, renderReply, servesJsonApi } from "../../../src/api/json-api/dialect.ts";
+import { renderFailure, renderReply } from "../../../src/api/json-api/dialect.ts";
 import { pageReply, readDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/routes.ts";
 import type { Failure } from "../../../src/base/result.ts";
 import { toWire } from "../../../src/wire/failure.ts";
 import { fieldSchema } from "../../../src/wire/fields.ts";
-
-describe("paths", () => {
-  it.each(["ping", "account/details", "organizations", "organizations/a/teams", "teams/x", "authentication-tokens/x"])(
-    "%s is one of teams",
-    (path) => expect(servesJsonApi(path)).toBe(true),
-  );
-
-  it.each(["", "team", "sys/health", "auth/token/create", "pingx", "organization", "Teams/x", "v1/teams"])(
-    "%s is not",
-    (path) => expect(servesJsonApi(path)).toBe(false),
-  );
-});
 
 describe("documents", () => {
   it("may come without attributes", () => {

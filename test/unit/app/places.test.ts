@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { tableOf } from "../../../src/app/places.ts";
+import { TABLES } from "../../../src/app/routes.ts";
+
+describe("paths", () => {
+  const isOfTeams = (path: string) => tableOf(TABLES, path) === TABLES.teams;
+
+  it.each(["ping", "account/details", "organizations", "organizations/a/teams", "teams/x", "authentication-tokens/x"])(
+    "%s is one of teams",
+    (path) => expect(isOfTeams(path)).toBe(true),
+  );
+
+  it.each(["", "team", "sys/health", "auth/token/create", "pingx", "organization", "Teams/x", "v1/teams"])(
+    "%s is not",
+    (path) => expect(isOfTeams(path)).toBe(false),
+  );
+});
