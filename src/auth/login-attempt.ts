@@ -43,7 +43,7 @@ const CHECKS_SHAPE = [
 ] as const satisfies Shape;
 
 /** Records the checks of one login as they are made. `Name` is the union of the names of the method's checks. */
-export class LoginChecks<Name extends string> {
+class LoginChecks<Name extends string> {
   readonly #words: Readonly<Record<Name, string>>;
   readonly #made = new Map<string, Check>();
   #failed: Check | null = null;

@@ -20,7 +20,7 @@ import {
 } from "./answers.ts";
 
 /** Routes with a common prefix of their paths. */
-export interface DocumentedRoutes {
+interface DocumentedRoutes {
   readonly routes: readonly Route[];
   readonly dialect: GroveRequest["dialect"];
   /** Prefix of the path of each route, with a slash at the end; "" for none. It can contain `{name}`. */
