@@ -115,9 +115,9 @@ const NO_ATTEMPT = invalid("no root generation in progress");
 /** Length of the one-time password, in characters: that of the token that is combined with it. */
 const OTP_LENGTH = SERVICE_TOKEN_LENGTH;
 
+/** An attempt: its nonce, or "" for none; the one-time password, if it was generated; the token, combined with it. */
 type Attempt = { readonly nonce: string; readonly otp?: string; readonly token?: string };
 
-/** An attempt: its nonce, or "" for none; the one-time password, if it was generated; the token, combined with it. */
 const STATUS_VIEW = view<Attempt>({
   nonce: ["string", ({ nonce }) => nonce],
   started: ["boolean", ({ nonce }) => nonce !== ""],
