@@ -1,5 +1,6 @@
 import { type LocationHint, within } from "../base/location.ts";
 import type { TokenEnv } from "./env.ts";
+import { treeBeginning } from "./ids.ts";
 
 type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
 
@@ -23,19 +24,15 @@ export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
 }
 
 /**
- * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. Accessors begin
- * with this id in base64url. A command line takes an accessor that begins with `-` for an option, so such ids are not
- * used.
+ * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. A command line
+ * takes an accessor that begins with `-` for an option, so ids that give such accessors are not used: one in 64.
  */
 export function newTreeId(env: TokenEnv): string {
-  while (true) {
-    const id = within(env, env.TOKEN_TREE).newUniqueId().toString();
-    if (!BEGINS_WITH_DASH.test(id)) return id;
-  }
+  const trees = within(env, env.TOKEN_TREE);
+  let id = trees.newUniqueId().toString();
+  while (treeBeginning(id).startsWith("-")) id = trees.newUniqueId().toString();
+  return id;
 }
-
-/** Ids in hex whose first six bits are 62, which is `-` in base64url. */
-const BEGINS_WITH_DASH = /^f[89ab]/;
 
 const OBJECT_ID = /^[0-9a-f]{64}$/;
 
