@@ -67,7 +67,7 @@ interface TokenSource<T> {
  * @returns what `act` returns, or null when no such token is alive. A failure of `decide`.
  */
 export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
-  installation: { readonly policies: Pick<Installation["policies"], "aclFor"> },
+  installation: Circumstances["installation"],
   call: Call,
   { find, loadEntity }: TokenSource<T>,
   act: (decided: Decided<T>) => R,

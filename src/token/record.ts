@@ -34,7 +34,7 @@ export interface TokenRecord {
   readonly leased: boolean;
   /** Key in the directory of custom ids when a root caller chose the id, else null. */
   readonly customIdKey: string | null;
-  /** The login through which an auth method issued the token. */
+  /** The login through which an auth method issued the token; null without one. */
   readonly login: {
     /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path has another id. */
     readonly mount: string;
