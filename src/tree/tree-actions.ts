@@ -124,9 +124,8 @@ function perform(
 export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
   const { tokens } = tree;
   const { target } = action;
-  const live = target.by === "self" ? callerRow : tokens.live(target.row, now);
-  const row = live && matches(live, target) ? live : null;
-  if (!row) return NOT_FOUND;
+  const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
+  if (!row || !matches(row, target)) return NOT_FOUND;
   switch (action.kind) {
     case "lookup":
       return ok({ kind: "token", token: tokens.view(row, now) });

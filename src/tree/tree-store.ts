@@ -258,7 +258,7 @@ export class TreeStore extends TokenRows {
     this.#changed(row);
   }
 
-  /** Counts one use and returns the uses left. The last one returns -1 and ends the token, as its mark says (`by`). */
+  /** Counts one use and returns the uses left. The last one returns -1 and ends the token; `by` is the token itself. */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);

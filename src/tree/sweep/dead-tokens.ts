@@ -130,7 +130,7 @@ export class DeadTokens {
     for (const dead of this.#deadRows(now, limit)) {
       const left = limit - victims.size - progress;
       if (left <= 0) break;
-      if (dead.state === REVOKED_ALONE && dead.has_children !== 0) progress += this.#freeChildren(dead.row, left);
+      if (keepsChildren(dead)) progress += this.#freeChildren(dead.row, left);
       else progress += this.#takeSubtree(dead, left, now, victims);
     }
     return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
@@ -238,7 +238,7 @@ export class DeadTokens {
   }
 }
 
-/** True for a token with children that live on: they become orphans before it is deleted. */
+/** True for a token with children that was revoked alone: they live on, and become orphans before it is deleted. */
 function keepsChildren({ state, has_children }: DeadRow): boolean {
   return state === REVOKED_ALONE && has_children !== 0;
 }
