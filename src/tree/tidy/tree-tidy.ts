@@ -1,6 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { askApart, sweepThreads } from "../../base/turns.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
+import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
@@ -270,7 +271,7 @@ function termsOfLeaseData(sql: SqlStorage, from: TreePosition) {
   return { terms: termsOf(rows), next: last ? { after: last.row } : null };
 }
 
-/** The terms of texts that `sealText` has sealed: the first two bytes. */
+/** The terms of texts that `sealText` has sealed, from their first two bytes. */
 function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
-  return [...new Set(rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : [])))];
+  return [...new Set(rows.flatMap(({ head }) => (head ? [termOfSealed(new Uint8Array(head))] : [])))];
 }
