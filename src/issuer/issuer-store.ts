@@ -1,6 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
-import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import type { SealedKey, SealedKeyPair } from "./key-pair.ts";
 import type { IssuerRole, KeyConfig } from "./rules.ts";
 
@@ -149,7 +149,7 @@ export class IssuerStore {
 
   firstExpiry(): number | null {
     const first = "SELECT expires_at FROM key_versions WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1";
-    return this.#sql.exec<{ expires_at: number }>(first).toArray()[0]?.expires_at ?? null;
+    return columnOf<number>(this.#sql, first)[0] ?? null;
   }
 
   /** Returns the names of the roles that use a key, and their longest token TTL (seconds). */

@@ -23,8 +23,8 @@ export function descendantsOf(sql: SqlStorage, row: number, now: number, limit: 
 
 /** Number of live descendants, counted up to `limit`. Reads one row for each. `now` in ms. */
 export function countDescendants(sql: SqlStorage, row: number, now: number, limit: number): number {
-  const query = `${BELOW} SELECT COUNT(*) AS n FROM (SELECT 1 FROM below LIMIT ?)`;
-  return sql.exec<{ n: number }>(query, row, now, now, limit).one().n;
+  const query = `${BELOW} SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?)`;
+  return columnOf<number>(sql, query, row, now, now, limit)[0] ?? 0;
 }
 
 /** The position of a walk among the children of one token. */
