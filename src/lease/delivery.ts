@@ -60,11 +60,8 @@ export async function sendRevocation(
   };
   const posted = await postOnce((init) => fetchTarget(env, target.value, init), headers, body, TIMEOUT_MS);
   if (!posted.ok) {
-    const isLate = posted.error === "late";
-    return failed(
-      isLate ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached",
-      false,
-    );
+    if (posted.error === "late") return failed(`the target did not answer in ${TIMEOUT_MS / 1000} s`, false);
+    return failed("the target can't be reached", false);
   }
   const status = posted.value;
   if (!isSuccess(status) && status !== 410) return failed(`the target answered ${status}`, HOPELESS.has(status));

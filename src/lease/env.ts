@@ -4,8 +4,8 @@ import type { ListingEnv } from "../listing/env.ts";
 /** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {
   /**
-   * Addresses, CIDR blocks and hosts (commas between), allowed without TLS, besides public ones. `npm run serve` sets
-   * it.
+   * Addresses, CIDR blocks and hosts, separated by commas, that are allowed besides public hosts, also without TLS. Set
+   * by `npm run serve`.
    */
   readonly GROVE_PRIVATE_HOSTS?: string;
   /** Hosts that may receive revocations of leases, separated by commas; empty: any public host. */

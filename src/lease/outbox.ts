@@ -13,6 +13,7 @@ import type { LeaseRow, LeaseStore } from "./store.ts";
 
 /** Maximum number of revocations that one alarm sends. */
 const PER_ALARM = 60;
+/** Characters of a stored error. */
 const MAX_ERROR = 240;
 
 /**

@@ -33,13 +33,13 @@ import {
   type WalkWatermark,
 } from "./walk-job.ts";
 
-const PARALLEL = MAX_PARALLEL_CALLS;
+/** Leases that one step reads from each shard. */
 const PAGE = 25;
 /** With a call to a tree for each lease an alarm stays below the platform's limit of calls per invocation. */
 const STEPS_PER_ALARM = 6;
-export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * PARALLEL * PAGE;
+export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * MAX_PARALLEL_CALLS * PAGE;
 /** Phases are numbered with the maximum, so that a stored position stays valid when a generation of shards opens. */
-const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / PARALLEL);
+const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / MAX_PARALLEL_CALLS);
 const PHASES = 2 * MAX_GROUPS;
 /** Maximum time that a request waits for the end of a walk (ms). */
 export const MAX_WAIT_MS = 20_000;
@@ -293,7 +293,7 @@ function isPassStart({ phase, shards }: Walk): boolean {
 }
 
 function shardsOfGroup(group: number): number[] {
-  return shardNumbers().slice(group * PARALLEL, (group + 1) * PARALLEL);
+  return shardNumbers().slice(group * MAX_PARALLEL_CALLS, (group + 1) * MAX_PARALLEL_CALLS);
 }
 
 /** Returns the next phase. After the last existing group of shards it is the first phase of the secrets, or the end. */
