@@ -4,6 +4,7 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import { type SchemaVersions, storedJson } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
+import { matches } from "../token/actions.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { type HowEnded, LIVE, REVOKED } from "../token/state.ts";
@@ -209,10 +210,7 @@ export class TreeLeases {
   #holder(holder: LeaseHolder, now: number): LeaseTokenRow | null {
     const row = this.#tree.tokens.live(holder.row, now);
     if (!row || holder.by === "batch") return row;
-    const { verifier, accessorTail } = row.fixed;
-    const isSame =
-      holder.by === "token" ? equalBytes(verifier, holder.verifier) : equalBytes(accessorTail, holder.tail);
-    return isSame ? row : null;
+    return matches(row.fixed, holder) ? row : null;
   }
 
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {

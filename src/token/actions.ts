@@ -1,4 +1,5 @@
 import type { Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { MountTtl } from "../system/mount.ts";
@@ -19,6 +20,26 @@ export type Target =
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
   | { readonly by: "lease"; readonly row: number };
+
+/** What a tree stores of the ids of a token. */
+interface StoredIds {
+  readonly verifier: Uint8Array;
+  readonly accessorTail: Uint8Array;
+}
+
+/** True when the target names the token with these ids, which was found in the row of the target. */
+export function matches({ verifier, accessorTail }: StoredIds, target: Target): boolean {
+  switch (target.by) {
+    case "token":
+      return equalBytes(verifier, target.verifier);
+    case "accessor":
+      return equalBytes(accessorTail, target.tail);
+    // The Worker has compared the keyed hash of a lease id.
+    case "lease":
+    case "self":
+      return true;
+  }
+}
 
 /** An action on a token of a tree. In the call that authenticates, the tree knows the caller and adds it to `asked`. */
 export type TargetAction =

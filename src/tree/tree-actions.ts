@@ -3,7 +3,15 @@ import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Asker, EndRequest } from "../system/end-request.ts";
-import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
+import {
+  type CallerAction,
+  matches,
+  type Outcome,
+  type Target,
+  type TargetAction,
+  type TreeAnswer,
+  type TreeCall,
+} from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import { isWrappingToken, type TokenSpec, type TokenView } from "../token/record.ts";
@@ -125,7 +133,7 @@ export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow
   const { tokens } = tree;
   const { target } = action;
   const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
-  if (!row || !matches(row, target)) return NOT_FOUND;
+  if (!row || !matches(row.fixed, target)) return NOT_FOUND;
   switch (action.kind) {
     case "lookup":
       return ok({ kind: "token", token: tokens.view(row, now) });
@@ -143,7 +151,7 @@ export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow
 /** Why a token can't be used at `now` (ms); null while it is alive. */
 export function endOf({ tokens }: SharedParts, target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
   const row = tokens.find(target.row);
-  return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
+  return row && matches(row.fixed, target) ? tokens.endOf(row, now) : "gone";
 }
 
 function revoke(
@@ -187,17 +195,4 @@ function renew(
 
 function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
   return { accessor, displayName, entityId };
-}
-
-function matches({ fixed }: TokenRow, target: Target): boolean {
-  switch (target.by) {
-    case "token":
-      return equalBytes(fixed.verifier, target.verifier);
-    case "accessor":
-      return equalBytes(fixed.accessorTail, target.tail);
-    // The Worker has compared the keyed hash of a lease id.
-    case "lease":
-    case "self":
-      return true;
-  }
 }
