@@ -7,15 +7,9 @@ import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import {
-  addToReport,
-  type CustomIdClaim,
-  SAFETY_AGE_MS,
-  type TidyReport,
-  type TidyStepResult,
-  type TreePosition,
-} from "../tree/tidy/step.ts";
+import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
 import { nothingHere } from "../tree/tidy/tree-tidy.ts";
+import { addToReport, type TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
 export const LIST_PAGE = 100;

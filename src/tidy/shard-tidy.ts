@@ -8,8 +8,8 @@ import { pendingAlarm } from "../storage/object-alarm.ts";
 import { type Migration, storedJson, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/step.ts";
 import { type ListRun, listStep } from "./list-run.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
 
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   {

@@ -11,9 +11,10 @@ import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
-import { addToReport, NO_REPORT, SAFETY_AGE_MS, type TidyReport, type TreePosition } from "../tree/tidy/step.ts";
+import { SAFETY_AGE_MS, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [

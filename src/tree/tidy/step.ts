@@ -68,29 +68,3 @@ export interface TidyStepResult {
  * objects at the same time, in any order; a creation in flight must not look like damage.
  */
 export const SAFETY_AGE_MS = 600_000;
-
-/** What a tidy run has checked and repaired so far, in numbers: nothing yet. */
-export const NO_REPORT = {
-  ...NO_REPAIRS,
-  accessorsExamined: 0,
-  /** Accessors that belonged to no token. */
-  accessorsRemoved: 0,
-  customIdsExamined: 0,
-  /** Entries in the directory of custom ids that belonged to no token. */
-  customIdsRemoved: 0,
-  /** Steps in trees. */
-  treeSteps: 0,
-  /** Trees that did not answer; the next run checks them again. */
-  failures: 0,
-  /** Deleted key terms, which nothing needed any more. */
-  termsDropped: 0,
-};
-
-export type TidyReport = Readonly<typeof NO_REPORT>;
-
-/** Returns `report` with the numbers of `more` added. */
-export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
-  const added: Readonly<Record<string, number | undefined>> = more;
-  const sums = Object.entries(report).map(([name, count]) => [name, count + (added[name] ?? 0)] as const);
-  return { ...report, ...Object.fromEntries(sums) };
-}
