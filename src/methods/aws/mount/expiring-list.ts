@@ -4,7 +4,7 @@ import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
-import type { Tables } from "../../../storage/tables.ts";
+import { columnOf, type Tables } from "../../../storage/tables.ts";
 import { fieldSchema, flag, onlySent, sent, sentDuration, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 
@@ -178,15 +178,13 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
   /** When the next row ends or has to be checked again (ms); null without rows or without periodic runs. */
   #earliestEnd({ disablePeriodicTidy }: TidySettings): number | null {
     if (disablePeriodicTidy) return null;
-    const query = `SELECT MIN(expires_at) AS end FROM ${this.table}`;
-    const end = this.sql.exec<{ end: SqlStorageValue }>(query).toArray()[0]?.end;
+    const [end] = columnOf(this.sql, `SELECT MIN(expires_at) FROM ${this.table}`);
     return typeof end === "number" ? end : null;
   }
 
   /** Number of rows whose end is not a number. They sort behind all numbers in the index. */
   #unreadable(): number {
-    const query = `SELECT COUNT(*) AS n FROM ${this.table} WHERE expires_at >= ''`;
-    return this.sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
+    return columnOf<number>(this.sql, `SELECT COUNT(*) FROM ${this.table} WHERE expires_at >= ''`)[0] ?? 0;
   }
 }
 
