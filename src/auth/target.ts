@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { noteChange } from "../listing/updates/publish.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -114,7 +113,6 @@ export async function outcomeOf(context: CallContext, targeted: TargetedAction):
   const { notes } = context.request;
   if (value.kind === "revoked") notes.targetAccessor = value.accessor;
   else if ("token" in value) notes.targetAccessor = value.token.accessor;
-  if (value.kind === "renewed") noteChange(treeId, currentTime());
   return outcome;
 }
 

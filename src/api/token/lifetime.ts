@@ -12,8 +12,10 @@ import {
   refuseWhileAlive,
   tokenTarget,
 } from "../../auth/target.ts";
+import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { noteChange } from "../../listing/updates/publish.ts";
 import { issuerOf, type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { RevokeAction, Target, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
@@ -112,6 +114,7 @@ async function renew(context: CallContext<unknown, NamedAction<RenewAction>>, no
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? notFound : outcome.error);
   if (outcome.value.kind !== "renewed") throw new Error(`a renewal does not end in "${outcome.value.kind}"`);
   const { token, warnings } = outcome.value;
+  noteChange(prepared.treeId, currentTime());
   return ok({ kind: "auth", auth: authOfToken(token, prepared.text), warnings });
 }
 

@@ -2,13 +2,14 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
+import { noteWaiting, publishRecent } from "../../../src/listing/updates/publish.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { loseNewsOfCreations } from "../../support/faults.ts";
-import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
+import { bindings, bodyOf, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 import { alter, deleteRows } from "../../support/storage-writer.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
 import { evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
@@ -254,6 +255,25 @@ it("a token that its tree did not tell of, and a renewal, come into the inventor
     vi.useRealTimers();
     expect((await listed("display_name=token-lost")).tokens).toEqual(before.tokens);
   }
+});
+
+type Created = { auth: { client_token: string; accessor: string } };
+
+it.each([
+  ["its own terms", "auth/token/create"],
+  ["the terms of its role", "auth/token/create/renewing"],
+])("a list has the tree of a token that was renewed on %s publish the expiry", async (_, path) => {
+  await call("POST", "auth/token/roles/renewing", { token: root, body: { orphan: true } });
+  const body = { ttl: "1h", no_parent: true, policies: ["default"] };
+  const { auth: made } = bodyOf<Created>(await call("POST", path, { token: root, body }));
+  const { stub, treeId } = await locate(made.client_token);
+  await publishRecent(bindings, Date.now());
+  await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor: made.accessor, increment: "2h" } });
+  // As if the tree were in another isolate, which alone has noted that it waits.
+  noteWaiting(treeId, false);
+  const published = callsTo(TokenTree, "publishUpdates");
+  await publishRecent(bindings, Date.now());
+  expect(published.calls.map(({ id }) => id)).toEqual([stub.id.toString()]);
 });
 
 describe("the last use of a token", () => {
