@@ -5,7 +5,7 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { type Failure, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { AccessRequest, Operation, Step, Verdict } from "../policy/acl.ts";
+import { type AccessRequest, isListing, type Operation, type Step, type Verdict } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
 import { linesOfRule } from "../policy/parse.ts";
@@ -14,7 +14,7 @@ import { systemOf } from "../system/system.ts";
 import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
-import { type GroveRequest, isListing, pathProblem, readNamespace } from "../wire/request.ts";
+import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
 import { accessOf, findRoute, placeOf, type Tables } from "./places.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {

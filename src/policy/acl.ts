@@ -20,6 +20,11 @@ export type Operation =
   | "help"
   | "head";
 
+/** True for operations whose path has a slash at the end for policies. */
+export function isListing(operation: Operation): boolean {
+  return operation === "list" || operation === "scan";
+}
+
 /** The properties of a request that policies check. */
 export interface AccessRequest {
   readonly operation: Operation;
@@ -45,8 +50,6 @@ export interface Verdict {
   readonly update: boolean;
   /** For a list or scan: the `limit` that replaces that of the request, 0 for none; null keeps that of the request. */
   readonly limit: number | null;
-  /** Names of the policies whose rules grant a capability that the operation needs. */
-  readonly grantedBy: readonly string[];
 }
 
 /** The verdict when no rule allows the operation. */
@@ -57,7 +60,6 @@ export const REFUSED: Verdict = {
   create: false,
   update: false,
   limit: null,
-  grantedBy: [],
 };
 
 const ROOT: Verdict = {
@@ -67,7 +69,6 @@ const ROOT: Verdict = {
   sudo: true,
   create: true,
   update: true,
-  grantedBy: ["root"],
 };
 
 /** The capabilities of which an operation needs at least one. */
@@ -111,7 +112,7 @@ export class Acl {
    */
   check(request: AccessRequest, now: number, trace?: Trace): Verdict {
     const { operation } = request;
-    const listing = operation === "list" || operation === "scan";
+    const listing = isListing(operation);
     const data = request.data ?? {};
     if (this.isRoot) {
       const page = listing ? pageLimit(null, [], data) : null;
@@ -132,7 +133,6 @@ export class Acl {
       create: given.includes("create"),
       update: given.includes("update"),
       limit: page.ok ? page.value : null,
-      grantedBy: policiesThatGive(grant, given),
     };
   }
 
@@ -212,7 +212,7 @@ function refusalOf(
   if (grant.capabilities.has("deny")) return { kind: "deny" };
   if (given.length === 0) return { kind: "capability", missing: NEEDED[operation] };
   if (!wrappingPermits(grant, wrapTtlSeconds)) return { kind: "wrapping" };
-  if (operation === "list" || operation === "scan") return pagePermits ? null : { kind: "page" };
+  if (isListing(operation)) return pagePermits ? null : { kind: "page" };
   return operation === "delete" ? null : parameterRefusal(grant.parameters, data);
 }
 
@@ -222,13 +222,6 @@ function wrappingPermits(grant: Grant, wrapTtlSeconds: number | undefined): bool
   if (min === null && max === null) return true;
   if (wrapTtlSeconds === undefined) return false;
   return (max === null || wrapTtlSeconds <= max) && (min === null || wrapTtlSeconds >= min);
-}
-
-function policiesThatGive(grant: Grant, capabilities: readonly Capability[]): string[] {
-  const names = grant.sources
-    .filter(({ rule }) => capabilities.some((capability) => rule.capabilities.includes(capability)))
-    .map(({ policy }) => policy);
-  return [...new Set(names)];
 }
 
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;

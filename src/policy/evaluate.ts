@@ -1,4 +1,13 @@
-import { type AccessRequest, type Acl, NEEDED, type Operation, REFUSED, type Trace, type Verdict } from "./acl.ts";
+import {
+  type AccessRequest,
+  type Acl,
+  isListing,
+  NEEDED,
+  type Operation,
+  REFUSED,
+  type Trace,
+  type Verdict,
+} from "./acl.ts";
 import { otherSpellings } from "./spellings.ts";
 
 /**
@@ -20,7 +29,6 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace
     sudo: verdict.sudo || alternate.sudo,
     create: verdict.create || alternate.create,
     update: verdict.update || alternate.update,
-    grantedBy: [...new Set([...verdict.grantedBy, ...alternate.grantedBy])],
   };
 }
 
@@ -55,7 +63,7 @@ function evaluatePath(acl: Acl, request: AccessRequest, now: number, trace?: Tra
   const { operation, path } = request;
   const verdict = acl.check(request, now, trace);
   if (!verdict.allowed || verdict.sudo || !requiresSudo(operation, path)) return verdict;
-  const grant = acl.find(path, operation === "list" || operation === "scan", now);
+  const grant = acl.find(path, isListing(operation), now);
   trace?.({ path, grant, refusal: { kind: "sudo", needed: NEEDED[operation] } });
   return REFUSED;
 }
@@ -104,6 +112,6 @@ const PREFIXES = PROTECTED_PATHS.filter((path) => path.endsWith("*")).map((path)
 export function requiresSudo(operation: Operation, path: string): boolean {
   if (operation === "help") return false;
   const plain = path.replace(/^\/+/, "");
-  const listed = operation === "list" || operation === "scan" ? plain.replace(/\/$/, "") : plain;
+  const listed = isListing(operation) ? plain.replace(/\/$/, "") : plain;
   return EXACT.has(listed) || PREFIXES.some((prefix) => plain.startsWith(prefix));
 }

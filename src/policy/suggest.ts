@@ -1,4 +1,4 @@
-import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
+import { type AccessRequest, type Acl, decisiveStep, isListing, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";
 import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
@@ -81,10 +81,10 @@ function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest,
  * rule decides about the listing. The first rule would take precedence over that one.
  */
 function rulesAt(acl: Acl, path: string, { operation }: AccessRequest, now: number): [PathRule, ...PathRule[]] {
-  const isListing = operation === "list" || operation === "scan";
-  const grant = acl.find(path, isListing, now);
+  const listed = isListing(operation);
+  const grant = acl.find(path, listed, now);
   if (grant && isFor(grant, path)) return [{ path, capabilities: [] }];
-  if (isListing) {
+  if (listed) {
     const isAll = acl.find(path, false, now) === grant;
     return [ruleOf(path, grant, (one) => isAll || one === "sudo" || LISTING.includes(one))];
   }

@@ -13,11 +13,11 @@ import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
-import type { AccessRequest } from "../policy/acl.ts";
+import { type AccessRequest, isListing } from "../policy/acl.ts";
 import type { Call } from "../token/decide.ts";
 import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
-import { isListing, pathProblem } from "../wire/request.ts";
+import { pathProblem } from "../wire/request.ts";
 import { audited, refusalOf } from "./audited.ts";
 
 const READS = { operation: "read", clientAddress: null, data: {}, acts: false } as const;

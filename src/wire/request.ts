@@ -3,7 +3,7 @@ import { parseFlag } from "../base/flag.ts";
 import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Operation } from "../policy/acl.ts";
+import { isListing, type Operation } from "../policy/acl.ts";
 import type { AuditNotes } from "./audit.ts";
 import { parseJsonObject } from "./json.ts";
 import { operationOfMethod } from "./method.ts";
@@ -193,11 +193,6 @@ const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "
  */
 export function mayAct({ operation, wrapTtlSeconds }: GroveRequest): boolean {
   return wrapTtlSeconds > 0 || !READS.has(operation);
-}
-
-/** True for operations whose path has a slash at the end for policies. */
-export function isListing(operation: Operation): boolean {
-  return operation === "list" || operation === "scan";
 }
 
 function isMergePatch(headers: Headers): boolean {

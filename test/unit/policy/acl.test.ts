@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compileAcl, type Operation } from "../../../src/policy/acl.ts";
+import { compileAcl, type Operation, type Step } from "../../../src/policy/acl.ts";
 import { aclOf, allows, check, NOW, rulesOf } from "./helpers.ts";
 
 const DEV = `
@@ -303,9 +303,12 @@ path "kv/deny" { capabilities = ["update"] }`;
     ["kv/path/longer", "update", [first, second], ["p1"]],
     ["kv/path/foo", "read", [first, second], ["p1", "p2"]],
   ])("of %s for %s: the policies that allow it", (path, operation, texts, grantedBy) => {
-    const verdict = check(aclOf(...texts), operation, path);
-    expect(verdict.grantedBy).toEqual(grantedBy);
-    expect(verdict.allowed).toBe(grantedBy.length > 0);
+    const steps: Step[] = [];
+    const { allowed } = aclOf(...texts).check({ operation, path }, NOW, (step) => steps.push(step));
+    const sources = steps.flatMap(({ grant, refusal }) => (refusal === null ? (grant?.sources ?? []) : []));
+    const granting = sources.filter(({ rule: { capabilities } }) => capabilities.some((one) => one === operation));
+    expect(granting.map(({ policy }) => policy)).toEqual(grantedBy);
+    expect(allowed).toBe(grantedBy.length > 0);
   });
 });
 
