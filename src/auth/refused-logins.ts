@@ -1,5 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, sleep } from "../base/clock.ts";
+import { currentTime, formatRfc3339, sleep } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Env } from "../env.ts";
 import type { Mount } from "../system/mount.ts";
@@ -55,8 +55,8 @@ const REFUSAL_VIEW = view<Refusal>({
   check: ["string", (refusal) => refusal.check],
   description: ["string", (refusal) => refusal.description],
   count: ["integer", (refusal) => refusal.count],
-  first_time: ["string", (refusal) => new Date(refusal.firstAt).toISOString()],
-  last_time: ["string", (refusal) => new Date(refusal.lastAt).toISOString()],
+  first_time: ["string", (refusal) => formatRfc3339(refusal.firstAt)],
+  last_time: ["string", (refusal) => formatRfc3339(refusal.lastAt)],
   last_address: ["string | null", (refusal) => refusal.lastAddress],
 });
 

@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../base/clock.ts";
 import { type AccessRequest, type Acl, decisiveStep, isListing, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";
@@ -20,7 +21,7 @@ function printRule(rule: PathRule): string {
     ...(min === undefined ? [] : [["min_wrapping_ttl", literal(`${min}s`)]]),
     ...(max === undefined ? [] : [["max_wrapping_ttl", literal(`${max}s`)]]),
     ...(page === undefined ? [] : [["pagination_limit", literal(page)]]),
-    ...(expiresAt === undefined ? [] : [["expiration", literal(new Date(expiresAt).toISOString())]]),
+    ...(expiresAt === undefined ? [] : [["expiration", literal(formatRfc3339(expiresAt))]]),
   ];
   return `path ${literal(rule.path)} {\n${settings.map(([key, value]) => `  ${key} = ${value}\n`).join("")}}\n`;
 }

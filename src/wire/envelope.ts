@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../base/clock.ts";
 import type { Failure } from "../base/result.ts";
 import { toWire } from "./failure.ts";
 import { type AuthReply, EMPTY, type Reply, type StoredAnswer, type WrapInfo } from "./reply.ts";
@@ -105,7 +106,7 @@ export const WRAP_INFO_VIEW = view<WrapInfo>({
   token: ["string", (info) => info.token],
   accessor: ["string", (info) => info.accessor],
   ttl: ["integer", (info) => info.ttl],
-  creation_time: ["string", (info) => new Date(info.createdAt).toISOString()],
+  creation_time: ["string", (info) => formatRfc3339(info.createdAt)],
   creation_path: ["string", (info) => info.creationPath],
   "wrapped_accessor?": ["string", (info) => info.wrappedAccessor || undefined],
 });
