@@ -1,20 +1,26 @@
-import { explainDecision, type Subject, subjectOfAccessor, subjectOfToken } from "../auth/explain.ts";
+import { type Caller, callerOf, decideCaller, type ParsedToken, readToken } from "../auth/caller.ts";
 import { type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
+import { accessorTarget, holderOf, lookUpOf, type NamedTarget, tokenTarget } from "../auth/target.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { type Failure, ok, type Result, refuse } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type AccessRequest, isListing, type Operation, type Step, type Verdict } from "../policy/acl.ts";
+import { aclOf, loadActiveEntity } from "../identity/standing.ts";
+import { decisiveStep, isListing, type Operation, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
 import { linesOfRule } from "../policy/parse.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
 import { systemOf } from "../system/system.ts";
+import { isEnded } from "../system/watermarks.ts";
+import { treeOf } from "../token/find-tree.ts";
+import type { TokenEnd } from "../token/state.ts";
 import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
+import { ALSO_UNSERVED, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
 import { accessOf, findRoute, placeOf, type Tables } from "./places.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
@@ -47,7 +53,7 @@ type Explanation = Readonly<Record<string, unknown>>;
 /** Maximum number of policies whose texts are read for the lines of a rule. */
 const MAX_TEXTS = 16;
 
-/** Explains what would happen to a request with a token. The same functions decide about real requests. */
+/** Explains what would happen to a request with a token: the same functions decide about real ones. Changes nothing. */
 async function explain(context: CallContext, tables: Tables, subject: Subject, asked: AskedRequest) {
   const { env, installation } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
@@ -64,15 +70,17 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
   if ("end" in subject) return plain(false, plainReason(`token_${subject.end}`), about);
 
   const { caller } = subject;
-  const explained = await explainDecision(context, caller, access, asked.clientAddress);
-  const { decided, step, policies } = explained;
+  const { record } = caller;
+  const entity = await loadActiveEntity(env, record.entityId);
   const now = currentTime();
-  const known = {
-    ...about,
-    policies,
-    missing_policies: policies.filter((name) => !installation.policies.has(name, now)),
-  };
-  if (!decided.ok) return plain(false, plainReason(explained.hasGoodEntity ? "address" : "entity"), known);
+  const steps: Step[] = [];
+  const call = { access, clientAddress: asked.clientAddress };
+  const decided = decideCaller(caller, call, { installation, entity, now }, (step) => steps.push(step));
+  const step = decisiveStep(steps, decided.ok && decided.value !== null);
+  const view = entity.ok ? entity.value : null;
+  const policies = [...new Set([...record.policies, ...(view?.policies ?? [])])].sort();
+  const known = { ...about, policies, missing_policies: installation.policies.absent(policies, now) };
+  if (!decided.ok) return plain(false, plainReason(entity.ok ? "address" : "entity"), known);
   const refusal = step?.refusal ?? null;
   const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
   const details = {
@@ -85,7 +93,8 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
     return { ...plain(found.ok, reason, known), ...details };
   }
   // A suggested policy would repeat a path with a token in it.
-  const hcl = path === access.path ? suggestPolicy(explained.acl, access, now) : null;
+  const acl = aclOf(installation, record.policies, view, now);
+  const hcl = path === access.path ? suggestPolicy(acl, access, now) : null;
   const { reason, message } = reasonOf(step, null, access);
   const refused = { reason, message: found.ok ? message : `${message} ${ALSO_UNSERVED}` };
   return { ...plain(false, refused, known), ...details, hcl };
@@ -94,16 +103,6 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
 function plain(allowed: boolean, reason: Reason, about: Explanation): Explanation {
   const none = { policies: [], missing_policies: [], missing_capabilities: [], parameter: null, hcl: null };
   return { allowed, ...reason, ...none, ...about };
-}
-
-function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): Reason {
-  if (!step) return plainReason(verdict?.isRoot ? "root" : "team");
-  const reason = ruleReason(step);
-  if (!verdict || operation !== "create_or_update" || verdict.create === verdict.update) return reason;
-  const half = verdict.create
-    ? "create what is not there, and change nothing"
-    : "change what is there, and create nothing";
-  return { ...reason, message: `${reason.message} It may ${half}.` };
 }
 
 async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation> {
@@ -185,6 +184,36 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
   ];
 }
 
+/** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
+type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
+
+/** Returns the caller of a token, or why the token is not valid. Counts no use. */
+async function subjectOfToken(context: CallContext, text: string): Promise<Subject> {
+  const { env, installation } = context;
+  const presented = await readToken(env, installation, text.trim());
+  if (!presented) return { end: "unknown" };
+  if (presented.kind === "service") return storedSubject(context, tokenTarget(presented));
+  const caller = await callerOf(env, installation, presented);
+  return caller ? { caller } : { end: presented.kind === "batch" ? endOfBatch(context, presented) : "gone" };
+}
+
+/** Returns the caller of the token with this accessor, or why the token is not valid. Counts no use. */
+async function subjectOfAccessor(context: CallContext, accessor: string): Promise<Subject> {
+  const found = await accessorTarget(context.installation.keys, accessor);
+  return found ? storedSubject(context, found) : { end: "unknown" };
+}
+
+async function storedSubject(context: CallContext, { treeId, target }: NamedTarget): Promise<Subject> {
+  const caller = await holderOf(context, { treeId, action: lookUpOf(target) });
+  return caller ? { caller } : { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
+}
+
+/** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */
+function endOfBatch({ installation }: CallContext, { token }: Extract<ParsedToken, { kind: "batch" }>): TokenEnd {
+  if (token.expiresAt <= currentTime()) return "expired";
+  return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
+}
+
 /** Reads the request that is explained, by the rules for real requests. */
 function readAsked(fields: Asked, ownAddress: string | null): Result<AskedRequest> {
   const operation = OPERATIONS.get(fields.operation);
@@ -206,89 +235,4 @@ function readAsked(fields: Asked, ownAddress: string | null): Result<AskedReques
     clientAddress: address,
     otherNamespace: readNamespace(fields.namespace) !== null,
   });
-}
-
-/** The reason for a decision: a code for programs, and a sentence. */
-interface Reason {
-  readonly reason: string;
-  readonly message: string;
-}
-
-const MESSAGES = {
-  token_unknown: "This installation did not make the token or accessor.",
-  token_expired: "The token has expired.",
-  token_revoked: "The token was revoked.",
-  token_spent: "The token has made its last use.",
-  token_ended_together: "The token was revoked together with all others of its mount, role or installation.",
-  token_parent_ended: "A token above it has ended, and it with that.",
-  token_gone: "Nothing is stored of the token any more: it has expired or was revoked.",
-  address: "The token is bound to networks (token_bound_cidrs), and the address of the client is in none of them.",
-  entity: "The entity of the token is disabled or was deleted.",
-  namespace: "There is no such namespace: the only one is the root.",
-  no_token_needed: "The endpoint needs no token: no policy is asked.",
-  root: "The root policy allows everything.",
-  unsupported_operation: "The policies allow it, but the endpoint does not have this operation.",
-  unserved: "The policies allow it, but no endpoint serves this path.",
-  team: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
-} as const;
-
-function unserved({ code }: Failure): Reason {
-  return { reason: code, message: code === "unsupported_operation" ? MESSAGES[code] : MESSAGES.unserved };
-}
-
-function plainReason(reason: keyof typeof MESSAGES): Reason {
-  return { reason, message: MESSAGES[reason] };
-}
-
-const ALSO_UNSERVED = "No endpoint serves the request, either: see path-help.";
-
-function ruleReason(step: Step): Reason {
-  const { refusal } = step;
-  const reason = refusal?.kind === "parameter" ? `parameter_${refusal.problem}` : (refusal?.kind ?? "granted");
-  return { reason, message: ruleMessage(step) };
-}
-
-function ruleMessage(step: Step): string {
-  const { refusal } = step;
-  const rule = ruleWords(step);
-  switch (refusal?.kind) {
-    case undefined:
-      return `${rule} allows it.`;
-    case "no_rule":
-      return `No rule of the policies matches the path. Missing: ${refusal.missing.join(" or ")}.`;
-    case "capability":
-      return `${rule} lacks ${refusal.missing.join(" or ")}.`;
-    case "deny":
-      return `${rule} denies it.`;
-    case "sudo":
-      return `The path needs sudo besides, which ${rule} lacks.`;
-    case "wrapping":
-      return `${rule} allows it only with ${wrappingWords(step)}.`;
-    case "page":
-      return `${rule} allows pages of ${step.grant?.paginationLimit ?? 0} entries at most.`;
-    case "parameter":
-      return `${rule} ${parameterWords(refusal)}.`;
-  }
-}
-
-function ruleWords({ grant }: Step): string {
-  const policies = [...new Set(grant?.sources.map(({ policy }) => policy))];
-  return `The rule ${grant?.pattern.text ?? ""}${grant?.pattern.open ? "*" : ""} (${policies.join(", ")})`;
-}
-
-function wrappingWords({ grant }: Step): string {
-  const { minWrappingTtlSeconds: min = null, maxWrappingTtlSeconds: max = null } = grant ?? {};
-  const bounds = [...(min === null ? [] : [`at least ${min}s`]), ...(max === null ? [] : [`at most ${max}s`])];
-  return `a wrapped answer whose wrap TTL is ${bounds.join(" and ")}`;
-}
-
-function parameterWords({ problem, name }: Extract<Step["refusal"], { kind: "parameter" }>): string {
-  switch (problem) {
-    case "required":
-      return `requires the parameter ${JSON.stringify(name)}`;
-    case "denied":
-      return name === "*" ? "denies every parameter" : `denies the parameter ${JSON.stringify(name)} or its value`;
-    case "not_allowed":
-      return `does not allow the parameter ${JSON.stringify(name)} or its value`;
-  }
 }

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, formatTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_META_LENGTH } from "../base/limits.ts";
 import { DENIED, err, type Failure, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -141,10 +141,7 @@ const PLANNED_TOKEN = view<PlannedToken>({
   token_policies: [["string"], ({ spec }) => spec.record.policies],
   "identity_policies?": [["string"], ({ identityPolicies: names }) => (names.length > 0 ? names : undefined)],
   token_type: ["string", ({ spec }) => spec.type],
-  expiration_time: [
-    "string | null",
-    ({ spec: { expiresAt } }) => (expiresAt === null ? null : new Date(expiresAt).toISOString()),
-  ],
+  expiration_time: ["string | null", ({ spec }) => formatTime(spec.expiresAt)],
 });
 
 export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN.shape } as const;
@@ -264,7 +261,8 @@ export function answerExplanation(
  */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");
-  if (others.some((name) => installation.policies.has(name, currentTime()))) return [];
-  const absent = others.map((name) => `policy ${JSON.stringify(name)} does not exist`).join(", ");
-  return [`This login gives no policies besides "default"${absent === "" ? "" : `: ${absent}`}`];
+  const absent = installation.policies.absent(others, currentTime());
+  if (absent.length < others.length) return [];
+  const named = absent.map((name) => `policy ${JSON.stringify(name)} does not exist`).join(", ");
+  return [`This login gives no policies besides "default"${named === "" ? "" : `: ${named}`}`];
 }

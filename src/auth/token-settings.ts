@@ -115,8 +115,7 @@ const MAX_NAMED = 10;
 
 /** Returns a warning when a role was written with policies that do not exist, else nothing. Its tokens get them anyway. */
 export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
-  const now = currentTime();
-  const absent = normalizePolicyNames(sent).filter((name) => !installation.policies.has(name, now));
+  const absent = installation.policies.absent(normalizePolicyNames(sent), currentTime());
   if (absent.length === 0) return [];
   const named = absent.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
   const more = absent.length > MAX_NAMED ? ` and ${absent.length - MAX_NAMED} more` : "";

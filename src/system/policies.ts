@@ -213,10 +213,12 @@ export class PolicySet {
     this.#policies = new Map(known.map((policy) => [policy.name, policy]));
   }
 
-  /** True when a policy of this name exists at `now` (ms), built-in or written. */
-  has(name: string, now: number): boolean {
-    const policy = this.#policies.get(name);
-    return policy !== undefined && (policy.expiresAt === null || now <= policy.expiresAt);
+  /** The names of which no policy exists at `now` (ms), built-in or written. */
+  absent(names: readonly string[], now: number): string[] {
+    return names.filter((name) => {
+      const policy = this.#policies.get(name);
+      return policy === undefined || (policy.expiresAt !== null && now > policy.expiresAt);
+    });
   }
 
   /**

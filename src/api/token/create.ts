@@ -157,8 +157,7 @@ function readCreateRequest(fields: Values<typeof FIELDS>, lease: number, orphanE
 }
 
 function created(installation: Installation, auth: AuthReply, warnings: readonly string[]): Result<Reply, never> {
-  const now = currentTime();
-  const unknown = auth.tokenPolicies.filter((name) => !installation.policies.has(name, now));
+  const unknown = installation.policies.absent(auth.tokenPolicies, currentTime());
   return ok({
     kind: "auth",
     auth,
