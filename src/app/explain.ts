@@ -14,7 +14,7 @@ import { linesOfRule } from "../policy/parse.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
 import { systemOf } from "../system/system.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
@@ -205,7 +205,7 @@ async function subjectOfAccessor(context: CallContext, accessor: string): Promis
 
 async function storedSubject(context: CallContext, { treeId, target }: NamedTarget): Promise<Subject> {
   const caller = await holderOf(context, { treeId, action: lookUpOf(target) });
-  return caller ? { caller } : { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
+  return caller ? { caller } : { end: (await treeAt(context.env, treeId).endOf(target)) ?? "gone" };
 }
 
 /** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */

@@ -8,7 +8,7 @@ import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
 import { type Call, findAndDecide } from "../token/decide.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
@@ -61,8 +61,7 @@ export async function authorizeCall(
   for (let draw = 1; ; draw++) {
     const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
     const treeCall = { row, verifier, access, clientAddress, watermark, action, line: unwritten };
-    const answer = known ?? (await treeOf(env, treeId)?.run(treeCall));
-    if (!answer) return refused(UNAUTHENTICATED, null);
+    const answer = known ?? (await treeAt(env, treeId).run(treeCall));
     if (!answer.ok) return refused(answer.error, null);
     const { verdict, outcome } = answer.value;
     const caller = serviceCaller(answer.value.caller);

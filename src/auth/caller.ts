@@ -18,7 +18,7 @@ import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/settings.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import {
   BATCH_PREFIX,
   couldBeCustomId,
@@ -141,8 +141,7 @@ async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | nu
 export async function isBatchAlive(env: Env, { watermarks }: Installation, token: BatchToken, now: number) {
   if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
   if (!token.parent || isKnownAlive(token.parent.treeId, token.parent.row, watermarks, now)) return true;
-  const tree = treeOf(env, token.parent.treeId);
-  return tree !== null && (await tree.isAlive(token.parent.row));
+  return treeAt(env, token.parent.treeId).isAlive(token.parent.row);
 }
 
 /** Returns the ACL of the token of a request to an open endpoint; null for an invalid one. Counts no use. */
@@ -183,8 +182,8 @@ export async function callerOf(
   const { treeId, row, verifier } = presented.credential;
   const known = knownToken(presented.credential, installation.watermarks, currentTime());
   if (known) return serviceCaller(known);
-  const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
-  return found?.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
+  const found = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "token", row, verifier } });
+  return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
 /**

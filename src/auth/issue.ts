@@ -7,7 +7,7 @@ import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
 import { type TokenSpec, wrappingToken } from "../token/record.ts";
 import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
@@ -73,11 +73,11 @@ async function addChild(
     const address = { treeId: parent.treeId, row: ids.row };
     const reserved = await customId?.reserve(address);
     if (reserved?.ok === false) return reserved;
-    const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+    const inserted = await treeAt(env, parent.treeId).insert(spec, ids, parent.row);
     noteChange(parent.treeId, currentTime());
-    if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));
+    if (inserted.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));
     await customId?.release(address);
-    if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+    if (!inserted.ok) return inserted.error.code === "unavailable" ? inserted : err(PARENT_GONE);
     if (inserted.value.kind !== "row_taken") return err(PARENT_GONE);
     above = inserted.value.above;
   }
@@ -138,7 +138,7 @@ async function issueWithCustomId(
 
 async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
   const held = await customIdsOf(env, key).find(key);
-  return held !== null && (await treeOf(env, held.treeId)?.rowStatus(held.row)) === "alive";
+  return held !== null && (await treeAt(env, held.treeId).rowStatus(held.row)) === "alive";
 }
 
 /**
@@ -150,7 +150,7 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
   const directory = customIdsOf(env, key);
   const held = await directory.reserve(key, address, null);
   if (!held) return true;
-  const fate = (await treeOf(env, held.treeId)?.rowStatus(held.row)) ?? "absent";
+  const fate = await treeAt(env, held.treeId).rowStatus(held.row);
   const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;

@@ -9,7 +9,7 @@ import { endpointSettings, readRevocationEndpoint } from "../lease/revocation-en
 import { leasePathProblem } from "../lease/rules.ts";
 import { type GrantedLease, granted } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS } from "../token/ids.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { isBatchAlive, readToken } from "./caller.ts";
@@ -52,8 +52,7 @@ export async function registerLease(
   const { treeId, target: holder } = found.value;
   // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
-  const tree = treeOf(env, treeId);
-  if (!tree) return err(NO_HOLDER);
+  const tree = treeAt(env, treeId);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());

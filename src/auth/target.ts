@@ -1,9 +1,9 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
+import { err, type Failure, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -106,8 +106,7 @@ export async function outcomeOf(context: CallContext, targeted: TargetedAction):
   const { env, caller } = context;
   const { treeId, action } = targeted;
   const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
-  const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeOf(env, treeId)?.act(asked));
-  if (!outcome) return NOT_FOUND;
+  const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeAt(env, treeId).act(asked));
   if (!outcome.ok) return outcome;
   const { value } = outcome;
   const { notes } = context.request;

@@ -1,7 +1,7 @@
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import type { LeaseOutcome, LeaseView } from "./actions.ts";
@@ -31,8 +31,8 @@ export async function lookupLease(
     if (token) notes.targetAccessor = token.accessor;
     return token ? ok({ kind: "token", leaseId, token }) : NOT_FOUND;
   }
-  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "lookup", lease: named.lease });
-  if (!outcome?.ok) return NOT_FOUND;
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
+  if (!outcome.ok) return NOT_FOUND;
   return ok({ kind: "secret", lease: granted(outcome.value).value.lease });
 }
 
@@ -50,8 +50,7 @@ export async function renewLease(
     const token = await leasedToken(env, named);
     return err(token ? invalid("tokens cannot be renewed through this endpoint") : LEASE_NOT_FOUND);
   }
-  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "renew", lease: named.lease, increment });
-  if (!outcome) return err(LEASE_NOT_FOUND);
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "renew", lease: named.lease, increment });
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
   return granted(outcome.value);
 }
@@ -73,15 +72,15 @@ export async function revokeLease(
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return ok(false);
   if (named.kind === "token") {
-    const tree = treeOf(env, named.treeId);
-    const token = tree && (await leasedToken(env, named));
+    const token = await leasedToken(env, named);
     if (!token) return ok(false);
     notes.targetAccessor = token.accessor;
-    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row: named.row }, asked });
+    const target = { by: "lease", row: named.row } as const;
+    const revoked = await treeAt(env, named.treeId).act({ kind: "revoke", target, asked });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
-  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "revoke", lease: named.lease, wait, force });
-  if (!outcome?.ok) return ok(false);
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
+  if (!outcome.ok) return ok(false);
   const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
   return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
 }
@@ -89,8 +88,8 @@ export async function revokeLease(
 type NamedToken = Extract<NamedLease, { kind: "token" }>;
 
 async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedToken): Promise<TokenView | null> {
-  const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "lease", row } });
-  if (!outcome?.ok || outcome.value.kind !== "token") return null;
+  const outcome = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "lease", row } });
+  if (!outcome.ok || outcome.value.kind !== "token") return null;
   const { token } = outcome.value;
   return token.leased && token.path === path ? token : null;
 }

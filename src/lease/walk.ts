@@ -12,7 +12,7 @@ import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import { leaseIdOf, type WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
@@ -253,16 +253,14 @@ async function notifyTrees(env: LeaseEnv, leases: readonly IndexedLease[], walk:
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ row, tail }) => ({ row, tail }));
     try {
-      const answer = await treeOf(env, treeId)?.walk({ tokens: of("token"), secrets: of("secret") }, purpose);
-      if (answer) return reportOf(found, answer);
-      return { reached: true, hasDead: false, unknown: found.map(({ lease }) => lease), failure: null };
+      return reportOf(found, await treeAt(env, treeId).walk({ tokens: of("token"), secrets: of("secret") }, purpose));
     } catch (error) {
       console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
       return { reached: false, hasDead: false, unknown: [], failure: null };
     }
   };
   const sweep = async ([treeId]: [string, RoutedLease[]], { hasDead }: TreeReport): Promise<void> => {
-    if (hasDead) await treeOf(env, treeId)?.sweep();
+    if (hasDead) await treeAt(env, treeId).sweep();
   };
   // Revocations of secrets wait for their targets, which are other services.
   const waitsElsewhere = leases.some(({ kind }) => kind === "secret");

@@ -4,11 +4,10 @@ import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
 import type { ListedClaim } from "../listing/inventory/entry.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
-import { nothingHere } from "../tree/tidy/tree-tidy.ts";
 import { addToReport, type TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
@@ -142,8 +141,7 @@ async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly
   const answers = await askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
     const step = { run: number, aged, ...question };
     try {
-      const tree = treeOf(env, treeId);
-      return { treeId, ...(tree ? await tree.tidy(step) : nothingHere(step)) };
+      return { treeId, ...(await treeAt(env, treeId).tidy(step)) };
     } catch (error) {
       console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
       return null;

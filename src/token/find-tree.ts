@@ -2,25 +2,14 @@ import { type LocationHint, within } from "../base/location.ts";
 import type { TokenEnv } from "./env.ts";
 import { treeBeginning } from "./ids.ts";
 
-type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
-
 /**
  * The tree with this id, which must come from a token, an accessor or a list of this installation. A new one is made at
- * `location`, or near the Worker. @throws when `treeId` does not have the form of an id.
+ * `location`, or near the Worker.
  */
-export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint): TreeStub {
+export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint) {
   const trees = within(env, env.TOKEN_TREE);
   const id = objectIdOf(trees, treeId);
   return trees.get(id, location && { locationHint: location });
-}
-
-/** `treeAt`; null when `treeId` does not have the form of an id. */
-export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
-  try {
-    return treeAt(env, treeId);
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -34,15 +23,13 @@ export function newTreeId(env: TokenEnv): string {
   return id;
 }
 
-const OBJECT_ID = /^[0-9a-f]{64}$/;
-
 /**
  * The platform's id of the object that this installation knows by `id`. In an installation that was restored from a
  * backup, `id` may be from another deployment, and the platform refuses it: the object then has `id` as its name. Only
- * for ids from tokens, accessors and lists of this installation, because any name leads to an object.
+ * for ids from tokens, accessors and lists of this installation, because any name leads to an object. A damaged id in a
+ * list leads to an object without rows.
  */
 function objectIdOf(objects: Pick<DurableObjectNamespace, "idFromString" | "idFromName">, id: string): DurableObjectId {
-  if (!OBJECT_ID.test(id)) throw new Error("this is no id of an object");
   try {
     return objects.idFromString(id);
   } catch {

@@ -5,7 +5,7 @@ import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
 import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
-import { treeOf } from "../../src/token/find-tree.ts";
+import { treeAt } from "../../src/token/find-tree.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
 import { REVOKED } from "../../src/token/state.ts";
@@ -25,7 +25,7 @@ export async function locate(
 ): Promise<{ stub: DurableObjectStub<TokenTree>; treeId: string; row: number }> {
   const keys = await keysOfInstallation();
   const credential = await readServiceToken(keys, token);
-  const stub = credential && treeOf(bindings, credential.treeId);
+  const stub = credential && treeAt(bindings, credential.treeId);
   if (!credential || !stub) throw new Error("not a service token of this installation");
   return { stub, treeId: credential.treeId, row: credential.row };
 }

@@ -15,7 +15,7 @@ import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
-import { treeOf } from "../../token/find-tree.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
 import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";
@@ -57,7 +57,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
       if (!loaded.ok) return loaded;
       const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
       const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
-      const outcome = lookup && (await treeOf(env, lookup.treeId)?.act(lookup.action));
+      const outcome = lookup && (await treeAt(env, lookup.treeId).act(lookup.action));
       if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
       const { creationTtl, createdAt, path } = outcome.value.token;
       const created = new Date(createdAt).toISOString();
@@ -141,10 +141,10 @@ async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
   if (!wrapped.ok) return wrapped;
   const asked = endRequestOf(caller, request);
-  const taken = await treeOf(env, prepared.treeId)?.act({ ...prepared.action, take: true, asked });
-  if (taken?.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
+  const taken = await treeAt(env, prepared.treeId).act({ ...prepared.action, take: true, asked });
+  if (taken.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
   const unused = await unwrappingOf(env, installation, wrapped.value.token, true, asked);
-  if (unused) await treeOf(env, unused.treeId)?.act(unused.action);
+  if (unused) await treeAt(env, unused.treeId).act(unused.action);
   return err(NO_ANSWER);
 }
 

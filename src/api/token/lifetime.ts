@@ -18,7 +18,7 @@ import type { Env } from "../../env.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
 import { issuerOf, type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { RevokeAction, Target, TargetAction } from "../../token/actions.ts";
-import { treeOf } from "../../token/find-tree.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
@@ -125,9 +125,7 @@ async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewActio
   const answer =
     token.role === null ? await termsOfLogin(context, token) : await termsOfRole(env, token, token.role, action.mount);
   if (!answer.ok) return answer;
-  const tree = treeOf(env, treeId);
-  if (!tree) throw new Error("only a renewal that reached its tree asks for terms");
-  return tree.act({ ...action, ...answer.value });
+  return treeAt(env, treeId).act({ ...action, ...answer.value });
 }
 
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */

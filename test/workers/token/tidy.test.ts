@@ -8,7 +8,7 @@ import { accessorShard, accessorShardNumber } from "../../../src/listing/accesso
 import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { NO_REPORT, type TidyReport } from "../../../src/tidy/report.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
-import { treeOf } from "../../../src/token/find-tree.ts";
+import { treeAt } from "../../../src/token/find-tree.ts";
 import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
@@ -441,7 +441,7 @@ describe("runs", () => {
     expect(await isFreed()).toBe(false);
     await runAlarm(stub);
     expect(await isFreed()).toBe(true);
-    expect(await treeOf(bindings, treeId)?.rowStatus(1)).toBe("absent");
+    expect(await treeAt(bindings, treeId).rowStatus(1)).toBe("absent");
   });
 
   it("lists the token without a lease again where no prefix reaches it", async () => {

@@ -20,7 +20,7 @@ import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { treeOf } from "../../../token/find-tree.ts";
+import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
@@ -60,7 +60,7 @@ export async function endedTokenReply(
   installation: Installation,
 ): Promise<Result<Reply> | null> {
   const kept = await findEnded(env, routedIdText(treeId, row, tail));
-  const inTree = kept ? null : await treeOf(env, treeId)?.unsweptEnd(row, tail);
+  const inTree = kept ? null : await treeAt(env, treeId).unsweptEnd(row, tail);
   const ended = kept ?? (inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end } : null);
   if (!ended) return null;
   const { token, end } = ended;
@@ -183,8 +183,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
       const places = read.flatMap((place) => place ?? []);
       const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
-        const rows: readonly number[] =
-          (await treeOf(env, treeId)?.aliveOf(inTree.map(({ row, tail }) => ({ row, tail })))) ?? [];
+        const rows = await treeAt(env, treeId).aliveOf(inTree.map(({ row, tail }) => ({ row, tail })));
         return inTree.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
       });
       const alive = answers.flat();

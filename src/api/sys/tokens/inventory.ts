@@ -16,7 +16,7 @@ import { cursorText, type Order, readCursor } from "../../../listing/inventory/o
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
-import { treeOf } from "../../../token/find-tree.ts";
+import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
@@ -117,7 +117,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
       const outcome = await outcomeOf(context, prepared);
       if (!outcome.ok || outcome.value.kind !== "token") return NOT_FOUND;
       const { row } = outcome.value.token;
-      const [entry] = (await treeOf(env, prepared.treeId)?.describe([row])) ?? [];
+      const [entry] = await treeAt(env, prepared.treeId).describe([row]);
       return entry ? dataReply(tokenRenderer(installation)({ ...entry, id: row })) : NOT_FOUND;
     },
   }),
@@ -154,7 +154,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     }),
     handle: async ({ env, installation, params }) => {
       const address = await readAccessor(installation.keys, params.accessor ?? "");
-      const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));
+      const found = address && (await treeAt(env, address.treeId).picture(address.row, address.tail));
       if (!found) return NOT_FOUND;
       const show = tokenRenderer(installation);
       const children = found.children.map(({ token, descendants, children }) => ({
@@ -174,7 +174,7 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   const address = await readAccessor(installation.keys, params.accessor ?? "");
   if (!address) return NOT_FOUND;
   const { treeId, row, tail } = address;
-  const found = await treeOf(env, treeId)?.lineage(row, tail, limit.value, Number(fields.after));
+  const found = await treeAt(env, treeId).lineage(row, tail, limit.value, Number(fields.after));
   if (!found) return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));

@@ -19,7 +19,7 @@ import { isRoot, madeUntil, type Selection } from "../../../listing/inventory/se
 import { GROUPINGS, type Groups, type Tally } from "../../../listing/inventory/tally.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { treeOf } from "../../../token/find-tree.ts";
+import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
@@ -238,7 +238,7 @@ function isEmpty(name: string, value: unknown): boolean {
 
 async function sampleOf(env: Env, selection: Selection, now: number): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
-  const kept: string[] = (spare && (await treeOf(env, spare.treeId)?.accessorsFrom(spare.row))) ?? [];
+  const kept: string[] = spare ? await treeAt(env, spare.treeId).accessorsFrom(spare.row) : [];
   const order = { by: "created", descending: false } as const;
   const tokens = filter
     ? (await pageOfInventory(env, { filter, order, after: null, limit: 2 * SAMPLE, now })).tokens
