@@ -145,26 +145,18 @@ export class SweepTurns {
   }
 }
 
-interface SweepThreads {
-  /** Turns of all trees where they share one thread; null where each tree has its own. */
-  readonly shared: SweepTurns | null;
-}
+/** The turns where one process runs everything: all objects and all requests have the same thread. */
+export const ONE_THREAD = new SweepTurns();
 
-/** On the network each object has a thread. */
-export const OWN_THREADS: SweepThreads = { shared: null };
+let current: SweepTurns | null = null;
 
-/** In one process all objects and all requests have the same thread. */
-export const SHARED_THREAD: SweepThreads = { shared: new SweepTurns() };
-
-let current = OWN_THREADS;
-
-/** Returns the threads of sweeps in this deployment. */
-export function sweepThreads(): SweepThreads {
+/** The turns of all trees of this deployment; null on the network, where each object has a thread. */
+export function sharedTurns(): SweepTurns | null {
   return current;
 }
 
-/** Chooses the threads of sweeps in this deployment. */
-export function useSweepThreads(chosen: SweepThreads): void {
+/** Chooses the turns of all trees of this deployment; null: each tree has its own. */
+export function useSharedTurns(chosen: SweepTurns | null): void {
   current = chosen;
 }
 
@@ -189,7 +181,7 @@ export interface CleanUp<T, R> {
  * `items`.
  */
 export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
-  const { shared } = sweepThreads();
+  const shared = sharedTurns();
   if (shared && !work.waitsElsewhere) return inTurns(items, work, shared);
   return inPool(items, MAX_PARALLEL_CALLS, async (item) => {
     const marked = await work.mark(item);
@@ -204,7 +196,7 @@ export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R
  * turn: a tree may sweep before it answers, and takes a turn for that. Answers are in the order of `items`.
  */
 export async function askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
-  const { shared } = sweepThreads();
+  const shared = sharedTurns();
   if (!shared) return inGroups(items, ask);
   const answers: R[] = [];
   for (const item of items) {

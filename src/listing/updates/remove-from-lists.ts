@@ -1,5 +1,5 @@
 import { currentTime, sleep } from "../../base/clock.ts";
-import { type SweepTurns, sweepThreads } from "../../base/turns.ts";
+import { type SweepTurns, sharedTurns } from "../../base/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -94,7 +94,7 @@ export async function removeFromLists(
   if (first === undefined) return;
   if (areLast) LAST_OF_TREES.add(first);
   try {
-    if (turns && sweepThreads().shared) {
+    if (turns && sharedTurns()) {
       QUEUE.add(tokens);
       await sendUntilGone(accessors, remove, turns);
     } else {

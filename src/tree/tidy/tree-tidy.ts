@@ -1,5 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
-import { askApart, sweepThreads } from "../../base/turns.ts";
+import { askApart, sharedTurns } from "../../base/turns.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
@@ -104,7 +104,7 @@ export class TreeTidy {
   }
 
   async #tokens(after: number, { accessors }: TidyStep): Promise<TableStep> {
-    const limit = sweepThreads().shared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
+    const limit = sharedTurns() ? SHARED_THREAD_TOKENS : TIDY_ROWS;
     const { sql, treeId } = this.#tree;
     const query = "SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?";
     const tokens = sql.exec<StoredAccessor>(query, after, limit).toArray();

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { askApart, cleanUpTrees, OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns.ts";
+import { askApart, cleanUpTrees, ONE_THREAD, useSharedTurns } from "../../../../src/base/turns.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
 
-afterEach(() => useSweepThreads(OWN_THREADS));
+afterEach(() => useSharedTurns(null));
 
 /** Asks all trees. Returns the answers, and how many were asked at the same time at most. */
 async function askAll(): Promise<{ answers: number[]; together: number }> {
@@ -22,7 +22,7 @@ describe("trees that are asked apart", () => {
   const doubled = TREES.map((tree) => tree * 2);
 
   it("are asked one after the other where one thread serves everything", async () => {
-    useSweepThreads(SHARED_THREAD);
+    useSharedTurns(ONE_THREAD);
     expect(await askAll()).toEqual({ answers: doubled, together: 1 });
   });
 
@@ -33,7 +33,7 @@ describe("trees that are asked apart", () => {
 
 describe("trees that are cleaned up", () => {
   it("are marked one at a time where one thread serves everything, and swept together", async () => {
-    useSweepThreads(SHARED_THREAD);
+    useSharedTurns(ONE_THREAD);
     const most = { marking: 0, sweeping: 0 };
     const underWay = { marking: 0, sweeping: 0 };
     const during = async (kind: keyof typeof most): Promise<void> => {
