@@ -10,7 +10,7 @@ export const ACCESSOR_SHARDS = 16;
 const GROWTH = 4;
 
 /** The shards that list the tokens created from one time on, until the next generation opens. */
-export interface ShardGeneration {
+interface ShardGeneration {
   readonly opensAt: number;
   /** The number of the first of its shards; the others follow. */
   readonly first: number;
@@ -19,8 +19,8 @@ export interface ShardGeneration {
 
 const FIRST: ShardGeneration = { opensAt: 0, first: 0, shards: ACCESSOR_SHARDS };
 
-/** Computes the generations, the oldest first. `openings`: see `listOpenings`. */
-function shardGenerations(openings: readonly number[]): readonly ShardGeneration[] {
+/** `openings`: see `listOpenings`. */
+function generationsOf(openings: readonly number[]): readonly ShardGeneration[] {
   const generations = [FIRST];
   for (const opensAt of openings) {
     const { first, shards } = generations.at(-1) ?? FIRST;
@@ -33,18 +33,11 @@ function sizeOf(generations: readonly ShardGeneration[]): number {
   return generations.reduce((sum, { shards }) => sum + shards, 0);
 }
 
-export const MAX_ACCESSOR_SHARDS = sizeOf(shardGenerations(new Array<number>(MAX_LIST_OPENINGS).fill(0)));
-
-let openings: readonly number[] = [];
-let generations = shardGenerations(openings);
+export const MAX_ACCESSOR_SHARDS = sizeOf(generationsOf(new Array<number>(MAX_LIST_OPENINGS).fill(0)));
 
 /** The generations of shards that this isolate knows of, the oldest first: see `listOpenings`. */
 export function knownGenerations(): readonly ShardGeneration[] {
-  if (openings !== listOpenings()) {
-    openings = listOpenings();
-    generations = shardGenerations(openings);
-  }
-  return generations;
+  return generationsOf(listOpenings());
 }
 
 /** Returns the number of shards. */
@@ -75,7 +68,7 @@ export function generationAt(now: number): ShardGeneration {
 export function accessorShardNumber(accessor: string): number {
   let sum = 0;
   for (const char of accessor.slice(-4)) sum = (sum * 31 + char.charCodeAt(0)) % 65_521;
-  const address = knownGenerations().length > 1 ? decodeStoredId(accessor) : null;
+  const address = listOpenings().length > 0 ? decodeStoredId(accessor) : null;
   const { first, shards } = address ? generationAt(rowGeneratedAt(address.row)) : FIRST;
   return first + (sum % shards);
 }

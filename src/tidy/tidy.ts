@@ -4,7 +4,7 @@ import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { accessorShard, generationAt, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
+import { accessorShard, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
 import { type Migration, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -216,8 +216,9 @@ const FULL_SHARD_BYTES = 5e9;
  */
 export async function growLists(env: Env, now: number, fullBytes = FULL_SHARD_BYTES): Promise<void> {
   const generations = knownGenerations();
-  const newest = generationAt(now);
-  if (newest !== generations.at(-1)) return;
+  const newest = generations.at(-1);
+  // The newest one may be announced and not open yet.
+  if (!newest || newest.opensAt > now) return;
   const numbers = shardNumbers().filter((number) => number >= newest.first);
   const sizes = await inGroups(numbers, (number) => accessorShard(env, number).storedBytes());
   if (Math.max(...sizes) >= fullBytes) await systemOf(env).openListGeneration(generations.length, now);

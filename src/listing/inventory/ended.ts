@@ -1,20 +1,10 @@
-import { currentTime, earliest } from "../../base/clock.ts";
+import { earliest } from "../../base/clock.ts";
 import { MAX_ENDED } from "../../base/limits.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
-import { accessorShard, accessorShardNumber, askShards } from "../accessor-shards.ts";
-import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
-import {
-  comparePositions,
-  type Order,
-  type Position,
-  type ShardPage,
-  type ShardQuery,
-  type TokenPage,
-} from "./order.ts";
-import { mergePages, shareOfShard } from "./queries.ts";
+import { comparePositions, type Order, type Position, type ShardPage, type ShardQuery } from "./order.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
 import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
 
@@ -223,41 +213,4 @@ function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {
   const known = entry === null ? UNKNOWN : storedJson<typeof UNKNOWN>(entry);
   const token = { ...known, accessor, id: decodeStoredId(accessor)?.row ?? 0 };
   return { id, token, end: { ...storedJson<Stored>(how), at } };
-}
-
-/** Trees have their own clocks: tokens of a job can have ended this long (ms) before its start or after its end. */
-const CLOCKS_MS = 60_000;
-
-/** Returns the record of an ended token; null when none is kept. */
-export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
-  return accessorShard(env, accessorShardNumber(accessor)).findEnded(accessor);
-}
-
-/** Filter for all records that are kept. */
-export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
-
-/** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
-export function endedInJob(job: string, run: { startedAt: number; finishedAt: number | null } | null): EndedFilter {
-  if (!run) return { ...ALL_ENDED, job };
-  return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
-}
-
-/** Filter for the tokens that ended with one, itself included; null when it has no record. */
-export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
-  const ended = await findEnded(env, cause);
-  return ended && { cause, from: ended.end.at, to: ended.end.at };
-}
-
-/** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
-export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shard">): Promise<TokenPage<EndedToken>> {
-  const { limit } = query;
-  const pages = await askShards(env, (shard, number) =>
-    shard.endedPage({ ...query, shard: number, limit: shareOfShard(limit, number) }),
-  );
-  return mergePages(pages, LAST_FIRST, limit, ({ end }) => end.at);
-}
-
-/** Counts the ended tokens that match a filter. */
-export async function countEnded(env: ListingEnv, filter: EndedFilter): Promise<number> {
-  return (await askShards(env, (shard) => shard.countEnded(filter))).reduce((sum, count) => sum + count, 0);
 }

@@ -1,9 +1,19 @@
+import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
+import { type EndedFilter, type EndedQuery, type EndedToken, LAST_FIRST } from "./ended.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
-import { comparePositions, firstInOrder, keyOf, type Order, type ShardPage, type TokenPage } from "./order.ts";
+import {
+  comparePositions,
+  firstInOrder,
+  keyOf,
+  type Order,
+  type ShardPage,
+  type ShardQuery,
+  type TokenPage,
+} from "./order.ts";
 import type { PageQuery } from "./shard/pages.ts";
 import { addCounts, type CountKind, type GroupCount, topOf } from "./terms.ts";
 
@@ -27,15 +37,22 @@ export async function pageOfInventory(
   query: Omit<PageQuery, "shard">,
 ): Promise<TokenPage<ListedToken>> {
   const { order, limit } = query;
-  const pages = await askShards(env, (shard, number) =>
-    shard.inventoryPage({ ...query, shard: number, limit: shareOfShard(limit, number) }),
-  );
+  const pages = await sharesOfPage(env, limit, (shard, share) => shard.inventoryPage({ ...query, ...share }));
   return mergePages(pages, order, limit, (token) => keyOf(token, order.by));
 }
 
-/** Limit for the page of one shard of a generation. A shard with more tokens makes the page shorter, not wrong. */
-export function shareOfShard(limit: number, number: number): number {
-  return Math.min(limit, Math.ceil((1.5 * limit) / generationOfShard(number).shards) + 12);
+type Share = Pick<ShardQuery<unknown>, "shard" | "limit">;
+
+/** Asks each shard for its share of a page. A shard with more tokens makes the page shorter, not wrong. */
+function sharesOfPage<T>(
+  env: ListingEnv,
+  limit: number,
+  ask: (shard: ReturnType<typeof accessorShard>, share: Share) => Promise<ShardPage<T>>,
+): Promise<ShardPage<T>[]> {
+  return askShards(env, (shard, number) => {
+    const share = Math.ceil((1.5 * limit) / generationOfShard(number).shards) + 12;
+    return ask(shard, { shard: number, limit: Math.min(limit, share) });
+  });
 }
 
 export function mergePages<T extends { readonly id: number }>(
@@ -114,4 +131,38 @@ export async function listAccessors(env: ListingEnv, after: string, limit: numbe
   });
   const all = lists.flat().sort();
   return limit > 0 ? all.slice(0, limit) : all;
+}
+
+/** Trees have their own clocks: tokens of a job can have ended this long (ms) before its start or after its end. */
+const CLOCKS_MS = 60_000;
+
+/** Returns the record of an ended token; null when none is kept. */
+export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
+  return accessorShard(env, accessorShardNumber(accessor)).findEnded(accessor);
+}
+
+/** Filter for all records that are kept. */
+export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
+export function endedInJob(job: string, run: { startedAt: number; finishedAt: number | null } | null): EndedFilter {
+  if (!run) return { ...ALL_ENDED, job };
+  return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
+}
+
+/** Filter for the tokens that ended with one, itself included; null when it has no record. */
+export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
+  const ended = await findEnded(env, cause);
+  return ended && { cause, from: ended.end.at, to: ended.end.at };
+}
+
+/** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
+export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shard">): Promise<TokenPage<EndedToken>> {
+  const pages = await sharesOfPage(env, query.limit, (shard, share) => shard.endedPage({ ...query, ...share }));
+  return mergePages(pages, LAST_FIRST, query.limit, ({ end }) => end.at);
+}
+
+/** Counts the ended tokens that match a filter. */
+export async function countEnded(env: ListingEnv, filter: EndedFilter): Promise<number> {
+  return (await askShards(env, (shard) => shard.countEnded(filter))).reduce((sum, count) => sum + count, 0);
 }

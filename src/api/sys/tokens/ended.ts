@@ -5,18 +5,16 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
+import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
+import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
 import {
   ALL_ENDED,
   countEnded,
-  type EndedFilter,
-  type EndedToken,
   endedInJob,
   endedWith,
   findEnded,
-  LAST_FIRST,
   pageOfEnded,
-} from "../../../listing/inventory/ended.ts";
-import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
+} from "../../../listing/inventory/queries.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
