@@ -1,4 +1,5 @@
 import { currentTime } from "../base/clock.ts";
+import { addNumbers } from "../base/sums.ts";
 import { askApart } from "../base/turns.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -8,7 +9,7 @@ import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
-import { addToReport, type TidyReport } from "./report.ts";
+import type { TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
 export const LIST_PAGE = 100;
@@ -68,7 +69,7 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   const check = position.list === "accessors" ? checkAccessors : checkCustomIds;
   const { entries, asked, answers, repairs } = await check(env, run, position);
   const after = withAnswers({ ...run, position: positionAfter(position, entries) }, asked, answers);
-  return { ...after, report: addToReport(after.report, repairs) };
+  return { ...after, report: addNumbers(after.report, repairs) };
 }
 
 /**
@@ -152,11 +153,11 @@ async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly
 
 /** Adds the answers to a run. `asked`: number of the trees that were asked. */
 function withAnswers<Run extends ListRun>(run: Run, asked: number, answers: readonly TreeAnswer[]): Run {
-  const steps = addToReport(run.report, { treeSteps: asked, failures: asked - answers.length });
+  const steps = addNumbers(run.report, { treeSteps: asked, failures: asked - answers.length });
   return {
     ...run,
     work: [...run.work, ...answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []))],
-    report: answers.reduce((sum, { repairs }) => addToReport(sum, repairs), steps),
+    report: answers.reduce((sum, { repairs }) => addNumbers(sum, repairs), steps),
     needed: [...new Set([...run.needed, ...answers.flatMap(({ terms }) => terms)])],
   };
 }

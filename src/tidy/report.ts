@@ -18,10 +18,3 @@ export const NO_REPORT = {
 };
 
 export type TidyReport = Readonly<typeof NO_REPORT>;
-
-/** Returns `report` with the numbers of `more` added. */
-export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
-  const added: Readonly<Record<string, number | undefined>> = more;
-  const sums = Object.entries(report).map(([name, count]) => [name, count + (added[name] ?? 0)] as const);
-  return { ...report, ...Object.fromEntries(sums) };
-}

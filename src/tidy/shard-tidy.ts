@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { isolates } from "../base/isolates.ts";
 import { within } from "../base/location.ts";
+import { addNumbers } from "../base/sums.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shards.ts";
 import { pendingAlarm } from "../storage/object-alarm.ts";
@@ -9,7 +10,7 @@ import { type Migration, storedJson, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { type ListRun, listStep } from "./list-run.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
+import { NO_REPORT, type TidyReport } from "./report.ts";
 
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   {
@@ -222,7 +223,7 @@ export class ShardCheckStore {
 
   /** Sums the reports of checks that no run has added to its own report yet, and marks them as added. */
   takeReports(): TidyReport {
-    const sum = this.#read("added = 0").reduce((all, { report }) => addToReport(all, report), NO_REPORT);
+    const sum = this.#read("added = 0").reduce((all, { report }) => addNumbers(all, report), NO_REPORT);
     this.#tables.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
     return sum;
   }

@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
+import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
@@ -14,7 +15,7 @@ import { reconcileTeams } from "../team/reconcile.ts";
 import { SAFETY_AGE_MS, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
+import { NO_REPORT, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
@@ -61,9 +62,6 @@ const DUTY = "tidy";
 
 const RUNNING = "finished_at IS NULL";
 const FINISHED = "finished_at IS NOT NULL";
-
-/** Replaces the result of the checks of the shards when the run has read the accessors itself: it limits nothing. */
-const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
 
 /**
  * Tidies the installation, a bounded step at a time. A run that a client requests covers everything: it pages through
@@ -148,11 +146,12 @@ export class Tidy extends GroveObject<Env> {
     // The lists of teams and of their tokens come last, so that a failure in them repeats nothing of the above.
     const teams = await reconcileTeams(this.env, run.aged);
     const objects = await checkObjects(this.env);
-    let report = [teams, objects].reduce(
-      (sum, { sealed, tampered, failures }) => addToReport(sum, { sealed, tampered, failures }),
-      run.report,
-    );
-    const shards = this.#shards.isLeftOut(run.number) ? this.#shards.together() : COVERED_BY_RUN;
+    let report = addNumbers(addNumbers(run.report, teams), objects);
+    const aged = run.aged.map(({ version }) => version);
+    const isLeftOut = this.#shards.isLeftOut(run.number);
+    // A run that has read the accessors itself needs no check of a shard: this limits nothing.
+    const covered = { since: Number.POSITIVE_INFINITY, tampered: 0, aged, needed: [] };
+    const shards = isLeftOut ? this.#shards.together() : covered;
     if (report.failures === 0 && shards) {
       // Every tree has checked its rows, except for tokens that are too new to be checked.
       const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
@@ -163,12 +162,10 @@ export class Tidy extends GroveObject<Env> {
     // Nothing below a tampered row was checked, so it may need any term.
     if (report.failures === 0 && shards && report.tampered + shards.tampered === 0) {
       const needed = new Set([...run.needed, ...teams.terms, ...objects.terms, ...shards.needed]);
-      const idle = run.aged
-        .map(({ version }) => version)
-        .filter((version) => !needed.has(version) && (shards.aged === "all" || shards.aged.includes(version)));
-      report = addToReport(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
+      const idle = aged.filter((version) => !needed.has(version) && shards.aged.includes(version));
+      report = addNumbers(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
     }
-    if (this.#shards.isLeftOut(run.number)) report = addToReport(report, this.#shards.takeReports());
+    if (isLeftOut) report = addNumbers(report, this.#shards.takeReports());
     const columns = { finished_at: currentTime(), report: JSON.stringify(report) };
     setColumns(this.tables, "runs", columns, "number = ?", run.number);
     logInfo(this.env, { type: "tidy", run: run.number, ...report });

@@ -84,10 +84,10 @@ export async function greatestTreeGroups(
   // A shard returns its own largest groups. For the groups that are shown every shard is asked again.
   const wanted = [...byMount(first)].map(([mount, groups]) => ({
     mount,
-    keys: greatest(groups, limit).map(({ key }) => key),
+    keys: topOf(groups, limit).map(({ key }) => key),
   }));
   const exact = await ask(env, grouping, wanted);
-  return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, greatest(of, limit)]));
+  return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, topOf(of, limit)]));
 }
 
 /** Counts the trees whose first token is in each of these groups, and their tokens, by key. null: too many trees. */
@@ -122,11 +122,6 @@ function byMount(groups: readonly TreeGroup[]): Map<string, GroupOfTrees[]> {
 function allOf(groups: readonly TreeGroup[]): GroupOfTrees[] {
   const of = groups.map(({ key, trees, below }) => ({ key, trees, count: trees + below }));
   return addUp(of, (a, b) => ({ key: a.key, trees: a.trees + b.trees, count: a.count + b.count }));
-}
-
-function greatest(groups: readonly GroupOfTrees[], limit: number): GroupOfTrees[] {
-  const some = groups.filter(({ trees }) => trees > 0);
-  return topOf(some, limit);
 }
 
 /** Maximum number of expiring tokens in the time of one query, in one shard. Each of them is read. */

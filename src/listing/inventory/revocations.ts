@@ -1,6 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { addNumbers } from "../../base/sums.ts";
 import { cleanUpTrees } from "../../base/turns.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import type { EndRequest } from "../../system/end-request.ts";
@@ -10,7 +11,6 @@ import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { type CountState, countedSoFar, countStep, isCounted } from "./counting.ts";
 import {
-  addRevoked,
   byTree,
   isRoot,
   isSingle,
@@ -122,7 +122,7 @@ function jobOf(row: JobRow): RevocationJob {
   const tally = isCounted(count) ? count.tally : null;
   const { by: _by, ...numbers } = count.tally;
   return {
-    ...addRevoked(NOTHING_REVOKED, row),
+    ...addNumbers(NOTHING_REVOKED, row),
     id: row.id,
     dry: row.dry === 1,
     state: row.state,
@@ -260,7 +260,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       this.#change(job.id, { step: JSON.stringify(step) });
     }
     const done = await this.#revoke(selection, step, repeated !== null);
-    this.#change(job.id, { ...addRevoked(job, done), position: step.next, step: null, failures: "[]" });
+    this.#change(job.id, { ...addNumbers(done, job), position: step.next, step: null, failures: "[]" });
     const state = this.#find(job.id)?.state;
     if (state === "stopped") this.#end(job.id, "stopped");
     else if (state === "running" && step.next === null) this.#end(job.id, "done");
@@ -294,7 +294,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       const planned = ends.filter(([treeId]) => treeId === trees[at]?.[0]);
       return repeated ? withLostAnswer(answer, planned) : answer;
     });
-    return counted.reduce(addRevoked, NOTHING_REVOKED);
+    return counted.reduce((sum, one) => addNumbers(sum, one), NOTHING_REVOKED);
   }
 
   #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {

@@ -84,16 +84,6 @@ export interface RevokedInTree {
 
 export const NOTHING_REVOKED: RevokedInTree = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
 
-export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
-  return {
-    revoked: a.revoked + b.revoked,
-    total: a.total + b.total,
-    gone: a.gone + b.gone,
-    spared: a.spared + b.spared,
-    mismatched: a.mismatched + b.mismatched,
-  };
-}
-
 /** Where a page of a selection begins: after a position in the order of creation, or at an index of its accessors. */
 export type SelectionPosition = Position | number;
 
