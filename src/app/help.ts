@@ -1,7 +1,7 @@
 import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Shape } from "../wire/view.ts";
-import { fieldsOf, openApiDocument, parameterDescription, pathParameters } from "./openapi/document.ts";
+import { openApiDocument, parameterDescription, pathParameters, routeFields } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";
 
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
@@ -74,7 +74,7 @@ function parametersOf(route: Route): [name: string, text: string][] {
   const inPath = pathParameters(route).map((name) => {
     return { name, shape: "string", format: undefined, description: parameterDescription(route, name) } as const;
   });
-  return [...fieldsOf(route), ...inPath].map(({ name, shape, format, description }) => [
+  return [...routeFields(route), ...inPath].map(({ name, shape, format, description }) => [
     name,
     `(${typeName(shape, format)})\n\n        ${description}`,
   ]);

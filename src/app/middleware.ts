@@ -12,7 +12,7 @@ import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/count
 import { loadInstallation, loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
-import { operationOf, readHead, readToken } from "../wire/request.ts";
+import { operationOf, readHead, readTokenHeader } from "../wire/request.ts";
 import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { tableOf } from "./places.ts";
@@ -135,7 +135,7 @@ export const request: Middleware = async (c, next) => {
 /** Returns the settings for reading the request. A restore may send larger bodies, if the client may initialize. */
 async function settingsFor(c: AppContext): Promise<Env> {
   if (!isBackupPart(c) || c.get("installation").ok) return c.env;
-  if (!mayInitialize(c.env, readToken(c.req.raw.headers))) return c.env;
+  if (!mayInitialize(c.env, readTokenHeader(c.req.raw.headers))) return c.env;
   if (!(await loadRestoring(c.env)).ok) return c.env;
   return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
 }

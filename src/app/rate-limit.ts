@@ -6,7 +6,7 @@ import { AddressWindows } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
 import { text } from "../wire/fields.ts";
-import { operationOf, readToken } from "../wire/request.ts";
+import { operationOf, readTokenHeader } from "../wire/request.ts";
 import type { Admission, AppContext } from "./context.ts";
 import { TABLES } from "./routes.ts";
 
@@ -46,9 +46,9 @@ export async function admit(c: AppContext): Promise<Admission> {
   const guess = await countGuess(c, path.value);
   const loaded = c.get("installation");
   if (guess.refusal || !loaded.ok) return guess;
-  const place = placeOf(c, loaded.value, path.value);
-  if (place.isLogin && loaded.value.quotas.hasRoles(place.mountPath)) return { ...ADMITTED, byRole: true };
-  return count(c, loaded.value, path.value, place, "");
+  const counted = countedPath(c, loaded.value, path.value);
+  if (counted.isLogin && loaded.value.quotas.hasRoles(counted.mountPath)) return { ...ADMITTED, byRole: true };
+  return count(c, loaded.value, path.value, counted, "");
 }
 
 /** Counts a login after its body was read. The role is read as the login reads it: 7 is the role "7". */
@@ -57,19 +57,19 @@ export async function admitByRole(c: AppContext, role: unknown): Promise<Admissi
   const loaded = c.get("installation");
   if (!path.ok || !loaded.ok) return ADMITTED;
   const read = ROLE.read(role);
-  const place = placeOf(c, loaded.value, path.value);
-  return count(c, loaded.value, path.value, place, read.ok ? read.value : "");
+  const counted = countedPath(c, loaded.value, path.value);
+  return count(c, loaded.value, path.value, counted, read.ok ? read.value : "");
 }
 
 /** The properties of a request that decide which quota counts it. */
-interface Place {
+interface CountedPath {
   /** Path of the mount that serves the request, with a slash at the end; "" for none. */
   readonly mountPath: string;
   readonly suffix: string;
   readonly isLogin: boolean;
 }
 
-function placeOf(c: AppContext, installation: Installation, path: string): Place {
+function countedPath(c: AppContext, installation: Installation, path: string): CountedPath {
   const mount = installation.mountServing(path);
   const first = path.startsWith("auth/") ? "" : `${path.split("/", 1)[0]}/`;
   const mountPath = mount ? `auth/${mount.path}` : first;
@@ -84,8 +84,8 @@ function placeOf(c: AppContext, installation: Installation, path: string): Place
 }
 
 /** Counts a request under a quota, or a login without a quota under the built-in limit. */
-async function count(c: AppContext, { quotas }: Installation, path: string, place: Place, role: string) {
-  const { mountPath, suffix, isLogin } = place;
+async function count(c: AppContext, { quotas }: Installation, path: string, counted: CountedPath, role: string) {
+  const { mountPath, suffix, isLogin } = counted;
   if (quotas.isExempt(path)) return ADMITTED;
   const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
   if (quota) return countUnder(c, path, { key: String(quota.revision), limit: quota, builtIn: false });
@@ -98,7 +98,7 @@ async function countGuess(c: AppContext, path: string): Promise<Admission> {
   if ((INITIALIZES.has(path) && isUpdate) || GENERATE_ROOT.test(path)) return countUnder(c, path, INIT_TOKEN);
   if (!STEPS_OF_RESTORE.has(path)) return ADMITTED;
   // A correct token is not counted, but it is refused like a wrong one after too many attempts.
-  return countUnder(c, path, INIT_TOKEN, mayInitialize(c.env, readToken(c.req.raw.headers)) ? 0 : 1);
+  return countUnder(c, path, INIT_TOKEN, mayInitialize(c.env, readTokenHeader(c.req.raw.headers)) ? 0 : 1);
 }
 
 async function countUnder(c: AppContext, path: string, applied: Applied, weight: 0 | 1 = 1): Promise<Admission> {

@@ -50,7 +50,7 @@ export function parameterRefusal(
     if (denied.has("*")) return { kind: "parameter", problem: "denied", name: "*" };
     for (const [name, value] of fields) {
       const values = denied.get(name.toLowerCase());
-      if (values && isDenied(value, values)) return { kind: "parameter", problem: "denied", name };
+      if (values && meansDenied(value, values)) return { kind: "parameter", problem: "denied", name };
     }
   }
   if (!allowed || allowed.size === 0) return null;
@@ -84,7 +84,7 @@ function valueMatches(pattern: ParameterValue, value: unknown): boolean {
  * another spelling does not evade the rule. So a rule may deny more than its author wrote. Allowed values are compared
  * by `valueMatches`.
  */
-function isDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
+function meansDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
   if (listed(value, denied)) return true;
   const items = itemsOf(value);
   if (items.length > MAX_ITEMS) return true;

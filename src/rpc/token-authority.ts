@@ -41,7 +41,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
       const standing = await loadActiveEntity(this.env, caller.record.entityId);
       if (!standing.ok) return standing;
       notes.auth = auditCaller(caller);
-      return ok(holderOf(caller, standing.value?.policies ?? []));
+      return ok(tokenHolder(caller, standing.value?.policies ?? []));
     });
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
   }
@@ -68,14 +68,14 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
       if (!authorized.ok) return err(authorized.error.failure);
       const { sudo, create, update, limit } = authorized.value.verdict;
       const identityPolicies = await policiesOfEntity(this.env, authorized.value.caller.record.entityId);
-      const holder = holderOf(authorized.value.caller, identityPolicies);
+      const holder = tokenHolder(authorized.value.caller, identityPolicies);
       return ok({ allowed: true, holder, sudo, create, update, limit });
     });
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
   }
 }
 
-function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
+function tokenHolder(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
   const { displayName, policies, entityId, meta, path, createdAt } = caller.record;
   return {
     type: caller.kind,

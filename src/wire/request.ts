@@ -178,7 +178,7 @@ export async function readRequest(
     data: data.value,
     unreadNames: writes && query !== NO_QUERY ? [...query.keys()] : [],
     resourceType: "",
-    token: readToken(headers),
+    token: readTokenHeader(headers),
     wrapTtlSeconds: wrapTtl.value,
     clientAddress: head.clientAddress,
     notes: {},
@@ -272,7 +272,7 @@ function groupByName(parameters: URLSearchParams, combined: (values: readonly st
 }
 
 /** Returns the token of a request, from the first header that has one; "" for none. */
-export function readToken(headers: Headers): string {
+export function readTokenHeader(headers: Headers): string {
   const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || readBearer(headers);
   return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
 }

@@ -1,9 +1,9 @@
 import {
   answersOf,
-  fieldsOf,
   operationIdOf,
   parameterDescription,
   pathParameters,
+  routeFields,
 } from "../../src/app/openapi/document.ts";
 import type { Route } from "../../src/auth/route.ts";
 
@@ -22,7 +22,7 @@ export function missingFrom(route: Route): string[] {
       .filter((name) => parameterDescription(route, name) === "")
       .map((name) => `what :${name} stands for`),
     ...(leavesFieldsOpen(route) && !description.fields ? ["fields"] : []),
-    ...fieldsOf(route)
+    ...routeFields(route)
       .filter(({ description: text }) => text === "")
       .map(({ name }) => `a description of ${name}`),
   ];

@@ -13,7 +13,7 @@ import {
   readBodyText,
   readNamespace,
   readParameters,
-  readToken,
+  readTokenHeader,
 } from "../../wire/request.ts";
 import { readSender } from "../../wire/sender.ts";
 import { readDocument } from "./routes.ts";
@@ -44,7 +44,7 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
     data: content.value.attributes,
     unreadNames: [],
     resourceType: content.value.type,
-    token: readToken(request.headers),
+    token: readTokenHeader(request.headers),
     wrapTtlSeconds: 0,
     clientAddress: head.clientAddress,
     notes: {},

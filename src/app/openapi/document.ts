@@ -146,7 +146,7 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
   const others = placed.filter((other) => other !== main).map((other) => other.route.description.summary);
   const writes = operation === "update" || operation === "patch";
   const fields = [
-    ...new Map(placed.flatMap((one) => fieldsOf(one.route)).map((field) => [field.name, field])).values(),
+    ...new Map(placed.flatMap((one) => routeFields(one.route)).map((field) => [field.name, field])).values(),
   ];
   const query = writes || (dialect === "vault" && operation === "delete") ? [] : queryOf(fields, placed);
   const answers = placed.flatMap((each) => answersOf(each.route.description, each.operation));
@@ -226,7 +226,7 @@ export function pathParameters(route: Route): string[] {
 }
 
 /** Returns the fields of a route in body or query. A name in the path takes precedence over a field. */
-export function fieldsOf(route: Route): DocumentedField[] {
+export function routeFields(route: Route): DocumentedField[] {
   const described = Object.entries(route.description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
   const inPath = pathParameters(route);
   return [...described, ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
