@@ -1,7 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
-import { normalizePolicyNames, policyNameProblem } from "../policy/builtin.ts";
+import { normalizePolicyNames, policyNameProblem } from "../policy/names.ts";
 import type { Installation } from "../system/installation.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";

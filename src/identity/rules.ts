@@ -1,7 +1,7 @@
 import { hasUnprintable } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
-import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/builtin.ts";
+import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/names.ts";
 import type { Metadata } from "./model.ts";
 
 const MAX_NAME_LENGTH = 512;

@@ -4,7 +4,7 @@ import { IsolateCopy } from "../base/isolate-copy.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
-import { normalizePolicyNames } from "../policy/builtin.ts";
+import { normalizePolicyNames } from "../policy/names.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";

@@ -52,13 +52,6 @@ export function parsePolicy(text: string, now: number): Result<PathRule[], Polic
   return error ? err(error) : ok(rules.filter(({ expiresAt }) => expiresAt === undefined || now <= expiresAt));
 }
 
-/** Parses a built-in policy. @throws when it does not parse. */
-export function builtinRules(text: string): readonly PathRule[] {
-  const parsed = parsePolicy(text, 0);
-  if (!parsed.ok) throw new Error("a built-in policy does not parse");
-  return parsed.value;
-}
-
 /** The message of a parse error for clients. */
 export function policyErrorText({ message, line, column }: PolicyParseError): string {
   return `failed to parse policy: ${message} (line ${line}, column ${column})`;

@@ -1,8 +1,8 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
-import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT, ROOT_POLICY } from "../policy/builtin.ts";
-import { builtinRules } from "../policy/parse.ts";
+import { builtinRules, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
+import { RESPONSE_WRAPPING_POLICY, ROOT_POLICY } from "../policy/names.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";

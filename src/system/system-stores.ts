@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
-import { builtinRules } from "../policy/parse.ts";
+import { builtinRules, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
+import { DEFAULT_POLICY } from "../policy/names.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";

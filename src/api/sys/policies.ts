@@ -17,6 +17,7 @@ import {
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import {
   isHiddenPolicy,
   normalizePolicyName,
@@ -24,9 +25,8 @@ import {
   policyNameProblem,
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
-  RESPONSE_WRAPPING_POLICY_TEXT,
   ROOT_POLICY,
-} from "../../policy/builtin.ts";
+} from "../../policy/names.ts";
 import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
 import type { PolicyText, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";

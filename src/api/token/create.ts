@@ -7,7 +7,7 @@ import { MAX_META_LENGTH } from "../../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
 import { nameProblem } from "../../identity/rules.ts";
-import { MAX_POLICY_NAME_LENGTH } from "../../policy/builtin.ts";
+import { MAX_POLICY_NAME_LENGTH } from "../../policy/names.ts";
 import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../../token/env.ts";

@@ -1,4 +1,4 @@
-import { ROOT_POLICY } from "../../policy/builtin.ts";
+import { ROOT_POLICY } from "../../policy/names.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { decodeStoredId, type RowAndTail, type TokenAddress, treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";

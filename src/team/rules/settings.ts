@@ -1,6 +1,6 @@
 import { err, invalidDocument, ok } from "../../base/result.ts";
 import type { AccessRequest } from "../../policy/acl.ts";
-import { namesRoot, normalizePolicyNames, policyAssignRefusal, policyNameProblem } from "../../policy/builtin.ts";
+import { namesRoot, normalizePolicyNames, policyAssignRefusal, policyNameProblem } from "../../policy/names.ts";
 import { exact, exactFlag, exactString, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
 import { fieldSchema, isObject, onlySent, sent, unread, type Values } from "../../wire/fields.ts";
 import type { OrganizationRecord, TeamRecord, TeamSettings } from "../record.ts";

@@ -1,7 +1,7 @@
 import { readLocationHint } from "../../base/location.ts";
 import { hasUnprintable } from "../../base/name.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/builtin.ts";
+import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/names.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type RoleFields, type TokenRole } from "../role.ts";
 import { readCidrs } from "../rules/address.ts";

@@ -1,5 +1,5 @@
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { normalizePolicyNames, policyAssignRefusal } from "../../policy/builtin.ts";
+import { normalizePolicyNames, policyAssignRefusal } from "../../policy/names.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { compileAcl } from "../../../src/policy/acl.ts";
+import { DEFAULT_POLICY_TEXT, RESPONSE_WRAPPING_POLICY_TEXT } from "../../../src/policy/builtin.ts";
 import {
-  DEFAULT_POLICY_TEXT,
   isHiddenPolicy,
   policyAssignRefusal,
   policyDeleteRefusal,
   policyWriteRefusal,
-  RESPONSE_WRAPPING_POLICY_TEXT,
-} from "../../../src/policy/builtin.ts";
+} from "../../../src/policy/names.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 import type { TemplateContext } from "../../../src/policy/template.ts";
 
