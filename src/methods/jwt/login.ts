@@ -58,25 +58,15 @@ const CHECKS = {
 
 type Attempt = LoginAttempt<keyof typeof CHECKS>;
 
-/**
- * The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a
- * token.
- */
+/** Input of a login: the role ("" for the default one) and a token. An explanation can have claims instead of a token. */
 type LoginInput = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
-
-interface VerifiedJwt {
-  readonly roleName: string;
-  readonly role: JwtRole;
-  readonly boundCidrs: readonly string[];
-  readonly identity: JwtIdentity;
-}
 
 /**
  * Makes the checks of a login. A login ends at the first failure, so that a client without a role causes no fetch of
  * keys and no verification. An explanation also checks the claims of an unverified token, without further effect.
  * Writes nothing.
  */
-async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<VerifiedJwt>> {
+async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<VerifiedClient>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
   const asked = token.role.toLowerCase();
@@ -104,7 +94,12 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
   const identity = checkClaims(config.value, role.value, verified.value, now, checks);
   if (!identity.ok) return identity;
   if (!boundCidrs.ok) return boundCidrs;
-  return ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value });
+  const metadata = { ...identity.value.metadata, role: roleName };
+  const terms = tokenTerms(settings, boundCidrs.value);
+  return ok({
+    alias: { ...identity.value, metadata },
+    token: { ...terms, displayName: identity.value.name, metadata, internal: { role: roleName } },
+  });
 }
 
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: number) {
@@ -124,24 +119,6 @@ async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: 
   return checks.record("signature", { bound: ids, actual: shown(kid) }, orInvalid(claims));
 }
 
-function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): VerifiedClient {
-  const { alias: aliasName, groups } = identity;
-  const metadata = { ...identity.metadata, role: roleName };
-  return {
-    // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the
-    // issuer.
-    alias: { name: aliasName, metadata, groups: groups ?? [] },
-    token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
-  };
-}
-
-interface JwtIdentity {
-  readonly alias: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** Names of the groups in the token; null when the role reads none. */
-  readonly groups: readonly string[] | null;
-}
-
 const MAX_SHOWN = 256;
 /** A string that looks like another JSON type without its quotes. */
 const AMBIGUOUS = /^(true|false|null|-?\d+(\.\d+)?|[{["].*)$/;
@@ -154,8 +131,8 @@ function shown(value: unknown): string | null {
 }
 
 /**
- * Compares the claims of a token with the role. Makes all checks, even after a failure; returns the first one. Messages
- * are the reference's where it has the rule.
+ * Compares the claims of a token with the role. Makes all checks, even after a failure; returns the first one, else the
+ * alias with the mapped claims. Messages are the reference's where it has the rule.
  */
 function checkClaims(
   config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
@@ -163,7 +140,7 @@ function checkClaims(
   claims: Claims,
   now: number,
   checks: Attempt["checks"],
-): Result<JwtIdentity> {
+): Result<VerifiedClient["alias"]> {
   const problems: string[] = [];
   const named = (name: string, words: string, bound: unknown, actual: unknown, problem: string | null) => {
     if (problem !== null) problems.push(problem);
@@ -199,12 +176,13 @@ function checkClaims(
     named(`claim_mappings.${name}`, words, key, claimAt(claims, name), problemOf(mapped));
     if (mapped.ok && mapped.value !== null) metadata[key] = mapped.value;
   }
-  const groups = groupsClaim === "" ? ok(null) : groupsOf(claims, groupsClaim);
+  // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
+  const groups = groupsClaim === "" ? ok([]) : groupsOf(claims, groupsClaim);
   if (groupsClaim !== "") check("groups_claim", groupsClaim, groups.ok ? groups.value : null, problemOf(groups));
   const [problem] = problems;
   if (problem !== undefined) return refuse(problem);
   if (!holder.ok || !groups.ok) throw new Error("a claim that can't be read has a check that failed");
-  return ok({ alias: holder.value, metadata, groups: groups.value });
+  return ok({ name: holder.value, metadata, groups: groups.value });
 }
 
 /** Keys from discovery belong to one issuer. Only tokens of that issuer are accepted. */
@@ -240,7 +218,7 @@ export const LOGIN_ROUTE = loginRoute("login", {
   handle: async (context) => {
     const attempt = loginAttempt(context, CHECKS);
     const verified = await verifyJwt(attempt, context.fields);
-    const issued = verified.ok ? await issueToken(attempt, clientOf(verified.value)) : verified;
+    const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
     return answerLogin(attempt, ["signature"], jwtAuthAt(context.env, attempt.mount), issued);
   },
 });
@@ -262,15 +240,14 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   async handle(context) {
     const attempt = explainedAttempt(context, CHECKS);
     const verified = await verifyJwt(attempt, context.prepared);
-    const planned = verified.ok
-      ? await planToken(attempt, clientOf(verified.value), {
-          alias: shown(verified.value.identity.alias),
-          policies: verified.value.role.token.policies,
-        })
-      : verified;
+    const planned = verified.ok ? await planFor(attempt, verified.value) : verified;
     return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
   },
 });
+
+function planFor(attempt: Attempt, client: VerifiedClient) {
+  return planToken(attempt, client, { alias: shown(client.alias.name), policies: client.token.policies });
+}
 
 function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
   const { role, jwt, claims } = fields;
