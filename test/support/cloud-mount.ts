@@ -1,4 +1,3 @@
-import type { CloudMountType } from "../../src/methods/aws/vocabulary.ts";
 import { type DocumentSigner, documentOf, signCaller } from "./cloud-login.ts";
 import type { FakeCloud } from "./fake-cloud/fake-cloud.ts";
 import type { Instance, Key, User } from "./fake-cloud/world.ts";
@@ -69,7 +68,7 @@ export async function mountCloud(
   path: string,
   cloud: FakeCloud,
   signer: DocumentSigner,
-  type: CloudMountType = "cloud",
+  type: "cloud" | "aws" = "cloud",
 ): Promise<CloudMount> {
   const enabled = await call("POST", `sys/auth/${path}`, { token: root, body: { type } });
   if (enabled.status !== 204) throw new Error(`sys/auth answered ${enabled.status}`);

@@ -17,13 +17,7 @@ import { LIST_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";
 import { ROLE_ROUTES } from "./routes/roles.ts";
 import { tagValueOfPath } from "./rules/role-tag.ts";
-import {
-  type CloudMountType,
-  translateAnswer,
-  translateFieldName,
-  translateMessage,
-  translateRequest,
-} from "./vocabulary.ts";
+import { translateAnswer, translateFieldName, translateMessage, translateRequest } from "./vocabulary.ts";
 
 const PARAMETERS = {
   account_id: "The id of the account",
@@ -92,19 +86,24 @@ function translateFailure(failure: Failure): Failure {
   return "message" in failure ? { ...failure, message: translateMessage("aws", failure.message) } : failure;
 }
 
-/** The method for mounts of a type: logins of instances and principals of a cloud. */
-function cloudMethod(type: CloudMountType, routes: readonly Route[]): AuthMethod {
-  return {
-    type,
-    routes,
-    renew: renewCloudLogin,
-    rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
-    async erase(env, mount) {
-      const shards = accessShardsOf(env, mount).map(({ list }) => list.erase());
-      await Promise.all([cloudAuthAt(env, mount).erase(), ...shards]);
-    },
-  };
-}
+/** Logins of instances and principals of a cloud. */
+export const CLOUD_METHOD: AuthMethod = {
+  type: "cloud",
+  routes: CLOUD_ROUTES,
+  renew: renewCloudLogin,
+  rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
+  async erase(env, mount) {
+    const shards = accessShardsOf(env, mount).map(({ list }) => list.erase());
+    await Promise.all([cloudAuthAt(env, mount).erase(), ...shards]);
+  },
+};
 
-export const CLOUD_METHOD: AuthMethod = cloudMethod("cloud", CLOUD_ROUTES);
-export const AWS_METHOD: AuthMethod = cloudMethod("aws", AWS_ROUTES);
+export const AWS_METHOD: AuthMethod = {
+  ...CLOUD_METHOD,
+  type: "aws",
+  routes: AWS_ROUTES,
+  async renew(renewal) {
+    const terms = await renewCloudLogin(renewal);
+    return terms.ok ? terms : err(translateFailure(terms.error));
+  },
+};

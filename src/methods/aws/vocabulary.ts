@@ -3,7 +3,6 @@
  * `aws` has the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and
  * all other names are the same, and both mount types accept both names of the server ID header.
  */
-export type CloudMountType = "cloud" | "aws";
 
 /** Names of fields, in requests and in answers. */
 const FIELDS: Pairs = [
@@ -76,26 +75,26 @@ export function translateAnswer(data: Data): Record<string, unknown> {
   return translated;
 }
 
-/** Translates the name of a field. */
-export function translateFieldName(type: CloudMountType, name: string): string {
-  return type === "cloud" ? name : fieldNames(name);
+/** Translates the name of a field for a mount of this type. */
+export function translateFieldName(type: string, name: string): string {
+  return type === "aws" ? fieldNames(name) : name;
 }
 
 /** Translates a kind of login or entity. */
-export function translateKind(type: CloudMountType, kind: string): string {
-  return type === "cloud" ? kind : kinds(kind);
+export function translateKind(type: string, kind: string): string {
+  return type === "aws" ? kinds(kind) : kind;
 }
 
 /** Translates the metadata of a token or an alias. */
-export function translateMetadata(type: CloudMountType, metadata: Record<string, string>): Record<string, string> {
-  if (type === "cloud") return { ...metadata };
+export function translateMetadata(type: string, metadata: Record<string, string>): Record<string, string> {
+  if (type !== "aws") return metadata;
   const words = (name: string, value: string) => (KIND_FIELDS.has(name) ? kinds(value) : value);
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataNames(name), words(name, value)]));
 }
 
 /** Translates a message. */
-export function translateMessage(type: CloudMountType, message: string): string {
-  return type === "cloud" ? message : message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase);
+export function translateMessage(type: string, message: string): string {
+  return type === "aws" ? message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase) : message;
 }
 
 function translateValue(name: string, value: unknown): unknown {

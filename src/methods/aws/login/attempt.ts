@@ -7,7 +7,7 @@ import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
-import { configurationForLogin, mountTypeOf } from "../mount/mount.ts";
+import { configurationForLogin } from "../mount/mount.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
@@ -207,10 +207,9 @@ export function verifiedClient(
   { mount }: Pick<Target, "mount">,
   { terms, alias, chosen, more, displayName, internal }: Holder,
 ): VerifiedClient {
-  const type = mountTypeOf(mount);
-  const metadata = translateMetadata(type, { ...chosen, ...more });
+  const metadata = translateMetadata(mount.type, { ...chosen, ...more });
   return {
-    alias: { name: alias, metadata: translateMetadata(type, chosen) },
+    alias: { name: alias, metadata: translateMetadata(mount.type, chosen) },
     token: { ...terms, displayName, metadata, internal: writeTokenData(internal) },
   };
 }

@@ -5,10 +5,9 @@ import { mountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { findRunningInstance } from "../clients/find.ts";
-import { accessShardFor, configurationForLogin, mountTypeOf } from "../mount/mount.ts";
+import { accessShardFor, configurationForLogin } from "../mount/mount.ts";
 import { memorySeconds, renewalTerms } from "../rules/access.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { translateMessage } from "../vocabulary.ts";
 import { type InstanceData, type PrincipalData, readTokenData, type Target, targetOf } from "./attempt.ts";
 import { isBoundTo } from "./bounds.ts";
 
@@ -19,10 +18,7 @@ import { isBoundTo } from "./bounds.ts";
  */
 export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
   const terms = await renew(renewal);
-  if (terms.ok) return terms;
-  const failure = inContext("failed to renew entry", terms.error);
-  if (!("message" in failure)) return err(failure);
-  return err({ ...failure, message: translateMessage(mountTypeOf(renewal.mount), failure.message) });
+  return terms.ok ? terms : err(inContext("failed to renew entry", terms.error));
 }
 
 async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms>> {

@@ -10,7 +10,6 @@ import { systemOf } from "../../../system/system.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
-import type { CloudMountType } from "../vocabulary.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import {
   beginReading,
@@ -24,11 +23,6 @@ import {
   type LoginSettings,
   type SomeParts,
 } from "./copies.ts";
-
-/** The vocabulary of a mount. */
-export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
-  return mount.type === "aws" ? "aws" : "cloud";
-}
 
 /** The object of a mount. Its name is the uuid of the mount: a method mounted again at the same path begins empty. */
 export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {

@@ -24,9 +24,9 @@ import { fromWrappedBase64 } from "../encoding.ts";
 import { type Attempt, CHECKS, checksOf, chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/attempt.ts";
 import { loginByPrincipal, type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
 import { loginByInstance, verifyInstance } from "../login/vm.ts";
-import { accessShardFor, cloudAuthAt, configurationForLogin, mountTypeOf } from "../mount/mount.ts";
+import { accessShardFor, cloudAuthAt, configurationForLogin } from "../mount/mount.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
+import { translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
 const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
@@ -91,8 +91,7 @@ async function explain(context: CallContext<Fields, Explained>): Promise<Result<
     ? planPrincipal(attempt, fields, prepared.claim)
     : planInstance(attempt, fields, prepared.claim));
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
-  const type = mountTypeOf(attempt.mount);
-  const checks = attempt.checks.list(order).map((check) => translateCheck(type, check));
+  const checks = attempt.checks.list(order).map((check) => translateCheck(attempt.mount.type, check));
   return answerExplanation(checks, planned, { auth_type: prepared.kind });
 }
 
@@ -120,7 +119,7 @@ async function infersInstance(attempt: Attempt): Promise<boolean> {
   return role?.inferredEntityType === INSTANCE_ENTITY;
 }
 
-function translateCheck(type: CloudMountType, check: Check): Check {
+function translateCheck(type: string, check: Check): Check {
   const { name, bound, actual, message } = check;
   const words = (value: string) => (name === "auth_type" ? translateKind(type, value) : value);
   return {
@@ -145,7 +144,7 @@ export const LOGIN_ROUTES: readonly Route[] = [
     },
   }),
   EXPLAIN_LOGIN,
-  refusedRoute(cloudAuthAt, (mount, check) => translateFieldName(mountTypeOf(mount), check)),
+  refusedRoute(cloudAuthAt, (mount, check) => translateFieldName(mount.type, check)),
 ];
 
 async function logIn(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
