@@ -2,7 +2,7 @@ import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../../au
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { exact, exactString } from "../../../wire/exact-fields.ts";
-import { fieldSchema, readValues, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, readValues, sent, text, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
@@ -10,6 +10,7 @@ import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin } from "../mount/mount.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
+import { SIGNED_REQUEST_FIELDS } from "../sts/signed-request.ts";
 import { translateMetadata } from "../vocabulary.ts";
 
 /** Descriptions of the checks of a login, by name. */
@@ -73,10 +74,7 @@ export const LOGIN_FIELDS = fieldSchema({
   signature: sent(text()).describe("The signature of the document"),
   pkcs7: sent(text()).describe("The document with its signature, instead of both"),
   nonce: sent(text()).describe("The nonce for later logins of the instance; generated if not sent"),
-  iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
-  iam_request_url: sent(text()).describe("Its URL, as base64"),
-  iam_request_body: sent(text()).describe("Its body, as base64"),
-  iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
+  ...SIGNED_REQUEST_FIELDS,
 });
 
 export type LoginFields = Values<typeof LOGIN_FIELDS>;

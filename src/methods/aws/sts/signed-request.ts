@@ -1,18 +1,19 @@
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
+import { sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
 import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 
-export type SignedRequestFields = {
-  readonly iam_http_request_method?: string | undefined;
-  /** Base64. */
-  readonly iam_request_url?: string | undefined;
-  /** Base64; absent or empty with GET. */
-  readonly iam_request_body?: string | undefined;
-  /** A JSON object, its text, or base64 of the text. */
-  readonly iam_request_headers: unknown;
+/** The fields of a login that have the signed request. The body is absent or empty with GET. */
+export const SIGNED_REQUEST_FIELDS = {
+  iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
+  iam_request_url: sent(text()).describe("Its URL, as base64"),
+  iam_request_body: sent(text()).describe("Its body, as base64"),
+  iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
 };
+
+export type SignedRequestFields = Partial<Values<typeof SIGNED_REQUEST_FIELDS>>;
 
 /** The request to send to STS. */
 export type CallerIdentityRequest = {
@@ -75,8 +76,12 @@ export function checkSignedRequest(
   const signed = read(url.value.query, sentBody, headers.value);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
-  const age = ageProblem(signed.value.amzDate, now);
-  if (age !== null) return refuse(age);
+  const signedAt = signedAtOf(signed.value.amzDate);
+  if (Number.isNaN(signedAt)) return refuse("X-Amz-Date is missing or malformed");
+  // The signature covers this date, and STS checks it too.
+  if (Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000) {
+    return refuse("X-Amz-Date is more than 15 minutes away: sign the request again");
+  }
 
   const framing = framingProblem(headers.value, url.value.origin, body ?? "");
   if (framing !== null) return refuse(framing);
@@ -96,7 +101,7 @@ export function checkSignedRequest(
     body,
     partition,
     signature: scope.signature,
-    endsAt: endOfSignature(signed.value.amzDate),
+    endsAt: signedAt + MAX_AGE_SECONDS * 1000 + 1,
   });
 }
 
@@ -206,19 +211,7 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 /** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
-/** Why the time of a signed request is too far away, or null. The signature covers `X-Amz-Date`; STS checks it too. */
-function ageProblem(amzDate: string, now: number): string | null {
-  const signedAt = signedAtOf(amzDate);
-  if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
-  const isFar = Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000;
-  return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request again" : null;
-}
-
-/** When a request with this `X-Amz-Date` becomes too old, in ms; NaN for a malformed date. */
-function endOfSignature(amzDate: string): number {
-  return signedAtOf(amzDate) + MAX_AGE_SECONDS * 1000 + 1;
-}
-
+/** The time of an `X-Amz-Date` in ms; NaN for a malformed one. */
 function signedAtOf(amzDate: string): number {
   const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
   return iso === amzDate ? Number.NaN : Date.parse(iso);
