@@ -24,7 +24,7 @@ const SERVICES = { user: "iam", role: "iam", "assumed-role": "sts", "instance-pr
 
 const NAME = /^[\w+=,.@-]{1,128}$/;
 const PATH_SEGMENT = /^[!-.0-~]{1,512}$/;
-const ACCOUNT_ID = /^\d{12}$/;
+export const ACCOUNT_ID = /^\d{12}$/;
 
 /**
  * Reads the ARN of a principal or an instance profile. Others, such as roots and federated users, are refused: no role

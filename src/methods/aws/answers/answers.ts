@@ -1,7 +1,7 @@
 import { parseRfc3339 } from "../../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { type SentAnswer, serviceUnavailable } from "../../send.ts";
-import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { ACCOUNT_ID, type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
@@ -96,7 +96,6 @@ export type Credentials = {
 /** Credentials with an expiry in ms. */
 export type TemporaryCredentials = Credentials & { readonly expiresAt: number };
 
-const ACCOUNT_ID = /^\d{12}$/;
 const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;
 
 /** Reads the answer to a client's GetCallerIdentity: a user or an assumed role, in `partition` and its own account. */

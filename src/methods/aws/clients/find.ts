@@ -9,6 +9,7 @@ import {
   type VmInstance,
 } from "../answers/answers.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { INSTANCE_ID } from "../documents/verify.ts";
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import { type AccountClient, endpointOf, iamCall } from "./client.ts";
@@ -16,7 +17,6 @@ import { sharedLookup } from "./lookups.ts";
 
 /** Maximum number of instances in one call: their descriptions must fit into the longest answer that is read. */
 const MAX_INSTANCES = 20;
-const INSTANCE_ID = /^i-[0-9a-z]{1,32}$/;
 
 /** Finds an instance of the account that runs in the region, as the cloud describes it now. */
 export async function findRunningInstance(

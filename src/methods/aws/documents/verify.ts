@@ -3,7 +3,8 @@ import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromUtf8 } from "../../../crypto/bytes.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
-import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
+import { type Field, fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
+import { ACCOUNT_ID } from "../arn.ts";
 import { foldCase, fromWrappedBase64, parseStrictObject } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
 import {
@@ -16,27 +17,21 @@ import {
 import { isIssuedAs, readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { verifyDsa } from "./dsa.ts";
 
-export type IdentityDocument = {
-  /** 12 digits. */
-  readonly accountId: string;
-  readonly instanceId: string;
-  readonly imageId: string;
-  readonly region: string;
-  /** Time of the last start of the instance, as written in the document (RFC 3339) and in ms. */
-  readonly pendingTime: string;
-  readonly pendingTimeMs: number;
-};
-
 /** Maximum size of a document, which has some 500 bytes. */
 export const MAX_DOCUMENT_BYTES = 4 * 1024;
 
+export const INSTANCE_ID = /^i-[0-9a-z]{1,32}$/;
+
 const FIELDS = fieldSchema({
-  accountId: matching(/^\d{12}$/),
-  instanceId: matching(/^i-[0-9a-z]{1,32}$/),
+  accountId: matching(ACCOUNT_ID),
+  instanceId: matching(INSTANCE_ID),
   imageId: matching(/^ami-[0-9a-z]{1,32}$/),
   region: matching(/^[a-z]{2,4}(-[a-z]{2,16}){1,3}-\d{1,2}$/),
+  /** Time of the last start of the instance (RFC 3339). */
   pendingTime: matching(/^/),
 });
+
+export type IdentityDocument = Values<typeof FIELDS> & { readonly pendingTimeMs: number };
 
 const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
   Object.keys(FIELDS.shape).map((name) => [foldCase(name), name]),

@@ -5,7 +5,7 @@ import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { EMPTY } from "../../../wire/reply.ts";
+import { doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import {
   CLIENT_FIELDS,
@@ -140,7 +140,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
       const written = await changeConfiguration<Result<null>>(context, (auth) =>
         auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
       );
-      return written.ok ? ok(EMPTY) : written;
+      return doneReply(written);
     },
   }),
 

@@ -13,7 +13,7 @@ import { ok, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { EMPTY, tidyReply } from "../../../wire/reply.ts";
+import { doneReply, EMPTY, tidyReply } from "../../../wire/reply.ts";
 import {
   DEFAULT_TIDY,
   readSafetyBuffer,
@@ -150,10 +150,8 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       input: TIDY_FIELDS,
       createsOrUpdates: true,
       prepare: async ({ fields }) => readTidyChange(fields),
-      async handle(context) {
-        const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
-        return written.ok ? ok(EMPTY) : written;
-      },
+      handle: async (context) =>
+        doneReply(await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict)),
     }),
 
     removeRoute(path, {

@@ -9,7 +9,6 @@ import {
   type IssuedLogin,
   loginAttempt,
   planToken,
-  type VerifiedClient,
 } from "../../../auth/login-attempt.ts";
 import { refusedRoute } from "../../../auth/refused-logins.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
@@ -87,31 +86,28 @@ function readClaimedDocument(sentDocument: string): Result<IdentityDocument> {
 async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply>> {
   const { fields, prepared } = context;
   const attempt = explainedAttempt(context, CHECKS);
-  const planned = await (prepared.kind === "iam"
-    ? planPrincipal(attempt, fields, prepared.claim)
-    : planInstance(attempt, fields, prepared.claim));
+  const client = await (prepared.kind === "iam"
+    ? explainPrincipal(attempt, fields, prepared.claim)
+    : explainInstance(attempt, fields, prepared.claim));
+  const planned = client.ok ? await planToken(attempt, client.value, { alias: client.value.alias.name }) : client;
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
   const checks = attempt.checks.list(order).map((check) => translateCheck(attempt.mount.type, check));
   return answerExplanation(checks, planned, { auth_type: prepared.kind });
 }
 
-async function planPrincipal(attempt: Attempt, fields: Fields, claim: ProvenCaller | null) {
+async function explainPrincipal(attempt: Attempt, fields: Fields, claim: ProvenCaller | null) {
   const verified = await verifyPrincipal(attempt, fields, claim);
-  return verified.ok ? planFor(attempt, verified.value.client) : verified;
+  return verified.ok ? ok(verified.value.client) : verified;
 }
 
-async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
+async function explainInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
   const verified = await verifyInstance(attempt, fields, claim);
   if (!verified.ok) return verified;
   const { document, entry, client } = verified.value;
   const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
   const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
   const admitted = attempt.checks.record<null>("access_list", { actual: document.instanceId }, judged);
-  return admitted.ok ? planFor(attempt, client) : admitted;
-}
-
-function planFor(attempt: Attempt, client: VerifiedClient) {
-  return planToken(attempt, client, { alias: client.alias.name });
+  return admitted.ok ? ok(client) : admitted;
 }
 
 async function infersInstance(attempt: Attempt): Promise<boolean> {

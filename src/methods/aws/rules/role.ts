@@ -59,11 +59,6 @@ export function tagKeyPurpose(roleId: string): string {
   return `tag key of role ${roleId}`;
 }
 
-/** True when a login checks an instance, so that the role may have constraints on it. */
-function checksInstance(role: Pick<CloudRole, "authType" | "inferredEntityType">): boolean {
-  return role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
-}
-
 export const ROLE_FIELDS = roleSchema({
   role: unread("string").describe("The name of the role"),
   auth_type: sent(text()).describe("The kind of login: by principals or by instances; it can't be changed"),
@@ -206,10 +201,11 @@ function inferenceProblem(role: CloudRole): string | null {
 /** A constraint that no login checks is refused, since it would look like a protection. */
 function boundsProblem(role: CloudRole): string | null {
   const bound = BOUND_FIELDS.filter((field) => (role.bounds[field] ?? []).length > 0);
+  const checksInstance = role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
   for (const field of bound) {
     if (field === "bound_iam_principal_arn") {
       if (role.authType !== "iam") return "specified bound_iam_principal_arn but not specifying iam auth_type";
-    } else if (!checksInstance(role)) {
+    } else if (!checksInstance) {
       return `specified ${field} but not specifying vm auth_type or inferring vm_instance`;
     }
   }
