@@ -2,6 +2,7 @@ import { fromBase64, toBase64 } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import type { Mount } from "../../system/mount.ts";
+import { isObject } from "../../wire/fields.ts";
 
 /** Fields of settings and roles that have a sealed secret or null. */
 const SEALED_FIELDS = ["sealedSecretKey", "sealedTagKey"] as const;
@@ -22,9 +23,9 @@ export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: s
 /** The sealed secrets in the JSON of a setting or role. */
 export function sealedTexts(json: string): Uint8Array[] {
   const value: unknown = JSON.parse(json);
-  if (typeof value !== "object" || value === null) return [];
+  if (!isObject(value)) return [];
   return SEALED_FIELDS.flatMap((name) => {
-    const text: unknown = Reflect.get(value, name);
+    const text = value[name];
     const bytes = typeof text === "string" ? fromBase64(text) : null;
     return bytes ? [bytes] : [];
   });

@@ -1,14 +1,12 @@
 import { err, ok, type Result } from "../../base/result.ts";
 import { globMatches } from "../../token/rules/glob.ts";
+import { isObject } from "../../wire/fields.ts";
 
 const MAX_HOLDER_LENGTH = 512;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/**
- * The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is
- * absent.
- */
+/** A claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
 export function claimAt(claims: Claims, name: string): unknown {
   if (!name.startsWith("/")) return own(claims, name);
   let value: unknown = claims;
@@ -58,10 +56,7 @@ export function boundClaimProblem(
   return fits ? null : `claim "${name}" does not match any associated bound claim values`;
 }
 
-/**
- * Reads the bound claims of a write; null when a value is neither a scalar nor a list of scalars, or a glob is no
- * string.
- */
+/** Reads the bound claims of a write; null when a value is no scalar and no list of scalars, or a glob is no string. */
 export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: "string" | "glob"): BoundClaims | null {
   const read = new Map<string, Scalar | readonly Scalar[]>();
   for (const [name, value] of Object.entries(sent)) {
@@ -115,8 +110,7 @@ function matchesGlob(pattern: Scalar, value: Scalar): boolean {
 }
 
 function own(value: unknown, key: string): unknown {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** Leeways of a role in seconds. 0: the default; negative: none. */

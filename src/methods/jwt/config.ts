@@ -59,9 +59,7 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
   ["jwks_ca_pem", "connections are checked against public certificate authorities"],
 ];
 
-/**
- * Reads a write; URLs may have `listed` hosts besides public ones. Messages are the reference's where it has the rule.
- */
+/** Reads a write. URLs may have `listed` hosts besides public ones. Messages are the reference's where it has them. */
 export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
   if (problem) return refuse(problem);

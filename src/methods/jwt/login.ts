@@ -58,7 +58,7 @@ const CHECKS = {
 
 type Attempt = LoginAttempt<keyof typeof CHECKS>;
 
-/** Input of a login: the role ("" for the default one) and a token. An explanation can have claims instead of a token. */
+/** Input of a login: the role ("" for the default one) and a token. An explanation can have claims instead of one. */
 type LoginInput = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
 /**
@@ -135,7 +135,7 @@ function shown(value: unknown): string | null {
  * alias with the mapped claims. Messages are the reference's where it has the rule.
  */
 function checkClaims(
-  config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
+  config: JwtConfig,
   role: JwtRole,
   claims: Claims,
   now: number,
@@ -186,7 +186,7 @@ function checkClaims(
 }
 
 /** Keys from discovery belong to one issuer. Only tokens of that issuer are accepted. */
-function issuerProblem({ boundIssuer, discoveryUrl }: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">, claims: Claims) {
+function issuerProblem({ boundIssuer, discoveryUrl }: JwtConfig, claims: Claims): string | null {
   if (boundIssuer !== "") return claims.iss === boundIssuer ? null : "invalid issuer (iss) claim";
   if (discoveryUrl === "") return null;
   const { iss } = claims;

@@ -84,9 +84,7 @@ const MAX_BOUND_CLAIMS_LENGTH = 16_384;
 const BAD_BOUND_CLAIMS =
   "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
 
-/**
- * Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has the rule.
- */
+/** Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has them. */
 export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl) {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;

@@ -14,6 +14,7 @@ import {
 } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
+import { HEADER_NAME } from "../sts/headers.ts";
 import { DEFAULT_STS_SETTINGS, parseEndpoint, type StsSettings } from "../sts/origin.ts";
 
 /** How a mount calls the cloud. "" is the cloud's own default. */
@@ -77,7 +78,6 @@ type ClientFields = Values<typeof CLIENT_FIELDS>;
 
 const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
 /** Text fields with the form of their values, and the message about another form. */
 const TEXTS = [
@@ -165,9 +165,7 @@ export function endpointProblem(url: string, listed: PrivateHosts): string | nul
   return problem === "host" ? "must not be a private, loopback or link-local address" : null;
 }
 
-/**
- * The configuration after a write; a 400 when a stored key and a role without one are set: which is used is unclear.
- */
+/** The configuration after a write; 400 when a stored key and a role without one are set: which is used is unclear. */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
   const kept = before?.webIdentity ?? null;
@@ -204,9 +202,7 @@ export const CLIENT_VIEW = view<ClientConfig>({
 /** The role to assume for the instances and principals of an account. */
 export type StsRole = {
   readonly arn: string;
-  /**
-   * In the trust policy of the role; "" for none. No other customer can make the server assume it (confused deputy).
-   */
+  /** In the role's trust policy; "" for none. No other customer can make the server assume it (confused deputy). */
   readonly externalId: string;
 };
 

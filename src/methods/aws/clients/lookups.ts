@@ -65,9 +65,7 @@ export class CallQueue<T> {
     while (this.#mayBegin()) void this.#call();
   }
 
-  /**
-   * The only call may have any number of items. A call beside others must be full: else its items share the next one.
-   */
+  /** The only call may have any number of items. A call beside others must be full; else its items share the next. */
   #mayBegin(): boolean {
     const waiting = this.#waiting.size;
     if (waiting === 0 || this.#calls === 0) return waiting > 0;

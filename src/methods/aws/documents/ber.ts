@@ -25,9 +25,7 @@ export const TAG = {
 /** Maximum size of a message. A signed document has some 1.2 kB, and less than this with three certificates. */
 export const MAX_BER_BYTES = 8 * 1024;
 
-/**
- * Each element becomes an object, so their number limits the cost of a message. A document or certificate has some 65.
- */
+/** Each element becomes an object, so their number bounds the cost. A document or certificate has some 65. */
 const MAX_ELEMENTS = 300;
 
 /** Signed data nests about 12 levels deep. The limit protects the stack from crafted input. */

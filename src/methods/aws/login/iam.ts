@@ -27,9 +27,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
 }
 
-/**
- * Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null.
- */
+/** Makes all checks of such a login. Writes nothing. `claim`: a caller without proof, for an explanation; else null. */
 export async function verifyPrincipal(
   attempt: Attempt,
   fields: LoginFields,

@@ -25,9 +25,7 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/**
- * While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change.
- */
+/** While it has ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
 /** The place of a shard, with the uuid of its mount. Its alarm needs it to find the mount. */
@@ -69,7 +67,8 @@ export class CloudAccessList extends GroveObject<Env> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
-    this.#write(place, instanceId, decided.value.entry);
+    this.#entries.write(instanceId, decided.value.entry);
+    this.#notePlace(place);
     // The alarm is already set for everything else, and reading when that is due costs as much as writing the entry.
     await this.#entries.setAlarmForEnd(decided.value.entry.expiresAt);
     return decided;
@@ -143,8 +142,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return (await mount.readTidy("access")) ?? DEFAULT_TIDY;
   }
 
-  #write(place: ShardPlace, instanceId: string, entry: AccessEntry): void {
-    this.#entries.write(instanceId, entry);
+  #notePlace(place: ShardPlace): void {
     if (this.#place()) return;
     const insert = "INSERT OR REPLACE INTO place (id, mount, shard) VALUES (1, ?, ?)";
     this.tables.exec(insert, place.mount, place.shard);

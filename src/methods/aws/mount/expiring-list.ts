@@ -153,9 +153,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.sql.exec<JobRow>(query, this.#options.list).toArray()[0] ?? null;
   }
 
-  /**
-   * Removes rows that ended before `cutoff`. Rows that stay or are unreadable are checked again at `again`. Both in ms.
-   */
+  /** Removes rows that ended before `cutoff`. Those that stay or are unreadable are checked again at `again`. In ms. */
   #removeEnded(cutoff: number, again: number) {
     const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;
     const ended = this.sql.exec<{ name: string; value: string }>(query, cutoff, STEP_ROWS).toArray();

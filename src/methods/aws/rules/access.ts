@@ -1,4 +1,5 @@
 import { type TokenTerms, tokenTerms } from "../../../auth/token-settings.ts";
+import { formatRfc3339 } from "../../../base/clock.ts";
 import { lesserLimit } from "../../../base/limits.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
@@ -69,11 +70,11 @@ export interface AccessEntry {
 export const ENTRY_VIEW = view<AccessEntry>({
   role: ["string", (entry) => entry.role],
   client_nonce: ["string", () => ""],
-  creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
+  creation_time: ["string", (entry) => formatRfc3339(entry.createdAt)],
   disallow_reauthentication: ["boolean", (entry) => entry.nonceHash === null],
   pending_time: ["string", (entry) => entry.pendingTime],
-  expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],
-  last_updated_time: ["string", (entry) => new Date(entry.updatedAt).toISOString()],
+  expiration_time: ["string", (entry) => formatRfc3339(entry.expiresAt)],
+  last_updated_time: ["string", (entry) => formatRfc3339(entry.updatedAt)],
 });
 
 /** The nonce of a login. Hashes are base64. */
@@ -84,20 +85,20 @@ export type PresentedNonce =
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
 
-/** `generated`: the new one for the client, a secret; null for others. */
-type PreparedNonce = { readonly nonce: PresentedNonce; readonly generated: string | null };
-
 /** Some clients send this when they have no nonce. */
 const RESERVED_NONCE = "reauthentication-disabled-nonce";
 const MAX_NONCE_BYTES = 128;
 
-/** Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication. */
+/**
+ * Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication.
+ * `generated`: the new one for the client, a secret; null for others.
+ */
 export async function prepareNonce(
   keys: Keys,
   mount: Pick<Mount, "uuid">,
   instanceId: string,
   sent: string | null | undefined,
-): Promise<Result<PreparedNonce>> {
+): Promise<Result<{ readonly nonce: PresentedNonce; readonly generated: string | null }>> {
   if (sent === undefined) {
     const generated = crypto.randomUUID();
     const hash = await hashNonce(keys, mount, instanceId, generated);

@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
 import { view } from "../../../wire/view.ts";
@@ -191,6 +192,6 @@ export function isStillGenuine(
 }
 
 export const DENY_VIEW = view<DenyEntry>({
-  creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
-  expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],
+  creation_time: ["string", (entry) => formatRfc3339(entry.createdAt)],
+  expiration_time: ["string", (entry) => formatRfc3339(entry.expiresAt)],
 });

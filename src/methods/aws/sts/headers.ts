@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
+import { isObject } from "../../../wire/fields.ts";
 import { fromBase64Text, parseStrictObject } from "../encoding.ts";
 
 /** Headers of a signed request: values by name in lower case. */
@@ -10,7 +11,7 @@ const MAX_HEADERS = 32;
 const MAX_VALUES = 8;
 const MAX_VALUE_LENGTH = 8 * 1024;
 
-const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
+export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;
 
 /**
@@ -19,14 +20,14 @@ const VALUE = /^[\x20-\x7e\t]*$/;
  */
 export function readHeaderValues(input: unknown): Result<HeaderValues, string> {
   const object = typeof input === "string" ? parseText(input) : input;
-  if (typeof object !== "object" || object === null || Array.isArray(object)) {
+  if (!isObject(object)) {
     return err("iam_request_headers is neither a JSON object nor base64 of one");
   }
   const headers = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(object)) {
     const key = name.toLowerCase();
     const values = readValues(value);
-    if (!NAME.test(name) || values === null) return err("iam_request_headers has a malformed header");
+    if (!HEADER_NAME.test(name) || values === null) return err("iam_request_headers has a malformed header");
     if (headers.has(key)) return err("iam_request_headers has a header twice");
     headers.set(key, values);
     if (headers.size > MAX_HEADERS) return err("iam_request_headers has too many headers");

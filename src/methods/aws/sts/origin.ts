@@ -7,9 +7,7 @@ export type StsSettings = {
   readonly stsEndpoint: string;
   /** Region of signatures for `stsEndpoint`; "" for any. */
   readonly stsRegion: string;
-  /**
-   * True: requests are sent to the STS host in the region of their signature, and the two settings above are ignored.
-   */
+  /** True: requests go to the STS host in the region of their signature, and the two settings above are ignored. */
   readonly useStsRegionFromClient: boolean;
   /** Required value of the server ID header; "" when the header is not required. */
   readonly iamServerIdHeaderValue: string;
