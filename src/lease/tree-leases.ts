@@ -68,7 +68,6 @@ export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
   readonly store: LeaseStore;
   readonly #outbox: LeaseOutbox;
-  #calls = 0;
 
   constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
@@ -76,29 +75,22 @@ export class TreeLeases {
     this.#outbox = new LeaseOutbox(tree.env, this.store, tree.treeId);
   }
 
-  /** True while a call is in flight that will use the leases again after it has waited for another object. */
-  get isBusy(): boolean {
-    return this.#calls > 0;
-  }
-
   /** Fails with "not_found" when the holder or the lease does not exist. */
-  perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#busy(async () => {
-      const now = currentTime();
-      switch (action.kind) {
-        case "register":
-          return this.#register(action, now);
-        case "lookup": {
-          const row = this.#find(action.lease);
-          // A lease whose revocation was given up is still shown: an operator has to resolve it.
-          return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
-        }
-        case "renew":
-          return this.#renew(action, now);
-        case "revoke":
-          return this.#revoke(action, now);
+  async perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
+    const now = currentTime();
+    switch (action.kind) {
+      case "register":
+        return this.#register(action, now);
+      case "lookup": {
+        const row = this.#find(action.lease);
+        // A lease whose revocation was given up is still shown: an operator has to resolve it.
+        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
       }
-    });
+      case "renew":
+        return this.#renew(action, now);
+      case "revoke":
+        return this.#revoke(action, now);
+    }
   }
 
   /** Ends some leases of dead tokens, at most `STEP`. Returns true when these tokens hold no more. */
@@ -112,11 +104,9 @@ export class TreeLeases {
   }
 
   /** Work of the alarm: ends expired leases and sends due revocations. Bounded; the next alarm continues. */
-  work(): Promise<void> {
-    return this.#busy(async () => {
-      this.store.endExpired(currentTime(), STEP);
-      await this.#outbox.sendDue();
-    });
+  async work(): Promise<void> {
+    this.store.endExpired(currentTime(), STEP);
+    await this.#outbox.sendDue();
   }
 
   /**
@@ -124,31 +114,29 @@ export class TreeLeases {
    * them end at once. The first `WALK_SENDS` revocations of secrets are sent before the answer, so that the walk can
    * report failures. The alarm sends the others.
    */
-  walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
-    return this.#busy(async () => {
-      const now = currentTime();
-      const unknownTokens: number[] = [];
-      for (const { row, tail } of tokens) {
-        const token = this.#tree.tokens.find(row);
-        // A row with an invalid seal is no token, but other tokens may be below it.
-        const isForged = !token && this.#tree.tokens.exists(row);
-        if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
-        else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
-        else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
-          this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
-      }
-      const known = secrets.filter(({ row, tail }) => {
-        const lease = this.store.find(row);
-        return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
-      });
-      const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
-      const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
-      this.store.end(rows, mode === "force", now);
-      this.#tree.arm({ sweptByCaller: true });
-      const sweepAt = this.#tree.tokens.nextSweepAt(now);
-      const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
-      return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
+  async walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
+    const now = currentTime();
+    const unknownTokens: number[] = [];
+    for (const { row, tail } of tokens) {
+      const token = this.#tree.tokens.find(row);
+      // A row with an invalid seal is no token, but other tokens may be below it.
+      const isForged = !token && this.#tree.tokens.exists(row);
+      if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
+      else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
+      else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
+        this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
+    }
+    const known = secrets.filter(({ row, tail }) => {
+      const lease = this.store.find(row);
+      return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
     });
+    const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
+    const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
+    this.store.end(rows, mode === "force", now);
+    this.#tree.arm({ sweptByCaller: true });
+    const sweepAt = this.#tree.tokens.nextSweepAt(now);
+    const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
+    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
   }
 
   async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {
@@ -196,15 +184,6 @@ export class TreeLeases {
     if (!action.wait) return ok({ kind: "revoked", error: null });
     const failures = await this.#outbox.send([row.row]);
     return ok({ kind: "revoked", error: failures[0]?.error ?? null });
-  }
-
-  async #busy<T>(work: () => Promise<T>): Promise<T> {
-    this.#calls++;
-    try {
-      return await work();
-    } finally {
-      this.#calls--;
-    }
   }
 
   #holder(holder: LeaseHolder, now: number): LeaseTokenRow | null {

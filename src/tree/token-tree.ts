@@ -234,9 +234,10 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
-  async lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    await this.#tree.keys.open();
-    return this.#tree.tokens.isCreated ? this.#tree.leases.perform(action) : NOT_FOUND;
+  lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
+    return this.#opened(({ tokens, leases, upkeep }) =>
+      tokens.isCreated ? upkeep.keepingTables(() => leases.perform(action)) : NOT_FOUND,
+    );
   }
 
   /**
@@ -245,7 +246,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
    */
   async walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
     await this.#tree.keys.open(purpose.watermark ?? 0);
-    return this.#tree.leases.walk(found, purpose);
+    const { leases, upkeep } = this.#tree;
+    return upkeep.keepingTables(() => leases.walk(found, purpose));
   }
 
   /** Performs one bounded step of a tidy run in this tree. See `TreeUpkeep.tidy`. */

@@ -29,7 +29,8 @@ export class TreeUpkeep {
   readonly end: TreeEnd;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
-  #tidying = 0;
+  /** Number of calls that use the tables again after they have waited for another object. */
+  #calls = 0;
   /** True when a shard lists the only token, or has a record that it allocated the id of the tree. */
   #isWatched = false;
   /** True when the shard that allocated the id has deleted its record, because the tree was empty when it asked. */
@@ -138,9 +139,8 @@ export class TreeUpkeep {
    * Performs one bounded step of a tidy run: reports entries of other objects that have no token here, and repairs the
    * rows of the tree. Requests are served between the steps, and within a step while it waits for a shard.
    */
-  async tidy(step: TidyStep): Promise<TidyStepResult> {
-    this.#tidying++;
-    try {
+  tidy(step: TidyStep): Promise<TidyStepResult> {
+    return this.keepingTables(async () => {
       const result = await this.#tidy.perform(step);
       // The step may have made orphans, or found rows that were written without the keys.
       this.#tree.publisher.changed();
@@ -157,8 +157,16 @@ export class TreeUpkeep {
       // If this step has emptied the tree, the alarm frees it.
       if (swept > 0 && this.end.isEmpty) void this.#alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
+    });
+  }
+
+  /** Does work that waits for another object and then uses the tables again. The tree is not freed meanwhile. */
+  async keepingTables<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await work();
     } finally {
-      this.#tidying--;
+      this.#calls--;
     }
   }
 
@@ -173,7 +181,7 @@ export class TreeUpkeep {
       await this.#sweep.run({ takesTurns: !this.#tree.tokens.isSingle });
       // A caller that waited for the sweep may have freed the tree.
       if (!this.#tree.tokens.isCreated) return;
-      await this.#tree.leases.work();
+      await this.keepingTables(() => this.#tree.leases.work());
       // A tree of one token does not know whether it is listed.
       if (this.#tree.inventory.nextDueAt !== null) await this.#tree.inventory.publishAll();
       else if (this.#tree.tokens.isSingle) await this.#listFirst();
@@ -189,8 +197,7 @@ export class TreeUpkeep {
   async #settle(): Promise<void> {
     if (!this.#tree.tokens.isCreated) return;
     if (this.end.isEmpty) {
-      // Calls that wait for another object use the tables again afterwards.
-      if (this.#tree.leases.isBusy || this.#tidying > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
+      if (this.#calls > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
       await this.end.free();
     }
     this.#refresh();
