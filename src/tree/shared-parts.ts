@@ -24,9 +24,8 @@ export function sharedParts(
   const { sql } = storage;
   const keys = new TreeKeys(env);
   const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
-  const changed = (row: number) => inventory.changed(row);
-  const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
-  const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);
+  const tokens = new TreeStore(sql, treeId, keys, () => publisher.changed(), versions);
+  const inventory = new TreeUpdates(env, treeId, keys, tokens);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
   return { env, sql, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };

@@ -62,6 +62,7 @@ export function answerCall(
   // A use counts as soon as the token is authenticated, also when the policies refuse the request.
   const usesLeft = !row || row.usesLeft === 0 ? 0 : tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
   if (usesLeft < 0) tree.arm();
+  else if (row && usesLeft > 0) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
   const outcome = action && perform(tree, action, caller, row, verdict, watermark, now);
@@ -177,7 +178,7 @@ function unwrap(tree: SharedParts, row: TokenRow, { take, asked }: Action<"unwra
 }
 
 function renew(
-  { tokens, arm }: SharedParts,
+  { tokens, inventory, arm }: SharedParts,
   { terms, increment, mount }: Action<"renew">,
   token: TokenView,
   now: number,
@@ -189,6 +190,7 @@ function renew(
   if (!plan.ok) return plan;
   const { ttl, expiresAt, warnings } = plan.value;
   tokens.renew(token.row, ttl, expiresAt, now);
+  inventory.changed(token.row);
   arm();
   return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
 }

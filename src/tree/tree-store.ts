@@ -42,16 +42,12 @@ export class TreeStore extends TokenRows {
    * Invariant: the number of every token that was deleted is at or below the floor.
    */
   #floor: number;
-  readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
-  /** True when the table was found empty and no token has been written since. */
-  #knownEmpty = false;
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
   /**
-   * @param changed called with the row when the uses or the expiry of a token change, which the inventory shows.
    * @param voidViews called in the step that ends a token or changes what a look-up of one shows, except for its uses
    *   and the passing of time. Not called when a watermark ends tokens: a published token is valid only for the
    *   watermarks that it was checked against.
@@ -60,12 +56,10 @@ export class TreeStore extends TokenRows {
     sql: SqlStorage,
     treeId: string,
     keys: RowChecks,
-    changed: (row: number) => void = () => {},
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
     super(sql, treeId, keys, versions);
-    this.#changed = changed;
     this.#voidViews = voidViews;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
@@ -84,7 +78,6 @@ export class TreeStore extends TokenRows {
     this.sql.forget();
     this.#indexes.forget();
     this.listing.forget();
-    this.#knownEmpty = false;
     this.#hasDead = false;
     this.#earliestExpiry = null;
     if (!keepsFloor) return;
@@ -104,11 +97,10 @@ export class TreeStore extends TokenRows {
   /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
-    type Found = { any: number; dead: number; earliest: number | null };
-    const query = `SELECT EXISTS (SELECT 1 FROM tokens) AS any, EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
+    type Found = { dead: number; earliest: number | null };
+    const query = `SELECT EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
       (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`;
-    const { any, dead, earliest } = this.sql.exec<Found>(query).one();
-    this.#knownEmpty = any === 0;
+    const { dead, earliest } = this.sql.exec<Found>(query).one();
     this.#hasDead = dead !== 0;
     this.#earliestExpiry = earliest;
   }
@@ -191,7 +183,7 @@ export class TreeStore extends TokenRows {
   }
 
   get isEmpty(): boolean {
-    return this.#knownEmpty || this.sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
+    return this.hasOnly([]);
   }
 
   /** New tokens must have a greater row number than this one: a deleted token may have had any number up to it. */
@@ -241,7 +233,6 @@ export class TreeStore extends TokenRows {
       recordJson,
     );
     if (rowsWritten === 0) return null;
-    this.#knownEmpty = false;
     if (parent !== null) this.cacheWritten(ids, recordJson);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
     const place = { treeId: this.treeId, row: ids.row, accessor: ids.accessor, orphan: parent === null };
@@ -255,14 +246,12 @@ export class TreeStore extends TokenRows {
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
     this.sql.exec(statement, ttl, expiresAt, now, row);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
-    this.#changed(row);
   }
 
   /** Counts one use and returns the uses left. The last one returns -1 and ends the token; `by` is the token itself. */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
-      this.#changed(row);
       return left - 1;
     }
     this.#mark(row, REVOKED, { ...UNASKED, by, at: currentTime(), how: "uses spent" }, -1);
