@@ -1,8 +1,8 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, earliest } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { mustLoadInstallation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
 import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
@@ -58,7 +58,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     super(ctx, env, ISSUER_MIGRATIONS);
     this.#store = new IssuerStore(this.tables, this.seals);
     this.alarms.add("issuer_rotation", {
-      dueAt: () => leastOf(this.#store.keys().map(({ nextRotation }) => nextRotation)),
+      dueAt: () => earliest(...this.#store.keys().map(({ nextRotation }) => nextRotation)),
       run: () => this.#rotateDue(),
       pauseMs: () => RETRY_MS,
     });
@@ -78,7 +78,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     if (!issuer) return TAMPERED;
     const { url, revision } = issuer;
     if (revision === known) return null;
-    const shortestRotation = leastOf(this.#store.keys().map(({ config }) => config.rotationPeriod));
+    const rotations = this.#store.keys().map(({ config }) => config.rotationPeriod);
+    const shortestRotation = rotations.length > 0 ? Math.min(...rotations) : null;
     return { revision, issuer: url, keys: this.#store.publicKeys(), shortestRotation };
   }
 
@@ -228,12 +229,11 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 
   /** Rotates the keys that are due. If that fails, for example while sealed, the old versions sign until a retry. */
   async #rotateDue(): Promise<void> {
-    const loaded = await loadInstallation(this.env);
-    if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
+    const installation = await mustLoadInstallation(this.env);
     for (const { name } of this.#store.keys()) {
       const before = this.#store.key(name);
       if (!before || before.nextRotation > currentTime()) continue;
-      const next = await newKeyPair(loaded.value.keys, before.config.algorithm);
+      const next = await newKeyPair(installation.keys, before.config.algorithm);
       // Other requests may have run during the await: they may have rotated, deleted or changed the key.
       const key = this.#store.key(name);
       const now = currentTime();
@@ -249,10 +249,6 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     this.#store.dropExpired(now);
     this.#store.writeKey(name, config, now + config.rotationPeriod * 1000);
   }
-}
-
-function leastOf(times: readonly number[]): number | null {
-  return times.length > 0 ? Math.min(...times) : null;
 }
 
 /** Returns the issuer of the installation. */

@@ -1,5 +1,6 @@
 import { hasUnprintable } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
+import { onlySent } from "../wire/fields.ts";
 import { isName } from "../wire/path-name.ts";
 
 /** Algorithms of signing keys, by their names in JWS. No HMAC: a verifier must not be able to sign. */
@@ -49,6 +50,8 @@ export const NEW_KEY: KeyConfig = {
   allowedClientIds: [],
 };
 
+const NEW_ROLE: IssuerRole = { key: "", template: "", ttl: DAY_SECONDS, clientId: "" };
+
 const MAX_NAME_LENGTH = 128;
 const MAX_CLIENT_ID_LENGTH = 256;
 const MAX_CLIENT_IDS = 1000;
@@ -67,18 +70,11 @@ export function issuerNameProblem(name: string): string | null {
  * `longestRoleTtl`: of the tokens of roles that use the key (seconds).
  */
 export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
-  const before = existing ?? NEW_KEY;
-  const key: KeyConfig = {
-    algorithm: write.algorithm ?? before.algorithm,
-    rotationPeriod: write.rotationPeriod ?? before.rotationPeriod,
-    verificationTtl: write.verificationTtl ?? before.verificationTtl,
-    allowedClientIds: write.allowedClientIds ?? before.allowedClientIds,
-  };
+  const key: KeyConfig = { ...(existing ?? NEW_KEY), ...onlySent(write) };
   if (key.rotationPeriod < MIN_ROTATION_SECONDS) return refuse("rotation_period must be at least one minute");
   if (key.rotationPeriod > MAX_ROTATION_SECONDS) return refuse("rotation_period must be at most ten years");
   const ttlProblem = verificationTtlProblem(key.verificationTtl, key.rotationPeriod);
   if (ttlProblem) return refuse(ttlProblem);
-  if (!SIGNING_ALGORITHMS.includes(key.algorithm)) return refuse("unknown signing algorithm");
   if (longestRoleTtl > key.verificationTtl) {
     return refuse(
       `unable to update the key because it is currently referenced by one or more roles with a token ttl greater than ${key.verificationTtl} seconds`,
@@ -101,12 +97,8 @@ export function verificationTtlProblem(ttl: number, rotationPeriod: number): str
 
 /** The settings of a role after a write, or a refusal (400). The caller has checked the template. */
 export function planRole(existing: IssuerRole | null, write: RoleWrite, newClientId: string): Result<IssuerRole> {
-  const role: IssuerRole = {
-    key: write.key ?? existing?.key ?? "",
-    template: write.template ?? existing?.template ?? "",
-    ttl: write.ttl ?? existing?.ttl ?? DAY_SECONDS,
-    clientId: write.clientId || existing?.clientId || newClientId,
-  };
+  const clientId = write.clientId || existing?.clientId || newClientId;
+  const role: IssuerRole = { ...(existing ?? NEW_ROLE), ...onlySent(write), clientId };
   if (role.key === "") return refuse("the key parameter is required");
   if (role.key.length > MAX_NAME_LENGTH) return refuse(`key must not be longer than ${MAX_NAME_LENGTH} characters`);
   if (role.ttl < 0) return refuse("ttl cannot be negative");

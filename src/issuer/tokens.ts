@@ -62,9 +62,9 @@ export async function writeSigningKey(
   return written.ok ? ok(null) : written;
 }
 
-/** Creates the default key unless it exists. */
-export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null>> {
-  if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
+/** Creates the key `name` if it is the default key and does not exist. */
+export async function ensureDefaultKey(env: IssuerEnv, keys: Keys, name: string | undefined): Promise<Result<null>> {
+  if (name !== DEFAULT_KEY || (await issuerOf(env).readKey(DEFAULT_KEY))) return ok(null);
   return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] });
 }
 
@@ -117,10 +117,8 @@ export async function signMountToken(
   keys: Keys,
   token: Pick<TokenContent, "audience" | "ttl"> & { readonly mountAccessor: string; readonly key: string },
 ): Promise<Result<string>> {
-  if (token.key === DEFAULT_KEY) {
-    const made = await ensureDefaultKey(env, keys);
-    if (!made.ok) return made;
-  }
+  const made = await ensureDefaultKey(env, keys, token.key);
+  if (!made.ok) return made;
   const signer = await issuerOf(env).signerOfKey(token.key);
   if (!signer) return refuse("the signing key of identity_token_key does not exist");
   if (signer.issuer === "") return refuse("identity tokens need an issuer: write it to identity/oidc/config");

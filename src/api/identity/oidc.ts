@@ -9,7 +9,6 @@ import { loadEntity } from "../../identity/standing.ts";
 import { newKeyPair } from "../../issuer/key-pair.ts";
 import { issuerOf } from "../../issuer/oidc-issuer.ts";
 import {
-  DEFAULT_KEY,
   type IssuerRole,
   issuerNameProblem,
   type KeyConfig,
@@ -184,10 +183,8 @@ export const OIDC_ROUTES: readonly Route[] = [
         const template = fields.template === undefined ? undefined : decodedTemplate(fields.template);
         const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
         if (problem) return refuse(problem);
-        if (fields.key === DEFAULT_KEY) {
-          const made = await ensureDefaultKey(env, installation.keys);
-          if (!made.ok) return made;
-        }
+        const made = await ensureDefaultKey(env, installation.keys, fields.key);
+        if (!made.ok) return made;
         const write = { key: fields.key, template, ttl: fields.ttl, clientId: fields.client_id };
         return doneReply(await issuerOf(env).writeRole(name, write, randomBase62(26)));
       },
