@@ -16,7 +16,6 @@ import {
 } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import {
   isHiddenPolicy,
@@ -32,21 +31,21 @@ import type { PolicyText, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
-import { dataReply, EMPTY, injectedReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, injectedReply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
 import { changedReply } from "../changes.ts";
 import { POLICY_USAGE_ROUTE } from "./policy-usage.ts";
 
 /** The policies that exist in every installation and can't be written, by name. */
-const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
-  [
-    { name: ROOT_POLICY, text: "" },
-    { name: RESPONSE_WRAPPING_POLICY, text: RESPONSE_WRAPPING_POLICY_TEXT },
-  ].map((policy) => {
-    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
-    return [policy.name, { ...policy, ...settings, version: 0, modifiedAt: 0 }];
-  }),
-);
+const FIXED: ReadonlyMap<string, StoredPolicy> = new Map([
+  [ROOT_POLICY, fixedPolicy(ROOT_POLICY, "")],
+  [RESPONSE_WRAPPING_POLICY, fixedPolicy(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT)],
+]);
+
+function fixedPolicy(name: string, text: string): StoredPolicy {
+  const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+  return { name, text, ...settings, version: 0, modifiedAt: 0 };
+}
 
 const POLICY_VIEW = view<StoredPolicy>({
   name: ["string", (policy) => policy.name],
@@ -58,9 +57,11 @@ const POLICY_VIEW = view<StoredPolicy>({
   "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
 });
 
-/** A page of the names that begin with `prefix`. In the list of all names `root` is the last one, as in the reference. */
-async function listNames(env: Env, prefix: string, page: Page): Promise<string[]> {
-  const all = prefix === "";
+/** A page of the names below that in the path, or of all names: then `root` is the last one, as in the reference. */
+async function listNames({ env, params, fields: page }: CallContext<Page>): Promise<string[]> {
+  const above = params.prefix ?? params.name;
+  const all = above === undefined;
+  const prefix = all ? "" : `${normalizePolicyName(above)}/`;
   if (all && page.after === ROOT_POLICY) return [];
   const stored = await systemOf(env).listPolicies(currentTime());
   const shown = stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix));
@@ -71,15 +72,14 @@ async function listNames(env: Env, prefix: string, page: Page): Promise<string[]
 
 const DETAILED_CHUNK = 64;
 
-async function listDetailed({ env, params, fields }: CallContext<Page>): Answered {
-  const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
-  const keys = await listNames(env, prefix, fields);
+async function listDetailed(context: CallContext<Page>): Answered {
+  const keys = await listNames(context);
   const now = currentTime();
   const info: [string, Record<string, unknown>][] = [];
   for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
     const chunk = keys.slice(from, from + DETAILED_CHUNK);
     const fixed = chunk.flatMap((name) => FIXED.get(name) ?? []);
-    const stored = await systemOf(env).readPolicies(chunk, now);
+    const stored = await systemOf(context.env).readPolicies(chunk, now);
     for (const policy of [...stored, ...fixed]) info.push([policy.name, showPolicy(policy, "policy")]);
   }
   return dataReply({ keys, key_info: Object.fromEntries(info) });
@@ -115,8 +115,11 @@ const PATCH_FIELDS = fieldSchema({
 });
 
 /** Creates or replaces a policy. Messages are the reference's (sys/policies/acl). */
-async function writePolicy(context: CallContext<Values<typeof WRITE_FIELDS>>, policyText: string): Answered {
-  const { env, params, fields } = context;
+async function writePolicy(
+  { env, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
+  policyText: string,
+  warnings: readonly string[] = [],
+): Answered {
   const name = writableName(params);
   if (!name.ok) return name;
   if (policyText === "") return refuse("'policy' parameter not supplied or empty");
@@ -134,7 +137,7 @@ async function writePolicy(context: CallContext<Values<typeof WRITE_FIELDS>>, po
     allowWildcards: fields.allow_wildcards_in_identity_templates,
   };
   const written = await systemOf(env).writePolicy(name.value, policy, now);
-  return changedReply(env, written, withNameWarning(EMPTY, params, name.value));
+  return changedReply(env, written, { kind: "empty", warnings: [...warnings, ...nameWarnings(params, name.value)] });
 }
 
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
@@ -156,15 +159,11 @@ function writableName(params: CallContext["params"]): Result<string> {
   return problem ? refuse(problem) : ok(name);
 }
 
-function withNameWarning<R extends Reply>(reply: R, params: CallContext["params"], name: string): R {
-  return name === params.name ? reply : withWarning(reply, `policy name was converted to ${name}`);
+function nameWarnings(params: CallContext["params"], name: string): string[] {
+  return name === params.name ? [] : [`policy name was converted to ${name}`];
 }
 
-/** Adds a warning before the other warnings of the reply. */
-function withWarning<R extends Reply>(reply: R, warning: string): R {
-  const others = "warnings" in reply ? (reply.warnings ?? []) : [];
-  return { ...reply, warnings: [warning, ...others] };
-}
+const RULES_DEPRECATED = "'rules' is deprecated, please use 'policy' instead";
 
 const NAMES = fieldSchema(PAGE);
 const PREFIX = "The part of the names before their last slash";
@@ -193,8 +192,7 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
       parameters: { prefix: PREFIX },
       answers: KEYS,
       input: NAMES,
-      handle: async ({ env, params, fields }) =>
-        dataReply({ keys: await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields) }),
+      handle: async (context) => dataReply({ keys: await listNames(context) }),
     }),
     simpleRoute("delete", `${path}/:name{.+}`, {
       summary: "Deletes a policy.",
@@ -227,8 +225,8 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         operationId: { read: "policies-list", list: "policies-list-with-list" },
         answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
         input: NAMES,
-        handle: async ({ env, fields }) => {
-          const keys = await listNames(env, "", fields);
+        handle: async (context) => {
+          const keys = await listNames(context);
           return injectedReply({ keys, policies: keys });
         },
       }),
@@ -238,7 +236,7 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         operationId: "policies-list-acl-policies",
         answers: KEYS,
         input: NAMES,
-        handle: async ({ env, fields }) => dataReply({ keys: await listNames(env, "", fields) }),
+        handle: async (context) => dataReply({ keys: await listNames(context) }),
       }),
       ...routesAt("sys/policies/acl"),
       simpleRoute("list", "sys/policies/detailed/acl", {
@@ -262,11 +260,9 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         operationId: "policies-write-acl-policy2",
         answers: DONE_OR_WARNED,
         input: OLD_WRITE_FIELDS,
-        handle: async (context) => {
+        handle: (context) => {
           const { policy, rules } = context.fields;
-          const written = await writePolicy(context, policy || rules);
-          if (!written.ok || rules === "") return written;
-          return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+          return writePolicy(context, policy || rules, rules === "" ? [] : [RULES_DEPRECATED]);
         },
       }),
       simpleRoute("update", "sys/policies/acl/:name{.+}", {
@@ -300,7 +296,8 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
             allowWildcards: fields.allow_wildcards_in_identity_templates,
           };
           const patched = await systemOf(env).patchPolicy(name.value, change, now);
-          return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
+          const warnings = nameWarnings(params, name.value);
+          return changedReply(env, patched, { kind: "data", data: null, warnings });
         },
       }),
     ],
