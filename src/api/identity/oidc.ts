@@ -56,13 +56,15 @@ const ROLE_VIEW = view<IssuerRole>({
 /** Maximum length of a token to introspect, in characters. */
 const MAX_TOKEN_LENGTH = 32_768;
 
-const DISCOVERY = plainAnswer({
-  issuer: "string",
-  jwks_uri: "string",
-  response_types_supported: ["string"],
-  subject_types_supported: ["string"],
-  id_token_signing_alg_values_supported: ["string"],
+/** The discovery document of an issuer. */
+const DISCOVERY_VIEW = view<string>({
+  issuer: ["string", (issuer) => issuer],
+  jwks_uri: ["string", (issuer) => `${issuer}/.well-known/keys`],
+  response_types_supported: [["string"], () => ["id_token"]],
+  subject_types_supported: [["string"], () => ["public"]],
+  id_token_signing_alg_values_supported: [["string"], () => SIGNING_ALGORITHMS],
 });
+const DISCOVERY = plainAnswer(DISCOVERY_VIEW.shape);
 const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
 /** Seconds for which caches may keep the discovery document of a configured issuer. */
 const DISCOVERY_MAX_AGE = 3600;
@@ -252,7 +254,8 @@ export const OIDC_ROUTES: readonly Route[] = [
     "oidc-read-open-id-configuration",
     DISCOVERY,
     // An issuer that is not configured is the host that the client called: caches must not give it to other clients.
-    (known, baseUrl) => discovery(issuerUrl(known.issuer, baseUrl), known.issuer === "" ? 0 : DISCOVERY_MAX_AGE),
+    ({ issuer }, baseUrl) =>
+      plainReply(DISCOVERY_VIEW.show(issuerUrl(issuer, baseUrl)), issuer === "" ? 0 : DISCOVERY_MAX_AGE),
   ),
   publicRoute(".well-known/keys", "The public keys of the issuer.", "oidc-read-public-keys", KEY_SET, keySet),
   publicRoute(
@@ -260,7 +263,8 @@ export const OIDC_ROUTES: readonly Route[] = [
     "The discovery document of the issuer of the identity tokens that auth mounts use.",
     "oidc-read-plugins-open-id-configuration",
     DISCOVERY,
-    ({ issuer }) => (issuer === "" ? NOT_FOUND : discovery(pluginIssuerUrl(issuer), DISCOVERY_MAX_AGE)),
+    ({ issuer }) =>
+      issuer === "" ? NOT_FOUND : plainReply(DISCOVERY_VIEW.show(pluginIssuerUrl(issuer)), DISCOVERY_MAX_AGE),
   ),
   publicRoute(
     "plugins/.well-known/keys",
@@ -294,17 +298,6 @@ function publicRoute(
     handle: async ({ env, request, loaded }) =>
       loaded.ok ? answer(await loadPublishedKeys(env, loaded.value), request.baseUrl()) : loaded,
   });
-}
-
-function discovery(issuer: string, maxAge: number): Result<Reply> {
-  const document = {
-    issuer,
-    jwks_uri: `${issuer}/.well-known/keys`,
-    response_types_supported: ["id_token"],
-    subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
-  };
-  return plainReply(document, maxAge);
 }
 
 function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply> {

@@ -1,3 +1,4 @@
+import { showRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
@@ -12,6 +13,7 @@ import type { Env } from "../../env.ts";
 import type { EndsOfRestore } from "../../system/system.ts";
 import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
+import { view } from "../../wire/view.ts";
 import { readPastTime } from "../changes.ts";
 import { initializerRoute } from "./init.ts";
 
@@ -21,6 +23,17 @@ const FILE = fieldSchema({
 });
 const STORED = dataAnswer({ backups: ["string"] });
 const CONTENT = dataAnswer({ content: "string" });
+
+type Runs = Readonly<Record<"running" | "last" | "lastGood", BackupRun | null>>;
+
+const RUNS_VIEW = view<{ readonly env: Env; readonly runs: Runs }>({
+  bucket: ["boolean", ({ env }) => env.BACKUPS !== undefined],
+  interval_hours: ["integer", ({ env }) => backupIntervalMs(env) / 3_600_000],
+  keep: ["integer", ({ env }) => backupsKept(env)],
+  running: ["object | null", ({ runs }) => runs.running && shown(runs.running)],
+  last: ["object | null", ({ runs }) => runs.last && shown(runs.last)],
+  last_good: ["object | null", ({ runs }) => runs.lastGood && shown(runs.lastGood)],
+});
 
 const NO_BUCKET = invalid("no R2 bucket is bound as BACKUPS");
 const NOT_NEW = refuse("this deployment was initialized: sys/backup/stored shows its bucket to a token");
@@ -100,28 +113,11 @@ export const BACKUP_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("read", "sys/backup/runs", {
+  showRoute("sys/backup/runs", {
     summary: "Shows the backup into the bucket that is in progress, the last one, and the last one that succeeded.",
     operationId: "backup-read-runs",
-    answers: dataAnswer({
-      bucket: "boolean",
-      interval_hours: "integer",
-      keep: "integer",
-      running: "object | null",
-      last: "object | null",
-      last_good: "object | null",
-    }),
-    handle: async ({ env }) => {
-      const { running, last, lastGood } = await backupRunsOf(env).status();
-      return dataReply({
-        bucket: env.BACKUPS !== undefined,
-        interval_hours: backupIntervalMs(env) / 3_600_000,
-        keep: backupsKept(env),
-        running: running && shown(running),
-        last: last && shown(last),
-        last_good: lastGood && shown(lastGood),
-      });
-    },
+    view: RUNS_VIEW,
+    read: async ({ env }) => ({ env, runs: await backupRunsOf(env).status() }),
   }),
 
   simpleRoute("update", "sys/backup/runs", {

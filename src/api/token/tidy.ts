@@ -1,8 +1,20 @@
+import { showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
+import { BEGUN, ENVELOPE } from "../../auth/route-description.ts";
 import { formatTime } from "../../base/clock.ts";
-import { type TidyRun, tidyOf } from "../../tidy/tidy.ts";
-import { dataReply, tidyReply } from "../../wire/reply.ts";
+import { type Tidy, type TidyRun, tidyOf } from "../../tidy/tidy.ts";
+import { tidyReply } from "../../wire/reply.ts";
+import { view } from "../../wire/view.ts";
+
+const STATUS_VIEW = view<Awaited<ReturnType<Tidy["status"]>>>({
+  state: ["string", ({ running, last }) => (running ? "running" : last ? "finished" : "never run")],
+  running: ["any", ({ running }) => running && renderRun(running)],
+  last: ["object | null", ({ last }) => last && renderRun(last)],
+  background: [
+    { shards: "number", checked: "number", since: "string | null", failures: "number" },
+    ({ shards }) => ({ ...shards, since: formatTime(shards.since) }),
+  ],
+});
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
@@ -13,24 +25,11 @@ export const TIDY_ROUTES: readonly Route[] = [
     handle: async ({ env }) => tidyReply(await tidyOf(env).start()),
   }),
 
-  simpleRoute("read", "tidy-status", {
+  showRoute("tidy-status", {
     summary: "Shows the state of the tidy run, and the result of the last one.",
     operationId: "tidy-status",
-    answers: dataAnswer({
-      state: "string",
-      running: "any",
-      last: "object | null",
-      background: { shards: "number", checked: "number", since: "string | null", failures: "number" },
-    }),
-    handle: async ({ env }) => {
-      const { running, last, shards } = await tidyOf(env).status();
-      return dataReply({
-        state: running ? "running" : last ? "finished" : "never run",
-        running: running && renderRun(running),
-        last: last && renderRun(last),
-        background: { ...shards, since: formatTime(shards.since) },
-      });
-    },
+    view: STATUS_VIEW,
+    read: ({ env }) => tidyOf(env).status(),
   }),
 ];
 

@@ -15,7 +15,7 @@ import {
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/queries.ts";
-import { revocationsOf } from "../../../listing/inventory/revocations.ts";
+import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
 import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/find-tree.ts";
@@ -23,7 +23,7 @@ import { type AccessorCredential, readAccessor, routedIdText } from "../../../to
 import { list, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { view } from "../../../wire/view.ts";
+import { inner, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
@@ -41,6 +41,29 @@ export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly othe
   request_path: ["string", ({ end }) => end.path ?? ""],
   job: ["string", ({ end }) => end.job],
   "with?": ["integer", ({ others }) => others],
+});
+
+/** The receipt of a job, with a page of the tokens that it ended. `complete` is absent where it was not counted. */
+const RECEIPT_VIEW = view<{
+  readonly job: RevocationJob;
+  readonly complete: boolean | undefined;
+  readonly page: { readonly tokens: readonly EndedToken[]; readonly next: string };
+}>({
+  job: ["string", ({ job }) => job.id],
+  state: ["string", ({ job }) => job.state],
+  "complete?": ["boolean", ({ complete }) => complete],
+  asked_by: ["object | null", ({ job }) => askerObject(job.selection.asked.by)],
+  request_id: ["string", ({ job }) => job.selection.asked.request],
+  started: ["string", ({ job }) => formatRfc3339(job.startedAt)],
+  finished: ["string | null", ({ job }) => formatTime(job.finishedAt)],
+  filter: ["object", ({ job }) => JSON.parse(job.selection.sent)],
+  // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
+  numbers: inner({
+    matched: ["integer", ({ job }) => job.tally?.matched ?? 0],
+    total: ["integer", ({ job }) => job.total],
+  }),
+  accessors: [["string"], ({ page }) => page.tokens.map(({ token }) => token.accessor)],
+  next: ["string", ({ page }) => page.next],
 });
 
 /** The token that made a request, as answers show it. */
@@ -103,19 +126,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     summary: "Shows who made the request of a job, and the accessors of all tokens that it ended, page by page.",
     operationId: "inventory-read-receipt",
     parameters: { id: "Id of the job." },
-    answers: dataAnswer({
-      job: "string",
-      state: "string",
-      "complete?": "boolean",
-      asked_by: "object | null",
-      request_id: "string",
-      started: "string",
-      finished: "string | null",
-      filter: "object",
-      numbers: { matched: "integer", total: "integer" },
-      accessors: ["string"],
-      next: "string",
-    }),
+    answers: dataAnswer(RECEIPT_VIEW.shape),
     input: strictSchema({
       after: AFTER,
       limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
@@ -128,24 +139,11 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       const filter = endedInJob(job.id, job);
       const page = await endedPage(env, filter, fields.after, limit.value);
       if (!page.ok) return page;
-      const isOver = job.finishedAt !== null;
-      const { by, request } = job.selection.asked;
-      return dataReply({
-        job: job.id,
-        state: job.state,
-        // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
-        // records for this, so only the first page has it.
-        ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
-        asked_by: askerObject(by),
-        request_id: request,
-        started: formatRfc3339(job.startedAt),
-        finished: formatTime(job.finishedAt),
-        filter: JSON.parse(job.selection.sent),
-        // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
-        numbers: { matched: job.tally?.matched ?? 0, total: job.total },
-        accessors: page.value.tokens.map(({ token }) => token.accessor),
-        next: page.value.next,
-      });
+      // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
+      // records for this, so only the first page has it.
+      const isComplete = async () => job.finishedAt !== null && (await countEnded(env, filter)) >= job.total;
+      const complete = fields.after === "" ? await isComplete() : undefined;
+      return dataReply(RECEIPT_VIEW.show({ job, complete, page: page.value }));
     },
   }),
   simpleRoute("update", "sys/tokens/verify-ended", {

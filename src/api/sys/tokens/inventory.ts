@@ -18,9 +18,11 @@ import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts
 import { isEnded } from "../../../system/watermarks.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
+import type { Lineage } from "../../../tree/lineage.ts";
 import { fieldSchema, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
 import { END_VIEW, endedTokenReply } from "./ended.ts";
 import { FILTER, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
@@ -78,7 +80,26 @@ async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys
 }
 
 const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
+const HELD_LEASE_VIEW = view<Lineage["heldLeases"][number]>({
+  lease_id: ["string", leaseIdOf],
+  expire_time: ["string", ({ expiresAt }) => formatRfc3339(expiresAt)],
+});
 const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
+
+/** The relatives of a token, and all that ends with it. None is in the answer about a token that has ended. */
+const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType<typeof tokenRenderer> }>({
+  "ancestors?": [[TOKEN_SHAPE], ({ found, show }) => found.ancestors.map(show)],
+  "ancestors_more?": ["boolean", ({ found }) => found.ancestorsMore],
+  "children?": [
+    [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
+    ({ found, show }) => found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
+  ],
+  "children_next?": ["string", ({ found }) => (found.next === null ? "" : String(found.next))],
+  "descendants?": [COUNT_SHAPE, ({ found }) => found.descendants],
+  "leases?": [COUNT_SHAPE, ({ found }) => found.leases],
+  "held_leases?": [[HELD_LEASE_VIEW.shape], ({ found }) => found.heldLeases.map(HELD_LEASE_VIEW.show)],
+  "cubbyhole?": [{ values: "integer", bytes: "integer", more: "boolean" }, ({ found }) => found.cubbyhole],
+});
 
 /** The list of all tokens, as a read and as a list, and one token: found by its text, and shown with its relatives. */
 export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
@@ -125,18 +146,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
   simpleRoute("read", "sys/tokens/:accessor", {
     summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
     operationId: "inventory-read-lineage",
-    answers: dataAnswer({
-      token: TOKEN_SHAPE,
-      "ended?": END_VIEW.shape,
-      "ancestors?": [TOKEN_SHAPE],
-      "ancestors_more?": "boolean",
-      "children?": [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
-      "children_next?": "string",
-      "descendants?": COUNT_SHAPE,
-      "leases?": COUNT_SHAPE,
-      "held_leases?": [{ lease_id: "string", expire_time: "string" }],
-      "cubbyhole?": { values: "integer", bytes: "integer", more: "boolean" },
-    }),
+    answers: dataAnswer({ token: TOKEN_SHAPE, "ended?": END_VIEW.shape, ...RELATIVES_VIEW.shape }),
     input: fieldSchema({
       after: PAGE.after.describe("The cursor in children_next of the previous page."),
       limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 by default."),
@@ -183,18 +193,5 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   // A tree keeps the time of the last use only in memory. The list stores it.
   const show = (token: ListedToken) =>
     render({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null });
-  return dataReply({
-    token: show(found.token),
-    ancestors: found.ancestors.map(show),
-    ancestors_more: found.ancestorsMore,
-    children: found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
-    children_next: found.next === null ? "" : String(found.next),
-    descendants: found.descendants,
-    leases: found.leases,
-    held_leases: found.heldLeases.map((lease) => ({
-      lease_id: leaseIdOf(lease),
-      expire_time: formatRfc3339(lease.expiresAt),
-    })),
-    cubbyhole: found.cubbyhole,
-  });
+  return dataReply({ token: show(found.token), ...RELATIVES_VIEW.show({ found, show }) });
 }
