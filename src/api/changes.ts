@@ -3,8 +3,8 @@ import type { Answered, CallContext } from "../auth/route.ts";
 import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { walkOf } from "../lease/walk.ts";
-import type { WalkJob } from "../lease/walk-job.ts";
+import { walkOf, walkOfMount } from "../lease/walk.ts";
+import type { LeavingMount, WalkJob } from "../lease/walk-job.ts";
 import { stalenessWarnings } from "../system/copy-age.ts";
 import { refreshInstallation } from "../system/installation.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
@@ -30,6 +30,17 @@ export async function endBelow(
 ): Answered {
   const asked = endRequestOf(caller, request);
   return endedReply(env, await walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked }));
+}
+
+/** Disables or moves a mount, and ends all tokens that it issued. @param id names the object that does it. */
+export function endMount(
+  { env, caller, request }: CallContext,
+  id: string,
+  mount: LeavingMount,
+): Promise<Result<null>> {
+  const job = { mode: "revoke", prefix: `auth/${mount.path}` } as const;
+  const asked = endRequestOf(caller, request);
+  return walkOfMount(env, id).endTokens({ ...job, createdBefore: null, mount, asked });
 }
 
 /** Reads the time before which something was issued: an RFC 3339 time that has passed, as ms; null for "now". */

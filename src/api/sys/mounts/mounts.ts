@@ -1,4 +1,3 @@
-import { endRequestOf } from "../../../auth/caller.ts";
 import {
   type Answered,
   type CallContext,
@@ -13,7 +12,6 @@ import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
-import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
 import type { Installation } from "../../../system/installation.ts";
 import {
@@ -29,7 +27,7 @@ import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, list, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
-import { changedReply, endBelow, notBefore, readPastTime } from "../../changes.ts";
+import { changedReply, endBelow, endMount, notBefore, readPastTime } from "../../changes.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 /** Settings that clients of the reference send with every mount. Grove does not use them. */
@@ -86,21 +84,15 @@ function readTtl(sent: string): number | null | undefined {
 }
 
 /** Disables a mount. When this is answered, its path is free, and no token that it issued is accepted. */
-async function disableMount({ env, params, caller, request }: CallContext): Answered {
+async function disableMount(context: CallContext): Answered {
+  const { env, params } = context;
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return refuse("token credential backend cannot be disabled");
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
   const { uuid, type } = mount;
-  const ended = await walkOfMount(env, uuid).endTokens({
-    mode: "revoke",
-    prefix: `auth/${path}`,
-    createdBefore: null,
-    mount: { path, uuid, type },
-    asked: endRequestOf(caller, request),
-  });
   // Without a warning about other isolates: clients expect 204.
-  return changedReply(env, ended);
+  return changedReply(env, await endMount(context, uuid, { path, uuid, type }));
 }
 
 const TUNE_SUFFIX = /\/tune$/;
@@ -249,20 +241,16 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       from: text().describe("The path of the mount, with `auth/` before it"),
       to: text().describe("Its new path, with `auth/` before it"),
     }),
-    handle: async ({ env, fields, caller, request }) => {
+    handle: async (context) => {
+      const { env, fields } = context;
       const paths = readPaths(fields.from, fields.to);
       if (!paths.ok) return paths;
       const { from, to } = paths.value;
       const mount = await systemOf(env).findMount(from);
       if (!mount) return refuse(`no matching mount at "auth/${from}"`);
+      const { uuid, type } = mount;
       const id = crypto.randomUUID();
-      const ended = await walkOfMount(env, id).endTokens({
-        mode: "revoke",
-        prefix: `auth/${from}`,
-        createdBefore: null,
-        mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
-        asked: endRequestOf(caller, request),
-      });
+      const ended = await endMount(context, id, { path: from, uuid, type, move: { id, to, issuer: issuerOf(mount) } });
       const warnings = [MOVED, ...stalenessWarnings(env)];
       return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
     },
