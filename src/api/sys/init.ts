@@ -157,11 +157,10 @@ function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[
       summary: "Shows whether a root token is being generated.",
       operationId: `root-token-generation-read-progress${readEnd}`,
       answers,
-      handle: (context) =>
-        guarded(context, "read", async ({ env }) => {
-          const attempt = await systemOf(env).rootGeneration(currentTime());
-          return answer({ nonce: attempt?.nonce ?? "" });
-        }),
+      handle: guarded("read", async ({ env }) => {
+        const attempt = await systemOf(env).rootGeneration(currentTime());
+        return answer({ nonce: attempt?.nonce ?? "" });
+      }),
     }),
 
     openRoute("update", `${path}/attempt`, {
@@ -175,24 +174,22 @@ function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[
         pgp_key: { shape: "string", description: "Not supported" },
       },
       answers,
-      handle: (context) =>
-        guarded(context, "started", async ({ env, request }, installation) => {
-          const { otp, pgp_key: pgpKey } = request.data;
-          if (text(pgpKey) !== "") return refuse("pgp_key is not supported; use an OTP");
-          const begun = await beginAttempt(env, installation, text(otp));
-          return begun.ok ? answer(begun.value) : begun;
-        }),
+      handle: guarded("started", async ({ env, request }, installation) => {
+        const { otp, pgp_key: pgpKey } = request.data;
+        if (text(pgpKey) !== "") return refuse("pgp_key is not supported; use an OTP");
+        const begun = await beginAttempt(env, installation, text(otp));
+        return begun.ok ? answer(begun.value) : begun;
+      }),
     }),
 
     openRoute("delete", `${path}/attempt`, {
       summary: "Cancels the generation of a root token.",
       operationId: `root-token-generation-cancel${writeEnd}`,
       answers: NO_CONTENT,
-      handle: (context) =>
-        guarded(context, "canceled", async ({ env }) => {
-          await systemOf(env).cancelRootGeneration();
-          return ok(EMPTY);
-        }),
+      handle: guarded("canceled", async ({ env }) => {
+        await systemOf(env).cancelRootGeneration();
+        return ok(EMPTY);
+      }),
     }),
 
     openRoute("update", `${path}/update`, {
@@ -203,30 +200,30 @@ function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[
         key: { shape: "string", description: "The seal key of the deployment" },
       },
       answers,
-      handle: (context) =>
-        guarded(context, "completed", async ({ env, request }, installation) => {
-          const { nonce, key } = request.data;
-          if (text(nonce) === "") return refuse("nonce is required");
-          if (text(key) === "") return refuse("key is required");
-          const token = await finishAttempt(env, installation, text(nonce), text(key));
-          return token.ok ? answer({ nonce: text(nonce), token: token.value }) : token;
-        }),
+      handle: guarded("completed", async ({ env, request }, installation) => {
+        const { nonce, key } = request.data;
+        if (text(nonce) === "") return refuse("nonce is required");
+        if (text(key) === "") return refuse("key is required");
+        const token = await finishAttempt(env, installation, text(nonce), text(key));
+        return token.ok ? answer({ nonce: text(nonce), token: token.value }) : token;
+      }),
     }),
   ];
 }
 
 /** Requires the init token, and logs every call, also a refused one. @param step its name in the log. */
-async function guarded(
-  context: OpenContext,
+function guarded(
   step: "read" | "started" | "canceled" | "completed",
   work: (context: OpenContext, installation: Installation) => Answered,
-): Answered {
-  const { env, request, loaded } = context;
-  if (!loaded.ok) return loaded;
-  const result = isInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
-  const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };
-  console.log(JSON.stringify({ ...line, request_id: request.id, client_address: request.clientAddress }));
-  return result;
+): OpenRoute["handle"] {
+  return async (context) => {
+    const { env, request, loaded } = context;
+    if (!loaded.ok) return loaded;
+    const result = isInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
+    const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };
+    console.log(JSON.stringify({ ...line, request_id: request.id, client_address: request.clientAddress }));
+    return result;
+  };
 }
 
 function text(value: unknown): string {

@@ -248,12 +248,7 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
 
 /** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */
 function addressOf(caller: Caller): TokenAddress | null {
-  switch (caller.kind) {
-    case "service":
-      return { treeId: caller.token.treeId, row: caller.token.row };
-    case "batch":
-      return caller.token.parent && { treeId: caller.token.parent.treeId, row: caller.token.parent.row };
-    case "team":
-      return null;
-  }
+  if (caller.kind === "team") return null;
+  const ending = caller.kind === "service" ? caller.token : caller.token.parent;
+  return ending && { treeId: ending.treeId, row: ending.row };
 }
