@@ -3,16 +3,14 @@ import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
-import type { Keys } from "../../crypto/key-ring.ts";
 import { newWebhookId } from "../../team/ids.ts";
 import { TRIGGERS } from "../../team/notices/rules.ts";
 import {
   type Delivery,
   MAX_WEBHOOKS,
-  moveSecret,
   readWebhookUrl,
   type SealedWebhook,
-  sealSecret,
+  secretFor,
   sendToWebhook,
   type Webhook,
 } from "../../team/notices/webhooks.ts";
@@ -136,15 +134,6 @@ const NOT_STORED = {
   gone: NOT_FOUND,
   changed: refused("/data", "the notification configuration was changed by another request meanwhile: try again"),
 };
-
-/** Seals the key of a webhook's signatures for its new URL. `token`: undefined keeps the previous key, null removes it. */
-async function secretFor(keys: Keys, before: SealedWebhook, url: string, token: string | null | undefined) {
-  if (token === null) return ok(null);
-  if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));
-  if (before.secret === null || url === before.url) return ok(before.secret);
-  const moved = await moveSecret(keys, before, url, before.secret);
-  return moved ? ok(moved) : refused("/data/attributes/token", "the token does not open any more: send it again");
-}
 
 /** Sends a verification. Returns why the webhook did not accept it, or null. */
 async function verifyWebhook(context: CallContext, webhook: SealedWebhook): Promise<Failure | null> {

@@ -1,4 +1,5 @@
 import { isSuccess, postOnce } from "../../base/outbound-http.ts";
+import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
@@ -136,24 +137,22 @@ export function readWebhookUrl(env: TeamEnv, url: string): ReturnType<typeof rea
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
-/** The webhook and the URL that a sealed key is bound to. */
-type SignedTarget = Pick<SealedWebhook, "id" | "url">;
-
-/** Seals the key of a webhook's signatures. */
-export function sealSecret(keys: Keys, target: SignedTarget, secret: string): Promise<Uint8Array<ArrayBuffer>> {
-  return sealText(keys, contextOf(target), secret);
-}
-
-/** Seals the sealed key `secret` of a webhook for its new URL. null when it can't be opened. */
-export async function moveSecret(
+/** Seals the key of a webhook's signatures for its new URL. `token`: undefined keeps the previous key, null removes it. */
+export async function secretFor(
   keys: Keys,
-  from: SignedTarget,
+  before: SealedWebhook,
   url: string,
-  secret: Uint8Array,
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  const opened = await openText(keys, contextOf(from), secret);
-  return opened === null ? null : sealText(keys, contextOf({ id: from.id, url }), opened);
+  token: string | null | undefined,
+): Promise<Result<Uint8Array | null>> {
+  const seal = async (text: string) => ok(await sealText(keys, contextOf({ id: before.id, url }), text));
+  if (token === null) return ok(null);
+  if (token !== undefined) return seal(token);
+  if (before.secret === null || url === before.url) return ok(before.secret);
+  const opened = await openText(keys, contextOf(before), before.secret);
+  return opened === null ? err(DOES_NOT_OPEN) : seal(opened);
 }
+
+const DOES_NOT_OPEN = invalidDocument("the token does not open any more: send it again", "/data/attributes/token");
 
 /**
  * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success. `id` is
@@ -187,7 +186,8 @@ async function signatureOf(secret: string, body: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
 }
 
-function contextOf({ id, url }: SignedTarget): string {
+/** A sealed key is bound to its webhook and to the URL. */
+function contextOf({ id, url }: Pick<SealedWebhook, "id" | "url">): string {
   return `webhook token ${id} ${url}`;
 }
 
