@@ -114,8 +114,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     if (!planned.ok) return planned;
     const config = planned.value;
     const needsVersions = config.algorithm !== existing?.config.algorithm;
-    if (needsVersions && !versions) return ok("needs_versions");
-    if (needsVersions && versions) {
+    if (needsVersions) {
+      if (!versions) return ok("needs_versions");
       this.#store.retire(name, now + (existing?.config ?? config).verificationTtl * 1000);
       this.#store.dropNext(name);
       this.#store.addVersion(name, "signing", versions.signing);
@@ -230,14 +230,13 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   /** Rotates the keys that are due. If that fails, for example while sealed, the old versions sign until a retry. */
   async #rotateDue(): Promise<void> {
     const installation = await mustLoadInstallation(this.env);
-    for (const { name } of this.#store.keys()) {
-      const before = this.#store.key(name);
-      if (!before || before.nextRotation > currentTime()) continue;
-      const next = await newKeyPair(installation.keys, before.config.algorithm);
+    for (const { name, config, nextRotation } of this.#store.keys()) {
+      if (nextRotation > currentTime()) continue;
+      const next = await newKeyPair(installation.keys, config.algorithm);
       // Other requests may have run during the await: they may have rotated, deleted or changed the key.
       const key = this.#store.key(name);
       const now = currentTime();
-      if (!key || key.nextRotation > now || key.config.algorithm !== before.config.algorithm) continue;
+      if (!key || key.nextRotation > now || key.config.algorithm !== config.algorithm) continue;
       this.#rotate(name, key.config, next, key.config.verificationTtl, now);
     }
   }
