@@ -1,7 +1,7 @@
-import { type Caller, callerOf, decideCaller, type ParsedToken, readToken } from "../auth/caller.ts";
-import { type CallContext, type Route, tokenRoute } from "../auth/route.ts";
+import { type Caller, decideCaller } from "../auth/caller.ts";
+import { type Answered, type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
-import { accessorTarget, holderOf, lookUpOf, type NamedTarget, tokenTarget } from "../auth/target.ts";
+import { holderOf, type LookUp, lookUpOf, type NamedToken, onAccessor, onToken } from "../auth/target.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
@@ -55,8 +55,8 @@ type Explanation = Readonly<Record<string, unknown>>;
 const MAX_TEXTS = 16;
 
 /** Explains what would happen to a request with a token: the same functions decide about real ones. Changes nothing. */
-async function explain(context: CallContext, tables: Tables, subject: Subject, asked: AskedRequest) {
-  const { env, installation } = context;
+async function explain(context: CallContext<unknown, AskedRequest>, tables: Tables, subject: Subject): Answered {
+  const { env, installation, prepared: asked } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
   const route = found.ok ? found.value.route : null;
   const pattern = found.ok ? found.value.pattern : null;
@@ -65,10 +65,10 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
   const isSecret = route?.access === "token" && route.secretPath && pattern?.includes(":");
   const path = isSecret ? pattern : auditPath(access.path);
   const about = { operation: asked.operation, path, endpoint: pattern };
-  if (asked.otherNamespace) return plain(false, plainReason("namespace"), about);
+  if (asked.otherNamespace) return reply(false, plainReason("namespace"), about);
   const isOpen = route !== null && (route.access !== "token" || (route.openHandler?.(env) ?? null) !== null);
-  if (isOpen) return plain(true, plainReason("no_token_needed"), about);
-  if ("end" in subject) return plain(false, plainReason(`token_${subject.end}`), about);
+  if (isOpen) return reply(true, plainReason("no_token_needed"), about);
+  if ("end" in subject) return reply(false, plainReason(`token_${subject.end}`), about);
 
   const { caller } = subject;
   const { record } = caller;
@@ -81,7 +81,7 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
   const view = entity.ok ? entity.value : null;
   const policies = [...new Set([...record.policies, ...(view?.policies ?? [])])].sort();
   const known = { ...about, policies, missing_policies: installation.policies.absent(policies, now) };
-  if (!decided.ok) return plain(false, plainReason(entity.ok ? "address" : "entity"), known);
+  if (!decided.ok) return reply(false, plainReason(entity.ok ? "address" : "entity"), known);
   const refusal = step?.refusal ?? null;
   const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
   const details = {
@@ -91,19 +91,19 @@ async function explain(context: CallContext, tables: Tables, subject: Subject, a
   };
   if (decided.value) {
     const reason = found.ok ? reasonOf(step, decided.value, access) : unserved(found.error);
-    return { ...plain(found.ok, reason, known), ...details };
+    return reply(found.ok, reason, { ...known, ...details });
   }
   // A suggested policy would repeat a path with a token in it.
   const acl = aclOf(installation, record.policies, view, now);
   const hcl = path === access.path ? suggestPolicy(acl, access, now) : null;
   const { reason, message } = reasonOf(step, null, access);
   const refused = { reason, message: found.ok ? message : `${message} ${ALSO_UNSERVED}` };
-  return { ...plain(false, refused, known), ...details, hcl };
+  return reply(false, refused, { ...known, ...details, hcl });
 }
 
-function plain(allowed: boolean, reason: Reason, about: Explanation): Explanation {
+function reply(allowed: boolean, reason: Reason, known: Explanation): Result<Reply> {
   const none = { policies: [], missing_policies: [], missing_capabilities: [], parameter: null, hcl: null };
-  return { allowed, ...reason, ...none, ...about };
+  return dataReply({ allowed, ...reason, ...none, ...known });
 }
 
 async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation> {
@@ -155,8 +155,6 @@ type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | u
 
 /** Returns the routes `sys/explain/access` and `access-self`. `tables` is a function, because they include these routes. */
 export function explainRoutes(tables: () => Tables): readonly Route[] {
-  const answer = async (context: CallContext, asked: AskedRequest, subject: Subject) =>
-    dataReply(await explain(context, tables(), subject, asked));
   return [
     tokenRoute("update", "sys/explain/access", {
       summary: "Explains why a request of a token is allowed or refused, without making it.",
@@ -164,12 +162,14 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       answers: ANSWERS,
       input: FIELDS,
       prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-      async handle(context): Promise<Result<Reply>> {
+      async handle(context) {
         const { token = "", accessor } = context.fields;
         if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return refuse("invalid token");
         if ((token === "") === (accessor === "")) return refuse("supply either token or accessor");
-        const subject = token === "" ? subjectOfAccessor(context, accessor) : subjectOfToken(context, token);
-        return answer(context, context.prepared, await subject);
+        const named = await (token === ""
+          ? onAccessor(context, accessor, lookUpOf)
+          : onToken(context, token, lookUpOf));
+        return named.ok ? explain(context, tables(), await subjectOf(context, named.value)) : named;
       },
     }),
     // A token that may read its capabilities may also read the reasons, without a change of older policies.
@@ -180,7 +180,7 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       input: SELF_FIELDS,
       alternatePath: async () => "sys/capabilities-self",
       prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-      handle: (context) => answer(context, context.prepared, { caller: context.caller }),
+      handle: (context) => explain(context, tables(), { caller: context.caller }),
     }),
   ];
 }
@@ -188,31 +188,20 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
 /** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
 type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
 
-/** Returns the caller of a token, or why the token is not valid. Counts no use. */
-async function subjectOfToken(context: CallContext, text: string): Promise<Subject> {
-  const { env, installation } = context;
-  const presented = await readToken(env, installation, text.trim());
-  if (!presented) return { end: "unknown" };
-  if (presented.kind === "service") return storedSubject(context, tokenTarget(presented));
-  const caller = await callerOf(env, installation, presented);
-  return caller ? { caller } : { end: presented.kind === "batch" ? endOfBatch(context, presented) : "gone" };
-}
-
-/** Returns the caller of the token with this accessor, or why the token is not valid. Counts no use. */
-async function subjectOfAccessor(context: CallContext, accessor: string): Promise<Subject> {
-  const found = await accessorTarget(context.installation.keys, accessor);
-  return found ? storedSubject(context, found) : { end: "unknown" };
-}
-
-async function storedSubject(context: CallContext, { treeId, target }: NamedTarget): Promise<Subject> {
-  const caller = await holderOf(context, { treeId, action: lookUpOf(target) });
-  return caller ? { caller } : { end: (await treeAt(context.env, treeId).endOf(target)) ?? "gone" };
-}
-
-/** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */
-function endOfBatch({ installation }: CallContext, { token }: Extract<ParsedToken, { kind: "batch" }>): TokenEnd {
-  if (token.expiresAt <= currentTime()) return "expired";
-  return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
+/** Returns the caller of the token that a request names, or why the token is not valid. Counts no use. */
+async function subjectOf(context: CallContext, named: NamedToken<LookUp>): Promise<Subject> {
+  if (!named) return { end: "unknown" };
+  const caller = await holderOf(context, named);
+  if (caller) return { caller };
+  if (!("unstored" in named)) {
+    return { end: (await treeAt(context.env, named.treeId).endOf(named.action.target)) ?? "gone" };
+  }
+  const { unstored } = named;
+  if (unstored.kind !== "batch") return { end: "gone" };
+  if (unstored.token.expiresAt <= currentTime()) return { end: "expired" };
+  const isEndedTogether = isEnded(context.installation.watermarks, "all", unstored.token.record);
+  // A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has.
+  return { end: isEndedTogether ? "ended_together" : "parent_ended" };
 }
 
 /** Reads the request that is explained, by the rules for real requests. */

@@ -58,8 +58,11 @@ export async function accessorTarget(keys: Keys, accessor: string): Promise<Name
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
 
+/** A look-up of the token that a request names. */
+export type LookUp = ReturnType<typeof lookUpOf>;
+
 /** Returns the action that looks up a token. */
-export function lookUpOf(target: Target) {
+export function lookUpOf(target: NamedTarget["target"]) {
   return { kind: "lookup", target } as const;
 }
 
@@ -67,7 +70,7 @@ export function lookUpOf(target: Target) {
 export async function onToken<A extends TargetAction>(
   { env, installation }: PresentedContext<unknown>,
   token: unknown,
-  actionOn: (target: Target) => A,
+  actionOn: (target: NamedTarget["target"]) => A,
 ): Promise<Result<NamedToken<A>>> {
   if (typeof token !== "string") return err({ code: "forbidden", message: "invalid token" });
   const read = await readToken(env, installation, token.trim());
@@ -80,7 +83,7 @@ export async function onToken<A extends TargetAction>(
 export async function onAccessor<A extends TargetAction>(
   context: PresentedContext<unknown>,
   accessor: string,
-  actionOn: (target: Target) => A,
+  actionOn: (target: NamedTarget["target"]) => A,
 ): Promise<Result<NamedAction<A> | null>> {
   if (accessor === "") return refuse("missing accessor");
   const found = await accessorTarget(context.installation.keys, accessor);
