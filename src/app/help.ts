@@ -1,5 +1,5 @@
 import type { Route } from "../auth/route.ts";
-import type { Operation } from "../policy/acl.ts";
+import type { Operation } from "../policy/operation.ts";
 import type { Shape } from "../wire/view.ts";
 import { openApiDocument, parameterDescription, pathParameters, routeFields } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";

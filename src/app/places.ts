@@ -3,7 +3,8 @@ import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import type { ReadyContext, Route } from "../auth/route.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { type AccessRequest, isListing, type Operation } from "../policy/acl.ts";
+import type { AccessRequest } from "../policy/acl.ts";
+import { isListing, type Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
 

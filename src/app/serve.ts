@@ -4,7 +4,7 @@ import type { LoginRoute, OpenRoute, TokenRoute } from "../auth/route.ts";
 import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
-import { isListing } from "../policy/acl.ts";
+import { isListing } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, mayAct } from "../wire/request.ts";

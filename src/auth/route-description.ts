@@ -1,4 +1,4 @@
-import type { Operation } from "../policy/acl.ts";
+import type { Operation } from "../policy/operation.ts";
 import type { FieldSchema } from "../wire/fields.ts";
 import type { Shape } from "../wire/view.ts";
 

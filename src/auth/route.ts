@@ -1,6 +1,6 @@
 import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Operation } from "../policy/acl.ts";
+import type { Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { CallerAction } from "../token/actions.ts";

@@ -1,29 +1,9 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
+import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
 import { type Capability, hasForbiddenWildcards, type NamedPolicy } from "./rule.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
-
-/**
- * The operation of a request. `create_or_update` is a write whose target may or may not exist; `help` is open to every
- * valid token; `head` is granted by no rule.
- */
-export type Operation =
-  | "read"
-  | "list"
-  | "scan"
-  | "create"
-  | "update"
-  | "create_or_update"
-  | "patch"
-  | "delete"
-  | "help"
-  | "head";
-
-/** True for operations whose path has a slash at the end for policies. */
-export function isListing(operation: Operation): boolean {
-  return operation === "list" || operation === "scan";
-}
 
 /** The properties of a request that policies check. */
 export interface AccessRequest {
@@ -71,20 +51,6 @@ const ROOT: Verdict = {
   update: true,
 };
 
-/** The capabilities of which an operation needs at least one. */
-export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
-  read: ["read"],
-  list: ["list"],
-  scan: ["scan"],
-  create: ["create"],
-  update: ["update"],
-  create_or_update: ["create", "update"],
-  patch: ["patch"],
-  delete: ["delete"],
-  help: [],
-  head: [],
-};
-
 const NO_PAGE = ok(null);
 
 /** The compiled rules of a set of policies. Made by `compileAcl`. */
@@ -106,7 +72,8 @@ export class Acl {
   }
 
   /**
-   * Evaluates the rules for a request at `now` (ms). Does not require `sudo` on protected paths: `evaluateAcl` does.
+   * Evaluates the rules for the path of a request at `now` (ms): the capability of its operation, the limits of the
+   * deciding rule, and on a protected path `sudo` as well. Ignores other paths of the resource: `evaluateAcl` does not.
    *
    * @param trace receives the deciding step. Not called when no rule is evaluated: for root and for `help`.
    */
@@ -204,16 +171,22 @@ function withoutLeadingSlashes(path: string): string {
 /** Reason why the deciding grant refuses a request; null when it permits the request. */
 function refusalOf(
   grant: Grant | null,
-  { operation, data = {}, wrapTtlSeconds }: AccessRequest,
+  { operation, path, data = {}, wrapTtlSeconds }: AccessRequest,
   given: readonly Capability[],
   pagePermits: boolean,
 ): Refusal | null {
-  if (!grant) return { kind: "no_rule", missing: NEEDED[operation] };
+  const needed = NEEDED[operation];
+  if (!grant) return { kind: "no_rule", missing: needed };
   if (grant.capabilities.has("deny")) return { kind: "deny" };
-  if (given.length === 0) return { kind: "capability", missing: NEEDED[operation] };
+  if (given.length === 0) return { kind: "capability", missing: needed };
   if (!wrappingPermits(grant, wrapTtlSeconds)) return { kind: "wrapping" };
-  if (isListing(operation)) return pagePermits ? null : { kind: "page" };
-  return operation === "delete" ? null : parameterRefusal(grant.parameters, data);
+  if (isListing(operation)) {
+    if (!pagePermits) return { kind: "page" };
+  } else if (operation !== "delete") {
+    const refusal = parameterRefusal(grant.parameters, data);
+    if (refusal) return refusal;
+  }
+  return !grant.capabilities.has("sudo") && requiresSudo(operation, path) ? { kind: "sudo", needed } : null;
 }
 
 /** True when neither limit is set, or the request asks for response wrapping with a TTL within both. */

@@ -1,7 +1,8 @@
 import { formatRfc3339 } from "../base/clock.ts";
-import { type AccessRequest, type Acl, decisiveStep, isListing, type Step } from "./acl.ts";
+import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";
+import { isListing } from "./operation.ts";
 import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
 import { parsePolicy } from "./parse.ts";
 import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, parsePattern } from "./rule.ts";

@@ -2,7 +2,7 @@ import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
-import type { Operation } from "../policy/acl.ts";
+import type { Operation } from "../policy/operation.ts";
 
 /** A token in a line. The names are those of the reference's audit lines. */
 export interface AuditAuth {

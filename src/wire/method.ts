@@ -1,4 +1,4 @@
-import type { Operation } from "../policy/acl.ts";
+import type { Operation } from "../policy/operation.ts";
 
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["GET", "read"],

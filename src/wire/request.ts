@@ -3,7 +3,7 @@ import { parseFlag } from "../base/flag.ts";
 import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { isListing, type Operation } from "../policy/acl.ts";
+import { isListing, type Operation } from "../policy/operation.ts";
 import type { AuditNotes } from "./audit.ts";
 import { parseJsonObject } from "./json.ts";
 import { operationOfMethod } from "./method.ts";

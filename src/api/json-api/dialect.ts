@@ -1,6 +1,6 @@
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import type { Operation } from "../../policy/acl.ts";
+import type { Operation } from "../../policy/operation.ts";
 import type { Dialect } from "../../wire/envelope.ts";
 import { toJsonApi } from "../../wire/failure.ts";
 import { parseJsonObject } from "../../wire/json.ts";

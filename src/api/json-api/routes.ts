@@ -1,7 +1,7 @@
 import { type Answered, type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
 import { type Answer, describeFields, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
-import type { Operation } from "../../policy/acl.ts";
+import type { Operation } from "../../policy/operation.ts";
 import type { Page, PageRequest } from "../../storage/pages.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/settings.ts";

@@ -1,8 +1,8 @@
 import type { CallContext } from "../../auth/route.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { aclOfToken } from "../../identity/standing.ts";
-import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
+import type { Operation } from "../../policy/operation.ts";
 import { canonicalPathOf } from "../../team/find.ts";
 import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamWithToken } from "../../team/record.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";

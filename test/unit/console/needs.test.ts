@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Capabilities } from "../../../console/capabilities.ts";
 import { needsOf, refusalOf } from "../../../console/needs.ts";
-import { requiresSudo } from "../../../src/policy/evaluate.ts";
+import { requiresSudo } from "../../../src/policy/operation.ts";
 
 describe("what a button of the console needs", () => {
   it.each([

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compileAcl, type Operation, type Step } from "../../../src/policy/acl.ts";
+import { compileAcl, type Step } from "../../../src/policy/acl.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { aclOf, allows, check, NOW, rulesOf } from "./helpers.ts";
 
 const DEV = `

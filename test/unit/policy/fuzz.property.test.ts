@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileAcl, type Operation, resultantAcl } from "../../../src/policy/acl.ts";
+import { compileAcl, resultantAcl } from "../../../src/policy/acl.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 import { NOW } from "./helpers.ts";
 

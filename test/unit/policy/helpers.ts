@@ -1,4 +1,5 @@
-import { type AccessRequest, type Acl, compileAcl, type Operation, type Verdict } from "../../../src/policy/acl.ts";
+import { type AccessRequest, type Acl, compileAcl, type Verdict } from "../../../src/policy/acl.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../../../src/policy/rule.ts";
 import type { TemplateContext } from "../../../src/policy/template.ts";

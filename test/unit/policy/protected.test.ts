@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { compileAcl, type Operation } from "../../../src/policy/acl.ts";
-import { evaluateAcl, requiresSudo } from "../../../src/policy/evaluate.ts";
+import { compileAcl } from "../../../src/policy/acl.ts";
+import { evaluateAcl } from "../../../src/policy/evaluate.ts";
+import { type Operation, requiresSudo } from "../../../src/policy/operation.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 describe("paths that need sudo", () => {

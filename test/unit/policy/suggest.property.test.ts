@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AccessRequest, compileAcl, decisiveStep, type Operation, type Step } from "../../../src/policy/acl.ts";
+import { type AccessRequest, compileAcl, decisiveStep, type Step } from "../../../src/policy/acl.ts";
 import { evaluateAcl } from "../../../src/policy/evaluate.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "../../../src/policy/rule.ts";
 import { suggestPolicy } from "../../../src/policy/suggest.ts";
 import { NOW, rulesOf } from "./helpers.ts";

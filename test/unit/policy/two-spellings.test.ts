@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Operation } from "../../../src/policy/acl.ts";
 import { capabilitiesOf, evaluateAcl } from "../../../src/policy/evaluate.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 const PATH = "teams/team-x/authentication-token";

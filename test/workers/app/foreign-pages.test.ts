@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TABLES } from "../../../src/app/routes.ts";
 import { AUTH_METHODS } from "../../../src/methods/registry.ts";
-import type { Operation } from "../../../src/policy/acl.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
 import { call, initialized } from "../../support/service.ts";
 
 const METHODS: Partial<Record<Operation, string>> = { update: "PUT", delete: "DELETE", patch: "PATCH" };
