@@ -16,7 +16,7 @@ const RANDOM_BYTES = 16;
 const TAG_BYTES = 8;
 /** Bytes of tree id and row at the beginning of every id that contains its address. */
 export const ADDRESS_BYTES = TREE_BYTES + ROW_BYTES;
-const ID_BYTES = TREE_BYTES + ROW_BYTES + RANDOM_BYTES + TAG_BYTES;
+const ID_BYTES = ADDRESS_BYTES + RANDOM_BYTES + TAG_BYTES;
 const ID_LENGTH = (ID_BYTES / 3) * 4;
 
 /** Prefix of generated service tokens. */
@@ -39,11 +39,15 @@ export interface TokenCredential extends TokenAddress {
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
-/** Address and tail of an accessor or a lease id, which its tree checks. */
-export interface AccessorCredential extends TokenAddress {
-  /** The random part and the tag of the id: 24 bytes. */
-  readonly tail: Uint8Array<ArrayBuffer>;
+/** A row with the tail of its id. The tree compares the tail, so that it does not take another row for this one. */
+export interface RowAndTail {
+  readonly row: number;
+  /** The random part and the tag of an accessor or a lease id: 24 bytes. */
+  readonly tail: Uint8Array;
 }
+
+/** Address and tail of an accessor or a lease id, which its tree checks. */
+export type AccessorCredential = TokenAddress & RowAndTail;
 
 /** Ids of a new token. They are generated before its tree writes it. */
 export interface NewTokenIds {
@@ -116,7 +120,7 @@ export async function readServiceToken(keys: Keys, text: string): Promise<TokenC
   for (const { tokens } of keys.terms) {
     const hash = await keyedHash(tokens, TOKEN_LABEL, parts.body);
     if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) continue;
-    return { treeId: parts.treeId, row: parts.row, verifier: hash.slice(TAG_BYTES) };
+    return { ...parts.address, verifier: hash.slice(TAG_BYTES) };
   }
   return null;
 }
@@ -143,13 +147,13 @@ export async function readRoutedId(keys: Keys, label: Uint8Array, text: string):
   const parts = split(text);
   if (!parts) return null;
   const hash = await keyedHash(keys.identity, label, parts.body);
-  return equalBytes(hash.subarray(0, TAG_BYTES), parts.tag) ? credentialOf(parts) : null;
+  return equalBytes(hash.subarray(0, TAG_BYTES), parts.tag) ? { ...parts.address, tail: parts.tail } : null;
 }
 
 /** Decodes an id from our own storage, without a check of its tag. Null for a text of another form. */
 export function decodeStoredId(text: string): AccessorCredential | null {
   const parts = split(text);
-  return parts && credentialOf(parts);
+  return parts && { ...parts.address, tail: parts.tail };
 }
 
 /** The tree id in an id from our own storage; "" for a text of another form. */
@@ -237,15 +241,11 @@ function split(text: string) {
   const bytes = fromBase64Url(text);
   if (!bytes || bytes.length !== ID_BYTES) return null;
   return {
-    ...readAddress(bytes),
-    body: bytes.subarray(0, ID_BYTES - TAG_BYTES),
-    tag: bytes.subarray(ID_BYTES - TAG_BYTES),
+    address: readAddress(bytes),
+    tail: bytes.slice(ADDRESS_BYTES),
+    body: bytes.subarray(0, -TAG_BYTES),
+    tag: bytes.subarray(-TAG_BYTES),
   };
-}
-
-function credentialOf(parts: NonNullable<ReturnType<typeof split>>): AccessorCredential {
-  const random = parts.body.subarray(ADDRESS_BYTES);
-  return { treeId: parts.treeId, row: parts.row, tail: concat(random, parts.tag) };
 }
 
 /** Reads tree id and row from the first bytes of an id. */
@@ -270,10 +270,4 @@ function writeRow(bytes: Uint8Array, at: number, row: number): void {
     bytes[i] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-}
-
-/** A row with the tail of its id. The tree compares the tail, so that it does not take another row for this one. */
-export interface RowAndTail {
-  readonly row: number;
-  readonly tail: Uint8Array;
 }
