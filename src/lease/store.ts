@@ -1,4 +1,4 @@
-import { columnOf, type Migration, readVersions, setColumns, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, setColumns, Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { NewLeaseIds } from "./actions.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -64,7 +64,7 @@ export class LeaseStore {
   /** No lease expires and no revocation is due before this time (ms); null when nothing will be due. */
   #nextDueAt: number | null = null;
 
-  constructor(sql: SqlStorage, versions = readVersions(sql)) {
+  constructor(sql: SqlStorage, versions: SchemaVersions) {
     this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
@@ -96,12 +96,13 @@ export class LeaseStore {
     return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
-  /** Counts the leases that these tokens hold, up to `limit`. */
-  countOfTokens(tokens: readonly number[], limit: number): number {
+  /** Counts the leases that these tokens hold, up to `limit`. `more`: there are others. */
+  countOfTokens(tokens: readonly number[], limit: number): { readonly count: number; readonly more: boolean } {
     const query = `SELECT COUNT(*) FROM (
         SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
       )`;
-    return columnOf<number>(this.#tables, query, JSON.stringify(tokens), limit)[0] ?? 0;
+    const [found = 0] = columnOf<number>(this.#tables, query, JSON.stringify(tokens), limit + 1);
+    return { count: Math.min(found, limit), more: found > limit };
   }
 
   /** Returns the oldest leases that a token holds, at most `limit`. */

@@ -1,5 +1,5 @@
 import type { PagePosition } from "../listing/lease-index.ts";
-import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
+import { type Migration, setColumns, storedJson, type Tables } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 
@@ -162,18 +162,12 @@ type WalkChanges = Partial<Omit<Walk, "generation" | keyof WalkJob | "mount" | "
 /** Stores changes of a walk, unless it was restarted meanwhile. Returns the changed walk. */
 export function changeWalk(tables: Tables, walk: Walk, changes: WalkChanges): Walk {
   const changed = { ...walk, ...changes };
-  tables.exec(
-    `UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ?, watermark = ?, total = ?
-     WHERE generation = ?`,
-    changed.phase,
-    json(changed.shards),
-    changed.incomplete ? 1 : 0,
-    changed.seen,
-    json(changed.failure),
-    json(changed.watermark),
-    changed.total,
-    walk.generation,
-  );
+  const { phase, shards, incomplete, seen, failure, watermark, total } = changed;
+  const columns = {
+    ...{ unit: phase, position: json(shards), incomplete: incomplete ? 1 : 0, seen, total },
+    ...{ failure: json(failure), watermark: json(watermark) },
+  };
+  setColumns(tables, "walk", columns, "generation = ?", walk.generation);
   return changed;
 }
 

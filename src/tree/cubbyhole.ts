@@ -2,7 +2,7 @@ import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result } from "
 import type { Keys } from "../crypto/key-ring.ts";
 import { openText, sealText } from "../crypto/sealed-data.ts";
 import type { Verdict } from "../policy/acl.ts";
-import { columnOf, type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 
@@ -54,7 +54,7 @@ export interface CubbyholeValue {
 export class CubbyholeStore {
   readonly #tables: Tables;
 
-  constructor(sql: SqlStorage, versions = readVersions(sql)) {
+  constructor(sql: SqlStorage, versions: SchemaVersions) {
     this.#tables = new Tables(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
   }
 

@@ -76,7 +76,6 @@ export function lineageOf(tree: SharedParts, named: RowAndTail, limit: number, a
   const children = childrenOf(tree.sql, row, now, after, limit + 1);
   const below = descendantsOf(tree.sql, row, now, MAX_COUNTED + 1);
   const counted = [row, ...below.slice(0, MAX_COUNTED)];
-  const leases = tree.leases.store.countOfTokens(counted, MAX_COUNTED + 1);
   const page = children.slice(0, limit);
   const most = Math.min(MAX_COUNTED, Math.floor(COUNTED_OF_PAGE / Math.max(1, page.length)));
   return {
@@ -86,7 +85,7 @@ export function lineageOf(tree: SharedParts, named: RowAndTail, limit: number, a
     children: listedOf(tree, page).map((child) => withCount(tree, child, now, most)),
     next: children.length > limit ? (page.at(-1) ?? null) : null,
     descendants: boundedCount(below.length, MAX_COUNTED),
-    leases: boundedCount(leases, MAX_COUNTED),
+    leases: tree.leases.store.countOfTokens(counted, MAX_COUNTED),
     heldLeases: tree.leases.heldBy(row, MAX_LEASES),
     cubbyhole: tree.cubbyhole.sizeOf(counted, MAX_COUNTED),
   };

@@ -183,13 +183,12 @@ function countStep(tree: SharedParts, now: number) {
     },
 
     tally(): Tally {
-      const leases = tree.leases.store.countOfTokens(rows, MAX_LEASES + 1);
       return {
         matched: seen.taken,
         root: seen.root,
         self: seen.self,
         total: counted.length,
-        leases: { count: Math.min(leases, MAX_LEASES), more: leases > MAX_LEASES },
+        leases: tree.leases.store.countOfTokens(rows, MAX_LEASES),
         by: groupsOf(counted),
       };
     },

@@ -3,7 +3,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "../storage/row-seals.ts";
-import { columnOf, type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
 import { endingWatermark, isEnded, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
@@ -131,7 +131,7 @@ export class TokenRows {
   #validated = new GenerationalCache<number, true>(MAX_VALIDATED_ROWS);
   #validatedBy: Watermarks | null = null;
 
-  constructor(sql: SqlStorage, treeId: string, keys: RowChecks, versions = readVersions(sql)) {
+  constructor(sql: SqlStorage, treeId: string, keys: RowChecks, versions: SchemaVersions) {
     this.sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
     this.treeId = treeId;
     this.keys = keys;
