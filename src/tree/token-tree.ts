@@ -50,7 +50,7 @@ import { TreeUpkeep } from "./tree-upkeep.ts";
  */
 export class TokenTree extends StoredObject<TreeEnv> {
   protected override readonly takesPages = () => takesPages(this.env);
-  #tree: ReturnType<typeof assembleTree>;
+  #tree: Tree;
 
   constructor(ctx: DurableObjectState, env: TreeEnv) {
     const versions = readVersions(ctx.storage.sql);
@@ -126,12 +126,13 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Performs an action on a token for a caller whose own tree allowed it. "not_found" when the target is not alive. */
-  async act(action: TargetAction): Promise<Result<Outcome>> {
-    await this.#tree.keys.open();
-    const now = currentTime();
-    const outcome = act(this.#tree, action, null, now);
-    if (action.kind === "lookup" && action.target.by === "token") findLive(this.#tree, action.target.row, now);
-    return outcome;
+  act(action: TargetAction): Promise<Result<Outcome>> {
+    return this.#opened((tree) => {
+      const now = currentTime();
+      const outcome = act(tree, action, null, now);
+      if (action.kind === "lookup" && action.target.by === "token") findLive(tree, action.target.row, now);
+      return outcome;
+    });
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
@@ -144,11 +145,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * tree, such as the reservation of a custom id. "not_found" when the parent is not alive any more.
    * `REVOKED_MEANWHILE` when a watermark ends the token.
    */
-  async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
-    await this.#tree.keys.open(spec.record.watermark);
-    if (!this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
-    if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    return writeChild(this.#tree, spec, ids, parent, []);
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
+    return this.#opened((tree) => {
+      if (!tree.tokens.live(parent, currentTime())) return NOT_FOUND;
+      if (isEnded(tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
+      return writeChild(tree, spec, ids, parent, []);
+    }, spec.record.watermark);
   }
 
   /** True while the token of this row is alive. Asked for the parent of a batch token. */
@@ -211,11 +213,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Revokes tokens of this tree that a filter matched, with everything below them. Safe to repeat. */
-  async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
-    await this.#tree.keys.open();
-    const revoked = revokeFiltered(this.#tree, request, currentTime());
-    if (!request.dry && revoked.revoked > 0) this.#tree.upkeep.arm({ sweptByCaller });
-    return revoked;
+  revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
+    return this.#opened((tree) => {
+      const revoked = revokeFiltered(tree, request, currentTime());
+      if (!request.dry && revoked.revoked > 0) tree.arm({ sweptByCaller });
+      return revoked;
+    });
   }
 
   /** Sweeps dead tokens, as many as one alarm would. Returns true when none is left. See `TreeUpkeep.sweep`. */
@@ -244,10 +247,9 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * Performs the part in this tree of a walk over a path prefix: revokes or checks the leases that it found, of tokens
    * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
-  async walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    await this.#tree.keys.open(purpose.watermark ?? 0);
-    const { leases, upkeep } = this.#tree;
-    return upkeep.keepingTables(() => leases.walk(found, purpose));
+  walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
+    const walk = ({ leases, upkeep }: Tree) => upkeep.keepingTables(() => leases.walk(found, purpose));
+    return this.#opened(walk, purpose.watermark ?? 0);
   }
 
   /** Performs one bounded step of a tidy run in this tree. See `TreeUpkeep.tidy`. */
@@ -273,12 +275,14 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return ok(await this.#tree.upkeep.restored());
   }
 
-  /** Loads the keys for seals of rows, then runs `work` on the parts of the tree. */
-  async #opened<T>(work: (tree: ReturnType<typeof assembleTree>) => T | Promise<T>): Promise<T> {
-    await this.#tree.keys.open();
+  /** Loads the keys for seals of rows, then runs `work` on the parts of the tree. For `watermark` see `TreeKeys.open`. */
+  async #opened<T>(work: (tree: Tree) => T | Promise<T>, watermark?: number): Promise<T> {
+    await this.#tree.keys.open(watermark);
     return work(this.#tree);
   }
 }
+
+type Tree = ReturnType<typeof assembleTree>;
 
 function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
   const shared = sharedParts(storage, origin.id, env, versions, (options) => upkeep.arm(options));

@@ -71,7 +71,7 @@ export class TreeUpdates {
 
   /** Resumes publishing after a restart of the object. */
   refresh(): void {
-    if (this.#newTokens.refresh(currentTime())) this.#hasOutbox();
+    if (this.#newTokens.refresh(currentTime())) this.#hasUpdates();
   }
 
   /**
@@ -91,14 +91,13 @@ export class TreeUpdates {
     this.#addChildren(parent, 1);
     this.#addBelow(1);
     this.#newTokens.written(row, currentTime());
-    this.#hasOutbox();
+    this.#hasUpdates();
   }
 
   /** Notes that the uses, the expiry or the children of a token have changed. */
   changed(row: number): void {
     this.#changed.add(row);
-    noteWaiting(this.#treeId, true);
-    this.#lookIn(READ_DELAY_MS);
+    this.#hasUpdates();
   }
 
   /** Notes a use of a token at `now` (ms). The first use of each hour is published. */
@@ -223,7 +222,7 @@ export class TreeUpdates {
     this.#addBelow(0);
   }
 
-  #hasOutbox(): void {
+  #hasUpdates(): void {
     noteWaiting(this.#treeId, true);
     this.#lookIn(READ_DELAY_MS);
   }
@@ -243,7 +242,7 @@ export class TreeUpdates {
   /** Notes which new tokens the shards have confirmed. Returns true when there is more to publish. */
   #noteListed(): boolean {
     const isMore = this.#newTokens.noteListed(currentTime());
-    if (isMore) this.#hasOutbox();
+    if (isMore) this.#hasUpdates();
     return isMore || this.#changed.size > 0;
   }
 
