@@ -40,12 +40,9 @@ export function leaseIdOf(lease: Pick<LeaseView, "path" | "tail">): string {
   return `${lease.path}/${lease.tail}`;
 }
 
-export interface NewLeaseIds {
-  readonly row: number;
+export interface NewLeaseIds extends RowAndTail {
   /** The part of the lease id after the path: tree, row, random part and tag. */
   readonly text: string;
-  /** Random part and tag: 24 bytes. */
-  readonly tail: Uint8Array;
 }
 
 /** The token that will hold a new lease. */

@@ -3,7 +3,7 @@ import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { openText } from "../crypto/sealed-data.ts";
 import { countEvent } from "../metrics/counts.ts";
-import type { LeaseRecord } from "./actions.ts";
+import { type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { endpointOrigin, endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 
@@ -17,13 +17,10 @@ export const SIGNATURE_HEADER = "Grove-Signature";
 
 const encoder = new TextEncoder();
 
-export interface Revocation {
-  readonly leaseId: string;
-  readonly path: string;
-  readonly record: LeaseRecord;
-  /** Sealed for the lease and its target (`leaseDataContext`), or null. */
+/** A lease to revoke, with its data: sealed for the lease and its target (`leaseDataContext`), or null. */
+export type Revocation = Pick<LeaseView, "path" | "tail" | "target" | "issuedAt"> & {
   readonly data: Uint8Array | null;
-}
+};
 
 /** Result of an attempt. `hopeless`: a retry can't succeed. */
 type Delivery =
@@ -46,13 +43,14 @@ export async function sendRevocation(
   revocation: Revocation,
   now: number,
 ): Promise<Delivery> {
-  const { leaseId, path, record } = revocation;
+  const { path } = revocation;
+  const leaseId = leaseIdOf(revocation);
   // The settings may have become stricter since the lease was registered.
-  const target = readRevocationEndpoint(record.target, endpointSettings(env));
+  const target = readRevocationEndpoint(revocation.target, endpointSettings(env));
   if (!target.ok) return failed(target.error, false);
   const data = await openLeaseData(keys, revocation);
   if (data === undefined) return failed("the data of the lease does not open", true);
-  const issueTime = new Date(record.issuedAt).toISOString();
+  const issueTime = new Date(revocation.issuedAt).toISOString();
   const body = JSON.stringify({ lease_id: leaseId, path, target: target.value, issue_time: issueTime, data });
   const headers = {
     "Idempotency-Key": leaseId,
@@ -82,10 +80,9 @@ function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
   return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
 }
 
-async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation): Promise<unknown> {
+async function openLeaseData(keys: Keys, { tail, target, data }: Revocation): Promise<unknown> {
   if (!data) return null;
-  const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
-  const plain = await openText(keys, leaseDataContext(tail, record.target), data);
+  const plain = await openText(keys, leaseDataContext(tail, target), data);
   return plain === null ? undefined : JSON.parse(plain);
 }
 

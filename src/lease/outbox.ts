@@ -2,10 +2,8 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
-import { storedJson } from "../storage/tables.ts";
 import { loadInstallation } from "../system/installation.ts";
-import { routedIdText } from "../token/ids.ts";
-import type { LeaseRecord, SendFailure } from "./actions.ts";
+import type { SendFailure } from "./actions.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
 import type { LeaseEnv } from "./env.ts";
 import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
@@ -23,12 +21,10 @@ const MAX_ERROR = 240;
 export class LeaseOutbox {
   readonly #env: LeaseEnv;
   readonly #store: LeaseStore;
-  readonly #treeId: string;
 
-  constructor(env: LeaseEnv, store: LeaseStore, treeId: string) {
+  constructor(env: LeaseEnv, store: LeaseStore) {
     this.#env = env;
     this.#store = store;
-    this.#treeId = treeId;
   }
 
   /** Sends due revocations, at most `PER_ALARM`. @throws Error while the service is sealed. */
@@ -55,7 +51,7 @@ export class LeaseOutbox {
 
   /** Deletes ended leases, from the index first: a crash in between repeats the step. */
   async forget(rows: readonly number[]): Promise<void> {
-    const all = rows.flatMap((row) => this.#store.find(row) ?? []).map((lease) => this.#tailOf(lease));
+    const all = rows.flatMap((row) => this.#store.find(row) ?? []).map((lease) => this.#store.tailOf(lease));
     const byShard = Map.groupBy(all, accessorShardNumber);
     await Promise.all([...byShard].map(([shard, tails]) => accessorShard(this.#env, shard).removeLeases(tails)));
     this.#store.remove(rows);
@@ -76,18 +72,12 @@ export class LeaseOutbox {
 
   /** Returns null when the target has accepted the revocation, or when it was forced. */
   async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
-    const { row, path } = lease;
-    const revocation = {
-      leaseId: `${path}/${this.#tailOf(lease)}`,
-      path,
-      record: storedJson<LeaseRecord>(lease.record),
-      data: lease.data && new Uint8Array(lease.data),
-    };
-    const delivery = await sendRevocation(this.#env, keys, revocation, currentTime());
+    const data = lease.data && new Uint8Array(lease.data);
+    const delivery = await sendRevocation(this.#env, keys, { ...this.#store.view(lease), data }, currentTime());
     if (delivery.delivered || lease.forced) return null;
     const error = delivery.error.slice(0, MAX_ERROR);
     if (delivery.hopeless || lease.attempts >= MAX_ATTEMPTS) await this.#giveUp(lease, error);
-    return { row, error };
+    return { row: lease.row, error };
   }
 
   /**
@@ -96,7 +86,7 @@ export class LeaseOutbox {
    */
   async #giveUp(lease: LeaseRow, error: string): Promise<void> {
     if (!this.#store.canGiveUp(lease.row)) return;
-    const tail = this.#tailOf(lease);
+    const tail = this.#store.tailOf(lease);
     const shard = accessorShard(this.#env, accessorShardNumber(tail));
     await shard.giveUpLease({ tail, path: lease.path, expiresAt: lease.expires_at, error });
     if (this.#store.canGiveUp(lease.row)) this.#store.giveUp(lease.row, error);
@@ -108,9 +98,5 @@ export class LeaseOutbox {
     const loaded = await loadInstallation(this.#env);
     if (!loaded.ok) throw new Error("revocations can't be signed while the service is sealed");
     return loaded.value.keys;
-  }
-
-  #tailOf(lease: LeaseRow): string {
-    return routedIdText(this.#treeId, lease.row, new Uint8Array(lease.tail));
   }
 }

@@ -1,6 +1,7 @@
-import { columnOf, type Migration, type SchemaVersions, setColumns, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, setColumns, storedJson, Tables } from "../storage/tables.ts";
+import { routedIdText } from "../token/ids.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
-import type { NewLeaseIds } from "./actions.ts";
+import type { LeaseRecord, LeaseView, NewLeaseIds } from "./actions.ts";
 import type { LeasePlan } from "./rules.ts";
 
 /** State of a lease that a token holds. */
@@ -61,10 +62,12 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
 /** The table of leases of one tree, created with the first lease. It also tracks when the alarm is due. */
 export class LeaseStore {
   readonly #tables: Tables;
+  readonly #treeId: string;
   /** No lease expires and no revocation is due before this time (ms); null when nothing will be due. */
   #nextDueAt: number | null = null;
 
-  constructor(sql: SqlStorage, versions: SchemaVersions) {
+  constructor(sql: SqlStorage, treeId: string, versions: SchemaVersions) {
+    this.#treeId = treeId;
     this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
@@ -94,6 +97,23 @@ export class LeaseStore {
   /** The lease with this row number, in any state. */
   find(row: number): LeaseRow | null {
     return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
+  }
+
+  /** The part of the lease id after the path. */
+  tailOf({ row, tail }: LeaseRow): string {
+    return routedIdText(this.#treeId, row, new Uint8Array(tail));
+  }
+
+  view(row: LeaseRow): LeaseView {
+    return {
+      ...storedJson<LeaseRecord>(row.record),
+      path: row.path,
+      tail: this.tailOf(row),
+      grantedTtl: row.granted_ttl,
+      expiresAt: row.expires_at,
+      renewedAt: row.renewed_at,
+      error: row.state === GIVEN_UP ? row.error : null,
+    };
   }
 
   /** Counts the leases that these tokens hold, up to `limit`. `more`: there are others. */

@@ -2,10 +2,9 @@ import { currentTime } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
-import { type SchemaVersions, storedJson } from "../storage/tables.ts";
+import type { SchemaVersions } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import { matches } from "../token/actions.ts";
-import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { type HowEnded, LIVE, REVOKED } from "../token/state.ts";
 import type {
@@ -13,7 +12,6 @@ import type {
   LeaseAction,
   LeaseHolder,
   LeaseOutcome,
-  LeaseRecord,
   LeaseReference,
   LeaseView,
   WalkAnswer,
@@ -71,8 +69,8 @@ export class TreeLeases {
 
   constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
-    this.store = new LeaseStore(tree.sql, tree.versions);
-    this.#outbox = new LeaseOutbox(tree.env, this.store, tree.treeId);
+    this.store = new LeaseStore(tree.sql, tree.treeId, tree.versions);
+    this.#outbox = new LeaseOutbox(tree.env, this.store);
   }
 
   /** Fails with "not_found" when the holder or the lease does not exist. */
@@ -84,7 +82,7 @@ export class TreeLeases {
       case "lookup": {
         const row = this.#find(action.lease);
         // A lease whose revocation was given up is still shown: an operator has to resolve it.
-        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
+        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.store.view(row)) : NOT_FOUND;
       }
       case "renew":
         return this.#renew(action, now);
@@ -100,7 +98,7 @@ export class TreeLeases {
 
   /** The oldest leases that the token itself holds, at most `limit`. */
   heldBy(row: number, limit: number): LeaseView[] {
-    return this.store.ofToken(row, limit).map((lease) => this.#view(lease));
+    return this.store.ofToken(row, limit).map((lease) => this.store.view(lease));
   }
 
   /** Work of the alarm: ends expired leases and sends due revocations. Bounded; the next alarm continues. */
@@ -160,14 +158,14 @@ export class TreeLeases {
     }
     // The holder may have ended while the index was written. Then the lease has ended with it.
     const row = this.store.find(ids.row);
-    return row && this.#isHeld(row, currentTime()) ? shown(this.#view(row), plan.value.grant.warnings) : NOT_FOUND;
+    return row && this.#isHeld(row, currentTime()) ? shown(this.store.view(row), plan.value.grant.warnings) : NOT_FOUND;
   }
 
   #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome> {
     const row = this.#find(action.lease);
     if (row?.state === GIVEN_UP) return refuse("lease is expired and has failed previous revocation attempts");
     if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
-    const lease = this.#view(row);
+    const lease = this.store.view(row);
     const plan = planLeaseRenewal(lease, action.increment, now);
     if (!plan.ok) return plan;
     const { ttl, expiresAt, warnings } = plan.value;
@@ -199,18 +197,6 @@ export class TreeLeases {
 
   #isHeld(lease: LeaseRow, now: number): boolean {
     return lease.state === HELD && lease.expires_at > now && this.#tree.tokens.live(lease.token, now) !== null;
-  }
-
-  #view(row: LeaseRow): LeaseView {
-    return {
-      ...storedJson<LeaseRecord>(row.record),
-      path: row.path,
-      tail: routedIdText(this.#tree.treeId, row.row, new Uint8Array(row.tail)),
-      grantedTtl: row.granted_ttl,
-      expiresAt: row.expires_at,
-      renewedAt: row.renewed_at,
-      error: row.state === GIVEN_UP ? row.error : null,
-    };
   }
 }
 

@@ -9,9 +9,10 @@ import { environmentWith } from "../../support/environment.ts";
 const NOW = Date.UTC(2027, 2, 1);
 const ENV = {} as Env;
 const REVOCATION: Revocation = {
-  leaseId: "db/creds/app/tail",
   path: "db/creds/app",
-  record: { issuedAt: NOW - 5000, maxTtl: 0, renewable: true, target: "https://db.example.com/revoke", endsBy: null },
+  tail: "tail",
+  target: "https://db.example.com/revoke",
+  issuedAt: NOW - 5000,
   data: null,
 };
 
@@ -33,7 +34,7 @@ const send = (revocation: Partial<Revocation> = {}, env = ENV) =>
 describe("sending a revocation", () => {
   it("is a POST that the target can check with its key", async () => {
     const fetched = answer(() => new Response(null, { status: 204 }));
-    const data = await sealText(keys, leaseDataContext("tail", REVOCATION.record.target), '{"user":"u1"}');
+    const data = await sealText(keys, leaseDataContext("tail", REVOCATION.target), '{"user":"u1"}');
     expect(await send({ data })).toEqual({ delivered: true });
     const [url, init] = fetched.mock.calls[0] ?? [];
     expect(url).toBe("https://db.example.com/revoke");
@@ -101,13 +102,13 @@ describe("sending a revocation", () => {
     const fetched = answer(() => new Response(null));
     const strict = environmentWith({ LEASE_TARGET_HOSTS: "only.example.com" });
     expect(await send({}, strict)).toMatchObject({ delivered: false, hopeless: false });
-    const record = { ...REVOCATION.record, target: "http://127.0.0.1/" };
-    expect(await send({ record })).toMatchObject({ delivered: false });
+    const target = "http://127.0.0.1/";
+    expect(await send({ target })).toMatchObject({ delivered: false });
     expect(fetched).not.toHaveBeenCalled();
   });
 
   it.each([
-    ["the lease", "another", REVOCATION.record.target],
+    ["the lease", "another", REVOCATION.target],
     ["the target", "tail", "https://elsewhere.example.net/"],
   ])("gives up data that do not belong to %s", async (_, tail, target) => {
     const fetched = answer(() => new Response(null));
@@ -126,7 +127,7 @@ describe("sending a revocation", () => {
       },
     };
     const env = environmentWith({ ENGINE: engine, LEASE_SERVICES: "ENGINE,GROVE_SEAL_KEY", GROVE_SEAL_KEY: "x" });
-    const to = (target: string) => send({ record: { ...REVOCATION.record, target } }, env);
+    const to = (target: string) => send({ target }, env);
     expect(await to("service://ENGINE/revoke")).toEqual({ delivered: true });
     expect(called).toEqual(["https://engine.service/revoke"]);
     expect(await to("service://GROVE_SEAL_KEY/x")).toMatchObject({ delivered: false });
