@@ -60,7 +60,7 @@ export async function registerLease(
       plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target.value), plain);
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
-    if (outcome.value.kind !== "row_taken") return granted(outcome.value);
+    if (outcome.value.kind !== "row_taken") return ok(granted(outcome.value));
   }
   return err(unavailable("the lease could not be stored; try again"));
 }

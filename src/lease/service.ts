@@ -4,15 +4,23 @@ import type { Installation } from "../system/installation.ts";
 import { treeAt } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import type { LeaseOutcome, LeaseView } from "./actions.ts";
+import { type LeaseOutcome, type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 
-export type ShownLease =
-  | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
-  | { readonly kind: "secret"; readonly lease: LeaseView };
+/** The lease of a secret or of a token, as clients see it. Times in ms. */
+export interface ShownLease extends Pick<LeaseView, "path" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
+  readonly id: string;
+  /** null: never. */
+  readonly expiresAt: number | null;
+  /** TTL of the last grant, in seconds. */
+  readonly grantedTtl: number;
+}
 
-export type GrantedLease = Pick<Extract<LeaseOutcome, { kind: "lease" }>, "lease" | "warnings">;
+export interface GrantedLease {
+  readonly lease: ShownLease;
+  readonly warnings: readonly string[];
+}
 
 /** The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
@@ -28,12 +36,13 @@ export async function lookupLease(
   if (!named) return NOT_FOUND;
   if (named.kind === "token") {
     const token = await leasedToken(env, named);
-    if (token) notes.targetAccessor = token.accessor;
-    return token ? ok({ kind: "token", leaseId, token }) : NOT_FOUND;
+    if (!token) return NOT_FOUND;
+    notes.targetAccessor = token.accessor;
+    return ok({ ...token, id: leaseId, issuedAt: token.createdAt, error: null });
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;
-  return ok({ kind: "secret", lease: granted(outcome.value).value.lease });
+  return ok(granted(outcome.value).lease);
 }
 
 /** Renews the lease of a secret. `increment` in seconds; 0 repeats the last grant. */
@@ -52,7 +61,7 @@ export async function renewLease(
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "renew", lease: named.lease, increment });
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
-  return granted(outcome.value);
+  return ok(granted(outcome.value));
 }
 
 /**
@@ -95,7 +104,7 @@ async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedToken): Pr
 }
 
 /** The lease of an outcome. @throws Error for an outcome without one. */
-export function granted(outcome: LeaseOutcome): { readonly ok: true; readonly value: GrantedLease } {
+export function granted(outcome: LeaseOutcome): GrantedLease {
   if (outcome.kind !== "lease") throw new Error(`this does not end in "${outcome.kind}"`);
-  return ok({ lease: outcome.lease, warnings: outcome.warnings });
+  return { lease: { ...outcome.lease, id: leaseIdOf(outcome.lease) }, warnings: outcome.warnings };
 }

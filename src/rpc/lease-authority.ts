@@ -3,7 +3,6 @@ import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLea
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { leaseIdOf } from "../lease/actions.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
 import { UNASKED } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
@@ -67,8 +66,8 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   ): Promise<LeaseAnswer> {
     const result = await audited(this.env, this.ctx, { ...WORKER, ...asked }, work);
     if (!result.ok) return { done: false, ...refusalOf(result.error) };
-    const shown = result.value;
-    return { done: true, lease: leaseOf(shown), warnings: "warnings" in shown ? shown.warnings : [] };
+    const { lease, warnings } = "lease" in result.value ? result.value : { lease: result.value, warnings: [] };
+    return { done: true, lease: leaseOf(lease), warnings };
   }
 }
 
@@ -87,11 +86,6 @@ async function onId<T>(leaseId: unknown, work: (id: string) => Promise<Result<T>
   return typeof leaseId === "string" && leaseId.length <= MAX_ID_LENGTH ? work(leaseId) : refuse("invalid lease");
 }
 
-function leaseOf(shown: GrantedLease | ShownLease): Lease {
-  if ("token" in shown) {
-    const { path, createdAt, expiresAt, renewable } = shown.token;
-    return { id: shown.leaseId, path, issuedAt: createdAt, expiresAt, renewable };
-  }
-  const { path, issuedAt, expiresAt, renewable } = shown.lease;
-  return { id: leaseIdOf(shown.lease), path, issuedAt, expiresAt, renewable };
+function leaseOf({ id, path, issuedAt, expiresAt, renewable }: ShownLease): Lease {
+  return { id, path, issuedAt, expiresAt, renewable };
 }

@@ -5,7 +5,6 @@ import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
-import { leaseIdOf } from "../../../lease/actions.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
 import { listLeases } from "../../../lease/queries.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
@@ -61,7 +60,7 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
 }
 
 /** A lease of a token or of a secret. Times in ms. */
-const LEASE_VIEW = view<ReturnType<typeof leaseFacts>>({
+const LEASE_VIEW = view<ShownLease & { readonly now: number }>({
   id: ["string", (lease) => lease.id],
   path: ["string", (lease) => lease.path],
   renewable: ["boolean", (lease) => lease.renewable && lease.error === null],
@@ -75,16 +74,10 @@ const LEASE_VIEW = view<ReturnType<typeof leaseFacts>>({
   "revoke_error?": ["string", (lease) => lease.error ?? undefined],
 });
 
-function leaseFacts(shown: ShownLease, now: number) {
-  if (shown.kind === "secret") return { ...shown.lease, id: leaseIdOf(shown.lease), now };
-  const { path, renewable, createdAt, expiresAt, renewedAt } = shown.token;
-  return { id: shown.leaseId, path, renewable, issuedAt: createdAt, expiresAt, renewedAt, error: null, now };
-}
-
 function grantedReply(granted: Result<GrantedLease>): Result<Reply> {
   if (!granted.ok) return granted;
   const { lease, warnings } = granted.value;
-  const shown = { id: leaseIdOf(lease), renewable: lease.renewable, duration: lease.grantedTtl };
+  const shown = { id: lease.id, renewable: lease.renewable, duration: lease.grantedTtl };
   return ok({ kind: "data", data: null, lease: shown, warnings });
 }
 
@@ -105,7 +98,7 @@ export const LEASE_ROUTES: readonly Route[] = [
       if (!id.ok) return id;
       const found = await lookupLease(env, installation, id.value, request.notes);
       // The message is the reference's (sys/leases).
-      return found.ok ? dataReply(LEASE_VIEW.show(leaseFacts(found.value, currentTime()))) : refuse("invalid lease");
+      return found.ok ? dataReply(LEASE_VIEW.show({ ...found.value, now: currentTime() })) : refuse("invalid lease");
     },
   }),
   listRoute("sys/leases/lookup", {
