@@ -125,10 +125,11 @@ export class LeaseStore {
     return { count: Math.min(found, limit), more: found > limit };
   }
 
-  /** Returns the oldest leases that a token holds, at most `limit`. */
-  ofToken(token: number, limit: number): LeaseRow[] {
+  /** The oldest leases that a token itself holds, at most `limit`. */
+  ofToken(token: number, limit: number): LeaseView[] {
     const query = `SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`;
-    return this.#tables.exec<LeaseRow>(query, token, limit).toArray();
+    const rows = this.#tables.exec<LeaseRow>(query, token, limit).toArray();
+    return rows.map((row) => this.view(row));
   }
 
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */

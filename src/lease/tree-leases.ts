@@ -3,20 +3,8 @@ import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/re
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
-import type { EndRequest } from "../system/end-request.ts";
-import { matches } from "../token/actions.ts";
-import type { TokenRecord } from "../token/record.ts";
-import { type HowEnded, LIVE, REVOKED } from "../token/state.ts";
-import type {
-  FoundInTree,
-  LeaseAction,
-  LeaseHolder,
-  LeaseOutcome,
-  LeaseReference,
-  LeaseView,
-  WalkAnswer,
-  WalkPurpose,
-} from "./actions.ts";
+import { matches, type StoredIds } from "../token/actions.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, LeaseReference, LeaseView, WalkMode } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { LeaseOutbox } from "./outbox.ts";
 import { planLease, planLeaseRenewal } from "./rules.ts";
@@ -28,34 +16,15 @@ const STEP = 500;
 /** Revocations that the tree sends before it answers one step of a walk. */
 const WALK_SENDS = 12;
 
-/** The part of a token's row that leases read. */
-interface LeaseTokenRow {
-  readonly row: number;
-  readonly state: number;
-  readonly fixed: { verifier: Uint8Array; accessorTail: Uint8Array; record: Pick<TokenRecord, "leased"> };
-}
-
-/** The tokens of the tree, which hold the leases. Times in ms. */
-interface LeaseTokens {
-  find(row: number): LeaseTokenRow | null;
-  live(row: number, now: number): LeaseTokenRow | null;
-  exists(row: number): boolean;
-  revoke(row: number, state: typeof REVOKED, how: HowEnded, asked: EndRequest): void;
-  revokeEnded(from: number, to: number): number;
-  nextSweepAt(now: number): number | null;
-}
-
 interface TreeLeasesDeps {
   readonly env: LeaseEnv;
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
   readonly treeId: string;
-  readonly tokens: LeaseTokens;
-  /**
-   * Sets the alarm of the tree earlier if something is due before it. `sweptByCaller`: the caller runs the sweep. The
-   * alarm for it is then delayed, and needed only if the call ends early.
-   */
-  readonly arm: (options?: { readonly sweptByCaller: boolean }) => void;
+  /** Finds the tokens of the tree, which hold the leases. `now` in ms. */
+  readonly tokens: { live(row: number, now: number): { readonly fixed: StoredIds } | null };
+  /** Sets the alarm of the tree earlier if something is due before it. */
+  readonly arm: () => void;
 }
 
 /**
@@ -96,11 +65,6 @@ export class TreeLeases {
     return this.store.endOfTokens(rows, currentTime(), STEP) < STEP;
   }
 
-  /** The oldest leases that the token itself holds, at most `limit`. */
-  heldBy(row: number, limit: number): LeaseView[] {
-    return this.store.ofToken(row, limit).map((lease) => this.store.view(lease));
-  }
-
   /** Work of the alarm: ends expired leases and sends due revocations. Bounded; the next alarm continues. */
   async work(): Promise<void> {
     this.store.endExpired(currentTime(), STEP);
@@ -108,38 +72,25 @@ export class TreeLeases {
   }
 
   /**
-   * Performs a step of a walk over a prefix on the leases that it found in this tree. Unless the mode is `tidy`, all of
-   * them end at once. The first `WALK_SENDS` revocations of secrets are sent before the answer, so that the walk can
+   * Performs the part of a walk over a prefix on the leases of secrets that it found in this tree. Unless the mode is
+   * `tidy`, all of them end at once. The first `WALK_SENDS` revocations are sent before the answer, so that the walk can
    * report failures. The alarm sends the others.
    */
-  async walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
-    const now = currentTime();
-    const unknownTokens: number[] = [];
-    for (const { row, tail } of tokens) {
-      const token = this.#tree.tokens.find(row);
-      // A row with an invalid seal is no token, but other tokens may be below it.
-      const isForged = !token && this.#tree.tokens.exists(row);
-      if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
-      else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
-      else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
-        this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
-    }
+  async walk(secrets: FoundInTree["secrets"], mode: WalkMode) {
     const known = secrets.filter(({ row, tail }) => {
       const lease = this.store.find(row);
       return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
     });
     const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
     const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
-    this.store.end(rows, mode === "force", now);
-    this.#tree.arm({ sweptByCaller: true });
-    const sweepAt = this.#tree.tokens.nextSweepAt(now);
-    const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
-    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
+    this.store.end(rows, mode === "force", currentTime());
+    return { unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)) };
   }
 
   async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {
     const { holder, request, ids, data } = action;
-    if (!this.#holder(holder, now)) return NOT_FOUND;
+    const token = this.#tree.tokens.live(holder.row, now);
+    if (!token || (holder.by !== "batch" && !matches(token.fixed, holder))) return NOT_FOUND;
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
     if (this.store.find(ids.row)) return ok({ kind: "row_taken" });
@@ -182,12 +133,6 @@ export class TreeLeases {
     if (!action.wait) return ok({ kind: "revoked", error: null });
     const failures = await this.#outbox.send([row.row]);
     return ok({ kind: "revoked", error: failures[0]?.error ?? null });
-  }
-
-  #holder(holder: LeaseHolder, now: number): LeaseTokenRow | null {
-    const row = this.#tree.tokens.live(holder.row, now);
-    if (!row || holder.by === "batch") return row;
-    return matches(row.fixed, holder) ? row : null;
   }
 
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {

@@ -22,7 +22,7 @@ export type Target =
   | { readonly by: "lease"; readonly row: number };
 
 /** What a tree stores of the ids of a token. */
-interface StoredIds {
+export interface StoredIds {
   readonly verifier: Uint8Array;
   readonly accessorTail: Uint8Array;
 }

@@ -86,7 +86,7 @@ export function lineageOf(tree: SharedParts, named: RowAndTail, limit: number, a
     next: children.length > limit ? (page.at(-1) ?? null) : null,
     descendants: boundedCount(below.length, MAX_COUNTED),
     leases: tree.leases.store.countOfTokens(counted, MAX_COUNTED),
-    heldLeases: tree.leases.heldBy(row, MAX_LEASES),
+    heldLeases: tree.leases.store.ofToken(row, MAX_LEASES),
     cubbyhole: tree.cubbyhole.sizeOf(counted, MAX_COUNTED),
   };
 }

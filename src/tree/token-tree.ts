@@ -18,7 +18,14 @@ import { type Origin, type PageRefusal, StoredObject } from "../storage/stored-o
 import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
-import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
+import {
+  matches,
+  type Outcome,
+  type Target,
+  type TargetAction,
+  type TreeAnswer,
+  type TreeCall,
+} from "../token/actions.ts";
 import { findAndDecide } from "../token/decide.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
@@ -40,7 +47,7 @@ import { countSelected, revokeFiltered } from "./selected-tokens.ts";
 import { sharedParts } from "./shared-parts.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
-import { act, answerCall, endOf, findCaller, findLive, writeChild } from "./tree-actions.ts";
+import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeUpkeep } from "./tree-upkeep.ts";
 
 /**
@@ -137,7 +144,10 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
   endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
-    return this.#opened((tree) => endOf(tree, target, currentTime()));
+    return this.#opened(({ tokens }) => {
+      const row = tokens.find(target.row);
+      return row && matches(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
+    });
   }
 
   /**
@@ -248,7 +258,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
   walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    const walk = ({ leases, upkeep }: Tree) => upkeep.keepingTables(() => leases.walk(found, purpose));
+    const walk = (tree: Tree) => tree.upkeep.keepingTables(() => walkLeases(tree, found, purpose));
     return this.#opened(walk, purpose.watermark ?? 0);
   }
 

@@ -1,13 +1,13 @@
-import { earliest } from "../base/clock.ts";
+import { currentTime, earliest } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
+import type { FoundInTree, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Asker, EndRequest } from "../system/end-request.ts";
 import {
   type CallerAction,
   matches,
   type Outcome,
-  type Target,
   type TargetAction,
   type TreeAnswer,
   type TreeCall,
@@ -17,7 +17,7 @@ import type { NewTokenIds } from "../token/ids.ts";
 import { isWrappingToken, type TokenSpec, type TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
-import { type HowEnded, REVOKED, REVOKED_ALONE, type RevokedState, type TokenEnd } from "../token/state.ts";
+import { type HowEnded, LIVE, REVOKED, REVOKED_ALONE, type RevokedState } from "../token/state.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
@@ -149,10 +149,31 @@ export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow
   }
 }
 
-/** Why a token can't be used at `now` (ms); null while it is alive. */
-export function endOf({ tokens }: SharedParts, target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
-  const row = tokens.find(target.row);
-  return row && matches(row.fixed, target) ? tokens.endOf(row, now) : "gone";
+/**
+ * Performs a step of a walk over a path prefix on the leases that it found in this tree, of tokens and of secrets.
+ * Unless the mode is `tidy`, all of them end at once. See `TreeLeases.walk`.
+ */
+export async function walkLeases(
+  { tokens, leases, arm }: SharedParts,
+  found: FoundInTree,
+  { mode, watermark, asked }: WalkPurpose,
+): Promise<WalkAnswer> {
+  const unknownTokens: number[] = [];
+  for (const { row, tail } of found.tokens) {
+    const token = tokens.find(row);
+    // A row with an invalid seal is no token, but other tokens may be below it.
+    const isForged = !token && tokens.exists(row);
+    if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
+    else if (watermark !== null) tokens.revokeEnded(row, row);
+    else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
+      tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
+  }
+  const secrets = leases.walk(found.secrets, mode);
+  arm({ sweptByCaller: true });
+  const now = currentTime();
+  const sweepAt = tokens.nextSweepAt(now);
+  const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
+  return { unknownTokens, hasDead, ...(await secrets) };
 }
 
 function revoke(
