@@ -1,4 +1,5 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
+import type { Origin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
@@ -11,22 +12,23 @@ import { TreeUpdates } from "./updates/tree-updates.ts";
 export type SharedParts = Readonly<ReturnType<typeof sharedParts>>;
 
 /**
- * Makes the shared parts. `treeId`: the id that the tree was created with, which tokens, accessors and seals contain;
- * the object of a restored tree has another. For `arm` see `TreeUpkeep.arm`.
+ * Makes the shared parts. Tokens, accessors and seals contain the id that the tree was created with; the object of a
+ * restored tree has another. For `arm` see `TreeUpkeep.arm`.
  */
 export function sharedParts(
   storage: DurableObjectStorage,
-  treeId: string,
+  origin: Origin,
   env: TreeEnv,
   versions: SchemaVersions,
   arm: (options?: { readonly sweptByCaller: boolean }) => void,
 ) {
   const { sql } = storage;
+  const treeId = origin.id;
   const keys = new TreeKeys(env);
   const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
   const tokens = new TreeStore(sql, treeId, keys, () => publisher.changed(), versions);
   const inventory = new TreeUpdates(env, treeId, keys, tokens);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
-  return { env, sql, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
+  return { env, storage, sql, origin, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
 }

@@ -295,7 +295,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 type Tree = ReturnType<typeof assembleTree>;
 
 function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
-  const shared = sharedParts(storage, origin.id, env, versions, (options) => upkeep.arm(options));
-  const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
+  const shared = sharedParts(storage, origin, env, versions, (options) => upkeep.arm(options));
+  const upkeep: TreeUpkeep = new TreeUpkeep(shared);
   return { ...shared, upkeep };
 }

@@ -2,7 +2,6 @@ import { currentTime } from "../base/clock.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
-import type { Origin } from "../storage/stored-object.ts";
 import { REVOKED } from "../token/state.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import { TreeEnd } from "./supply/tree-end.ts";
@@ -36,10 +35,10 @@ export class TreeUpkeep {
   /** True when the shard that allocated the id has deleted its record, because the tree was empty when it asked. */
   #noteIsGone = false;
 
-  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin) {
+  constructor(tree: SharedParts) {
     this.#tree = tree;
-    this.#alarm = new EarliestAlarm(storage);
-    this.end = new TreeEnd(tree, storage, origin, this.#alarm);
+    this.#alarm = new EarliestAlarm(tree.storage);
+    this.end = new TreeEnd(tree, this.#alarm);
     this.#sweep = new TreeSweep(tree, this.end);
     this.#tidy = new TreeTidy(tree);
   }

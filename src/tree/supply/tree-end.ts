@@ -1,7 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { accessorShard, treeShardNumber } from "../../listing/accessor-shards.ts";
 import type { EarliestAlarm } from "../../storage/object-alarm.ts";
-import type { Origin } from "../../storage/stored-object.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 
@@ -54,18 +53,14 @@ export function useTreeReuse(chosen: TreeReuse): void {
 /** Frees an empty tree: returns its id to a shard, or deletes its storage. */
 export class TreeEnd {
   readonly #tree: SharedParts;
-  readonly #storage: DurableObjectStorage;
-  readonly #origin: Origin;
   readonly #alarm: EarliestAlarm;
   /** Largest size (bytes) before a sweep since the object woke. Deleting rows does not make the file smaller. */
   #greatestSize = 0;
   /** True when a shard has the id of the tree in its pool, or gets it with a call that is in flight. */
   #isOffered = false;
 
-  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin, alarm: EarliestAlarm) {
+  constructor(tree: SharedParts, alarm: EarliestAlarm) {
     this.#tree = tree;
-    this.#storage = storage;
-    this.#origin = origin;
     this.#alarm = alarm;
   }
 
@@ -131,19 +126,19 @@ export class TreeEnd {
    * stores the id that its rows are sealed for.
    */
   get isFileTooLarge(): boolean {
-    return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
+    return this.#greatestSize > MAX_KEPT_BYTES && this.#tree.origin.restored === null;
   }
 
   /** Deletes the storage of the tree. @param keepsFloor true: new rows stay above those of deleted tokens. */
   async deleteStorage(keepsFloor: boolean): Promise<void> {
-    const { tokens, cubbyhole, leases } = this.#tree;
-    const deleted = this.#storage.deleteAll();
+    const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
+    const deleted = storage.deleteAll();
     this.#alarm.clear();
     this.#greatestSize = 0;
     cubbyhole.forget();
     leases.store.forget();
     tokens.forget(keepsFloor);
-    if (keepsFloor) this.#origin.keep();
+    if (keepsFloor) origin.keep();
     await deleted;
   }
 }
