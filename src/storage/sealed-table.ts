@@ -1,7 +1,7 @@
 import type { SealedKind } from "../crypto/row-keys.ts";
 import { termOfSealed } from "../crypto/sealed-data.ts";
 import type { CheckedPage, RowKey, RowSeals, SealedRow } from "./row-seals.ts";
-import { columnOf, type Sql, storedJson } from "./tables.ts";
+import { columnOf, type Sql, storedJson, upsert } from "./tables.ts";
 
 /** A row as it is read from a sealed table. */
 export type WithSeal<Row> = Row & { seal: ArrayBuffer | null };
@@ -62,16 +62,7 @@ export class SealedTable<Row extends Columns> {
 
   /** Inserts a row with its seal, or replaces the one with its key. */
   put(row: Row): void {
-    const { table, key } = this.#shape;
-    const { seal: _, ...columns } = row;
-    const names = [...Object.keys(columns), "seal"];
-    const changed = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
-    this.#sql.exec(
-      `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
-       ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changed.join(", ")}`,
-      ...Object.values(columns),
-      this.sealOf(row),
-    );
+    upsert(this.#sql, this.#shape.table, this.#shape.key, { ...row, seal: this.sealOf(row) });
   }
 
   admitted(rows: readonly WithSeal<Row>[]): WithSeal<Row>[] {

@@ -178,6 +178,17 @@ export function setColumns(
   sql.exec(`UPDATE ${table} SET ${assignments} WHERE ${where}`, ...Object.values(columns), ...values);
 }
 
+/** Inserts a row, or sets its columns where there is a row with the same values in the columns of `key`. */
+export function upsert(sql: Sql, table: string, key: readonly string[], row: Readonly<Record<string, SqlInput>>): void {
+  const names = Object.keys(row);
+  const changed = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  sql.exec(
+    `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
+     ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changed.join(", ")}`,
+    ...Object.values(row),
+  );
+}
+
 /**
  * Reads a value that this installation stored as JSON. Its type is not checked: rows that decide about access have a
  * seal, and readers compare other rows with the tree.

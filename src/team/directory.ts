@@ -1,6 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { type Page, type PageRequest, readPage, rowAfter } from "../storage/pages.ts";
-import { type Migration, storedJson } from "../storage/tables.ts";
+import { type Migration, storedJson, upsert } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import type { OrganizationRecord } from "./record.ts";
@@ -32,9 +32,8 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
 
   /** Adds or updates an organization. Safe to repeat. */
   put(organization: OrganizationRecord): void {
-    const statement = `INSERT INTO organizations (name_key, record) VALUES (?, ?)
-      ON CONFLICT (name_key) DO UPDATE SET record = excluded.record`;
-    this.tables.exec(statement, nameKey(organization.name), JSON.stringify(organization));
+    const row = { name_key: nameKey(organization.name), record: JSON.stringify(organization) };
+    upsert(this.tables, "organizations", ["name_key"], row);
   }
 
   /** Removes the organization with this name and id. Safe to repeat. */

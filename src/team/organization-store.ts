@@ -2,7 +2,7 @@ import { nameKey } from "../base/name.ts";
 import { type Page, type PageRequest, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import { type Migration, type Sql, storedJson, upsert } from "../storage/tables.ts";
 import type { ListedToken, OrganizationRecord, TeamRecord, TeamState, TeamToken } from "./record.ts";
 
 /** The sort keys of a list of team tokens. */
@@ -33,10 +33,6 @@ const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedT
   "expired-at": { column: "expired_at_key", keyOf: ({ token }) => token.expiresAt ?? NO_TIME },
   "last-used-at": { column: "last_used_at_key", keyOf: ({ token }) => token.lastUsedAt ?? NO_TIME },
 };
-
-const COLUMNS = ["team_name", "token", ...Object.values(KEYS).map(({ column }) => column)];
-const UPSERT = `INSERT INTO tokens (team_id, token_id, ${COLUMNS.join(", ")}) VALUES (?, ?${", ?".repeat(COLUMNS.length)})
-  ON CONFLICT (team_id, token_id) DO UPDATE SET ${COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 
 type TokenRow = { team_id: string; token_id: string; team_name: string; token: string };
 
@@ -221,8 +217,9 @@ export class OrganizationStore {
   #putTokens(team: ListedToken["team"], tokens: TeamState["tokens"]): void {
     for (const { tokenId, token } of tokens) {
       if (token) {
-        const keys = Object.values(KEYS).map(({ keyOf }) => keyOf({ team, token }));
-        this.#sql.exec(UPSERT, team.teamId, tokenId, team.name, JSON.stringify(token), ...keys);
+        const row = { team_id: team.teamId, token_id: tokenId, team_name: team.name, token: JSON.stringify(token) };
+        const keys = Object.values(KEYS).map(({ column, keyOf }) => [column, keyOf({ team, token })] as const);
+        upsert(this.#sql, "tokens", ["team_id", "token_id"], { ...row, ...Object.fromEntries(keys) });
       } else {
         this.#sql.exec("DELETE FROM tokens WHERE team_id = ? AND token_id = ?", team.teamId, tokenId);
       }

@@ -7,7 +7,7 @@ import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation
 import type { Page, PageRequest } from "../../storage/pages.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
-import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
+import { columnOf, type Sql, storedJson, upsert } from "../../storage/tables.ts";
 import type { TeamEnv } from "../env.ts";
 import type { Trigger } from "./rules.ts";
 
@@ -103,9 +103,8 @@ export class WebhookStore {
   note(delivery: Delivery): void {
     const { webhookId, tokenId, trigger } = delivery;
     if (!this.find(webhookId)) return;
-    const insert = `INSERT INTO deliveries (webhook_id, token_id, trigger, record) VALUES (?, ?, ?, ?)
-      ON CONFLICT (webhook_id, token_id, trigger) DO UPDATE SET record = excluded.record`;
-    this.#sql.exec(insert, webhookId, tokenId, trigger, JSON.stringify(delivery));
+    const row = { webhook_id: webhookId, token_id: tokenId, trigger, record: JSON.stringify(delivery) };
+    upsert(this.#sql, "deliveries", ["webhook_id", "token_id", "trigger"], row);
     const old = "SELECT row FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT 10 OFFSET ?";
     this.#sql.exec(`DELETE FROM deliveries WHERE row IN (${old})`, webhookId, MAX_DELIVERIES);
   }
