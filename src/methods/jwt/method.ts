@@ -1,8 +1,8 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused-logins.ts";
 import {
-  type AtMount,
   type AuthMethod,
+  type CallContext,
   type LoginRenewal,
   mountOf,
   type Route,
@@ -20,7 +20,6 @@ import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { isRoleName } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
-import type { JwtEnv } from "./env.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { EXPLAIN_LOGIN, LOGIN_ROUTE } from "./login.ts";
@@ -94,11 +93,11 @@ const JWT_ROUTES: readonly Route[] = withParameters(
   ]),
 );
 
-function at(context: AtMount & { readonly env: JwtEnv }) {
+function at(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 
-function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+function nameOf({ params }: CallContext): string {
   return (params.name ?? "").toLowerCase();
 }
 

@@ -1,8 +1,7 @@
-import { type AtMount, mountOf } from "../../../auth/route.ts";
+import { mountOf, type ReadyContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
-import type { Env } from "../../../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
 import { CopySource, copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
@@ -30,7 +29,7 @@ export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObj
 }
 
 /** The object of a request's mount. */
-export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): DurableObjectStub<CloudAuth> {
+export function cloudAuthOf(context: ReadyContext): DurableObjectStub<CloudAuth> {
   return cloudAuthAt(context.env, mountOf(context));
 }
 
@@ -114,10 +113,10 @@ function join(has: LoginSettings | null, parts: readonly SomeParts[]): LoginConf
  * effect here at once, and in other isolates within POLICY_CACHE_SECONDS. After a crash in between, the change is not
  * acknowledged and takes effect in other isolates within a minute.
  */
-export async function changeConfiguration<T>(
-  context: AtMount & { readonly env: Env },
-  change: (auth: DurableObjectStub<CloudAuth>) => Promise<T>,
-): Promise<T> {
+export async function changeConfiguration<P>(
+  context: ReadyContext,
+  change: (auth: DurableObjectStub<CloudAuth>) => P,
+): Promise<Awaited<P>> {
   const auth = cloudAuthOf(context);
   try {
     return await change(auth);

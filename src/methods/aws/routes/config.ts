@@ -11,7 +11,6 @@ import {
   CLIENT_FIELDS,
   CLIENT_VIEW,
   type ClientChange,
-  type ClientConfig,
   readClientChange,
   readStsRole,
   SECRET_KEY,
@@ -73,9 +72,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
       return ok({ ...change.value, sealedSecretKey });
     },
     async handle(context) {
-      const written = await changeConfiguration<Result<ClientConfig>>(context, (auth) =>
-        auth.writeClient(context.prepared, context.verdict),
-      );
+      const written = await changeConfiguration(context, (auth) => auth.writeClient(context.prepared, context.verdict));
       if (!written.ok) return written;
       const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
       return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
@@ -137,7 +134,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
     prepare: async ({ fields }) => readCertificateFields(fields),
     async handle(context) {
       const { params, prepared, verdict } = context;
-      const written = await changeConfiguration<Result<null>>(context, (auth) =>
+      const written = await changeConfiguration(context, (auth) =>
         auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
       );
       return doneReply(written);
@@ -175,9 +172,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
     async handle(context) {
       const { params, prepared, verdict } = context;
       const accountId = params.account_id ?? "";
-      const written = await changeConfiguration<Result<null>>(context, (auth) =>
-        auth.writeStsRole(accountId, prepared, verdict),
-      );
+      const written = await changeConfiguration(context, (auth) => auth.writeStsRole(accountId, prepared, verdict));
       if (!written.ok) return written;
       const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
       return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);

@@ -1,12 +1,5 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import {
-  type AtMount,
-  type CallContext,
-  mountOf,
-  type RequestContext,
-  type Route,
-  tokenRoute,
-} from "../../../auth/route.ts";
+import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok, refuse } from "../../../base/result.ts";
@@ -71,11 +64,11 @@ function accessListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-function instanceOf({ params }: Pick<RequestContext, "params">): string {
+function instanceOf({ params }: Pick<CallContext, "params">): string {
   return params.instance_id ?? "";
 }
 
-function shardOf(context: RequestContext & AtMount) {
+function shardOf(context: CallContext) {
   return accessShardFor(context.env, mountOf(context), instanceOf(context)).list;
 }
 
@@ -113,7 +106,7 @@ function denyListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-function tagOf({ params }: Pick<RequestContext, "params">): string {
+function tagOf({ params }: Pick<CallContext, "params">): string {
   return tagValueOfPath(params.role_tag ?? "");
 }
 

@@ -3,7 +3,6 @@ import {
   type CallContext,
   mountOf,
   type PresentedContext,
-  type RequestContext,
   type Route,
   simpleRoute,
   tokenRoute,
@@ -20,14 +19,7 @@ import { parsePrincipalArn } from "../arn.ts";
 import type { CloudAccess, CloudClient } from "../clients/client.ts";
 import { findPrincipal } from "../clients/find.ts";
 import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount.ts";
-import {
-  type CloudRole,
-  ROLE_FIELDS,
-  ROLE_VIEW,
-  type RoleChange,
-  type RoleFields,
-  tagKeyPurpose,
-} from "../rules/role.ts";
+import { type CloudRole, ROLE_FIELDS, ROLE_VIEW, type RoleFields, tagKeyPurpose } from "../rules/role.ts";
 import { canonicalPolicies, isSubsetOfRole, newTagNonce, type RoleTag, signRoleTag } from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
 
@@ -92,7 +84,7 @@ function rolesRoute(path: string, operationId: string): Route {
   });
 }
 
-function nameOf({ params }: Pick<RequestContext, "params">): string {
+function nameOf({ params }: Pick<CallContext, "params">): string {
   return (params.role ?? "").toLowerCase();
 }
 
@@ -112,9 +104,7 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
-    const written = await changeConfiguration<Result<RoleChange>>(context, (auth) =>
-      auth.writeRole(nameOf(context), write, verdict),
-    );
+    const written = await changeConfiguration(context, (auth) => auth.writeRole(nameOf(context), write, verdict));
     if (!written.ok) return written;
     if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
     const answer = await resolvePrincipals({ env, installation, mount }, written.value.arns);
