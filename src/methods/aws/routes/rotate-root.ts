@@ -2,13 +2,7 @@ import { type CallContext, mountOf } from "../../../auth/route.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { serviceUnavailable } from "../../send.ts";
-import {
-  type CloudAnswer,
-  type Credentials,
-  readCreatedAccessKey,
-  readDeletedAccessKey,
-  readUser,
-} from "../answers/answers.ts";
+import { type CloudAnswer, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/answers.ts";
 import {
   type CallPolicy,
   type CloudAccess,
@@ -16,6 +10,7 @@ import {
   callApi,
   configuredKeys,
   iamCall,
+  openClient,
 } from "../clients/client.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
 import { serverPartition } from "../clients/server-credentials.ts";
@@ -29,25 +24,26 @@ import { sealSecret } from "../secrets.ts";
  */
 export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply>> {
   const access: Rotation = { ...context, mount: mountOf(context) };
-  const client = await cloudAuthOf(context).readClient();
-  const problem = problemOf(client);
-  if (!client || problem) return refuse(problem ?? "");
+  const config = await cloudAuthOf(context).readClient();
+  if (!config) return refuse("can't update client config because it's unset");
+  const problem = problemOf(config);
+  if (problem) return refuse(problem);
 
-  const created = await makeKey(access);
+  const oldKey = config.accessKey;
+  const created = await makeKey(await openClient(access, config));
   if (!created.ok) return err(withAdvice(created.error));
-  const stored = await storeKey(access, client.accessKey, created.value);
+  const stored = await storeKey(access, oldKey, created.value);
   if (!stored.ok) return stored;
   const { userName, accessKeyId } = created.value;
-  const deleted = await dropKey(access, userName, client.accessKey);
-  const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
+  const deleted = await dropKey(access, userName, oldKey);
+  const warning = `The new access key is configured, but the old one, ${oldKey}, could not be deleted. Delete it by hand: it is still good.`;
   return dataReply({ access_key: accessKeyId }, deleted.ok ? undefined : [warning]);
 }
 
 type Rotation = CallContext & CloudAccess;
 
 /** Messages are those of the reference's AWS method (config/rotate-root). */
-function problemOf(client: ClientConfig | null): string | null {
-  if (!client) return "can't update client config because it's unset";
+function problemOf(client: ClientConfig): string | null {
   if (client.webIdentity) {
     return "there is no key to rotate: this mount assumes role_arn by identity tokens. Rotate their signing key at identity/oidc/key";
   }
@@ -63,39 +59,28 @@ function withAdvice(failure: Failure): Failure {
   return { ...failure, message: `${failure.message}; ${advice}` };
 }
 
-interface NewAccessKey extends Pick<Credentials, "accessKeyId" | "secretAccessKey"> {
+interface NewAccessKey {
   readonly userName: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
 }
 
 /** Creates a second access key for the user of the configured one. IAM refuses a third. */
-function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
-  return withConfiguredKeys(access, async (client, keys) => {
-    const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
-    if (!user.ok) return user;
-    const userName = user.value.arn.friendlyName;
-    const form = { Action: "CreateAccessKey", UserName: userName };
-    // Not repeated: if the answer of the first call was lost, a second call would create another key.
-    const key = await callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
-    return key.ok ? ok({ userName, ...key.value }) : key;
-  });
+async function makeKey(client: CloudClient): Promise<Result<NewAccessKey>> {
+  const user = await callIam(client, { Action: "GetUser" }, (answer) => readUser(answer, null));
+  if (!user.ok) return user;
+  const userName = user.value.arn.friendlyName;
+  const form = { Action: "CreateAccessKey", UserName: userName };
+  // Not repeated: if the answer of the first call was lost, a second call would create another key.
+  const key = await callIam(client, form, readCreatedAccessKey, { maxRetries: 0 });
+  return key.ok ? ok({ userName, ...key.value }) : key;
 }
 
-function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
+async function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
   // A new key may take some seconds until IAM knows it everywhere.
   const policy = { maxRetries: 12, alsoTemporary: ["InvalidClientTokenId"] };
-  return withConfiguredKeys(access, (client, keys) => callIam(client, keys, form, readDeletedAccessKey, policy));
-}
-
-/** Calls with the configured keys only: a mount must not replace the keys of the server. */
-async function withConfiguredKeys<T>(
-  access: CloudAccess,
-  call: (client: CloudClient, keys: Credentials) => Promise<Result<T>>,
-): Promise<Result<T>> {
-  const client = await operatorClient(access);
-  const keys = await configuredKeys(client);
-  if (!keys.ok) return keys;
-  return keys.value ? call(client, keys.value) : refuse("can't update access_key because it's unset");
+  return callIam(await operatorClient(access), form, readDeletedAccessKey, policy);
 }
 
 /** Configures the new key. If that fails, deletes it again. */
@@ -132,15 +117,18 @@ async function configureKey(
   }
 }
 
+/** Calls IAM with the configured keys only: a mount must not replace the keys of the server. */
 async function callIam<T>(
   client: CloudClient,
-  keys: Credentials,
   form: Readonly<Record<string, string>> & { readonly Action: string },
   read: (answer: CloudAnswer) => Result<T>,
   policy: Partial<CallPolicy> = {},
 ): Promise<Result<T>> {
+  const keys = await configuredKeys(client);
+  if (!keys.ok) return keys;
+  if (!keys.value) return refuse("can't update access_key because it's unset");
   const call = iamCall(client, serverPartition(client.env), form);
-  const answer = await callApi(client, call, keys, policy);
+  const answer = await callApi(client, call, keys.value, policy);
   const result = answer.ok ? read(answer.value) : answer;
   return result.ok ? result : err(inContext(`error calling ${form.Action}`, result.error));
 }
