@@ -1,12 +1,4 @@
-import {
-  type Answered,
-  type AuthMethod,
-  type LoginRoute,
-  type Route,
-  type TokenRoute,
-  withParameters,
-  withPolicyPaths,
-} from "../../auth/route.ts";
+import { type Answered, type AuthMethod, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
@@ -46,10 +38,10 @@ export function canonicalPath(path: string): string {
 const AWS_ROUTES: readonly Route[] = CLOUD_ROUTES.map((route): Route => {
   if (route.access === "open") return { ...route, fieldName, handle: translated(route.handle) };
   if (route.access === "login") {
-    const open: LoginRoute["open"] = (context, data) => translateOpened(route.open(context, translateRequest(data)));
+    const open: typeof route.open = (context, data) => translateOpened(route.open(context, translateRequest(data)));
     return { ...route, fieldName, open };
   }
-  const open: TokenRoute["open"] = async (context, data) =>
+  const open: typeof route.open = async (context, data) =>
     translateOpened(await route.open(context, translateRequest(data)));
   return { ...route, fieldName, open };
 });

@@ -7,14 +7,7 @@ import { fromUtf8 } from "../../crypto/bytes.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 import { type NoAnswer, send } from "../send.ts";
 import type { Claims } from "./claims.ts";
-import {
-  isVerificationKey,
-  JWT_ALGORITHMS,
-  type JwtAlgorithm,
-  type JwtConfig,
-  readPublicKey,
-  urlProblem,
-} from "./config.ts";
+import { isVerificationKey, JWT_ALGORITHMS, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 
 /** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
 const KEEP_MS = 600_000;
@@ -125,10 +118,9 @@ const MAX_CANDIDATES = 8;
 
 /**
  * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one
- * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it. `allowed` is empty for all
- * algorithms.
+ * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it.
  */
-export function readHead(token: string, allowed: readonly JwtAlgorithm[]) {
+export function readHead(token: string, { algorithms: allowed }: JwtConfig) {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
   try {
     const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);
@@ -145,7 +137,7 @@ export function readHead(token: string, allowed: readonly JwtAlgorithm[]) {
 /** Verifies the signature of a token with one of the keys. Returns its claims. */
 export async function verifySignature(
   token: string,
-  algorithm: JwtAlgorithm,
+  algorithm: JwtConfig["algorithms"][number],
   keys: readonly JWK[],
 ): Promise<Result<Claims, string>> {
   const options = { algorithms: [algorithm] };

@@ -105,7 +105,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: number) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
-  const read = readHead(jwt, config.algorithms);
+  const read = readHead(jwt, config);
   const algorithm = read.ok ? read.value.algorithm : null;
   const head = checks.record("form", { bound: config.algorithms, actual: algorithm }, orInvalid(read));
   if (!head.ok) return head;

@@ -3,7 +3,6 @@ import { refusedRoute } from "../../auth/refused-logins.ts";
 import {
   type AuthMethod,
   type CallContext,
-  type LoginRenewal,
   mountOf,
   type Route,
   simpleRoute,
@@ -13,9 +12,8 @@ import {
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { absentPolicyWarnings } from "../../auth/token-settings.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
-import type { RenewTerms } from "../../token/rules/renew.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { isRoleName } from "../roles.ts";
@@ -105,16 +103,14 @@ function nameOf({ params }: CallContext): string {
 export const JWT_METHOD: AuthMethod = {
   type: "jwt",
   routes: JWT_ROUTES,
-  renew: renewJwtLogin,
+  /** Without its role a token can't be renewed. */
+  async renew({ env, mount, token, internal }) {
+    const roleName = internal.role ?? "";
+    const role = await jwtAuthAt(env, mount).readRole(roleName);
+    if (!role) return refuse(`role ${roleName} does not exist during renewal`);
+    const { ttl, maxTtl, period } = role.token;
+    return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
+  },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),
 };
-
-/** Without its role a token can't be renewed. */
-async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms>> {
-  const roleName = internal.role ?? "";
-  const role = await jwtAuthAt(env, mount).readRole(roleName);
-  if (!role) return refuse(`role ${roleName} does not exist during renewal`);
-  const { ttl, maxTtl, period } = role.token;
-  return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
-}

@@ -7,13 +7,7 @@ import { type Field, fieldSchema, readValues, type Values } from "../../../wire/
 import { ACCOUNT_ID } from "../arn.ts";
 import { foldCase, fromWrappedBase64, parseStrictObject } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
-import {
-  type Certificate,
-  type Digest,
-  type PublicKey,
-  type RegisteredCertificate,
-  trustedCertificates,
-} from "./certificate.ts";
+import { type Certificate, type Digest, type RegisteredCertificate, trustedCertificates } from "./certificate.ts";
 import { isIssuedAs, readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { verifyDsa } from "./dsa.ts";
 
@@ -60,18 +54,17 @@ function matching(pattern: RegExp): Field<string> {
   return exactString("is missing", (value) => (pattern.test(value) ? null : "is invalid"));
 }
 
-type RsaKey = Extract<PublicKey, { type: "RSA" }>;
-
 const ALGORITHM = "RSASSA-PKCS1-v1_5";
 
-const imported = { "SHA-1": new WeakMap<RsaKey, CryptoKey>(), "SHA-256": new WeakMap<RsaKey, CryptoKey>() };
+/** Imported RSA keys of certificates. */
+const imported = { "SHA-1": new WeakMap<Certificate, CryptoKey>(), "SHA-256": new WeakMap<Certificate, CryptoKey>() };
 
-async function importedKey(key: RsaKey, hash: Digest): Promise<CryptoKey> {
-  const known = imported[hash].get(key);
+async function importedKey(certificate: Certificate, spki: Uint8Array<ArrayBuffer>, hash: Digest): Promise<CryptoKey> {
+  const known = imported[hash].get(certificate);
   if (known) return known;
-  const publicKey = await crypto.subtle.importKey("spki", key.spki, { name: ALGORITHM, hash }, false, ["verify"]);
-  imported[hash].set(key, publicKey);
-  return publicKey;
+  const key = await crypto.subtle.importKey("spki", spki, { name: ALGORITHM, hash }, false, ["verify"]);
+  imported[hash].set(certificate, key);
+  return key;
 }
 
 async function verifySignature(
@@ -85,7 +78,7 @@ async function verifySignature(
     return verifyDsa(key.dsa, new Uint8Array(await crypto.subtle.digest(digest, message)), signature);
   }
   try {
-    return await crypto.subtle.verify(ALGORITHM, await importedKey(key, digest), signature, message);
+    return await crypto.subtle.verify(ALGORITHM, await importedKey(certificate, key.spki, digest), signature, message);
   } catch {
     return false;
   }

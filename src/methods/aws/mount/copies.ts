@@ -52,7 +52,7 @@ export interface CopyOf {
   readonly source: AnswersOfSource;
 }
 
-export type KnownPart = UsedCopy & { readonly part: SomeParts; readonly use: Exclude<CopyUse, "wait"> };
+type KnownPart = UsedCopy & { readonly part: SomeParts; readonly use: Exclude<CopyUse, "wait"> };
 
 /** The isolate's copies, by mount and name of the part. */
 const copies = new IsolateCopy<string, { readonly part: SomeParts; readonly state: number }>(

@@ -15,7 +15,6 @@ import {
   type CopyOf,
   findCopy,
   forgetCopies,
-  type KnownPart,
   keepCopy,
   type LoginAsk,
   type LoginParts,
@@ -67,6 +66,8 @@ export async function configurationForLogin(
   const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
   const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
   const found = [settings, role, stsRole].filter((copy) => copy != null);
+  // Undefined: the part has no copy that may be used. Null: it is not needed.
+  const mustRead = (copy: (typeof found)[number] | null | undefined) => copy !== null && copy?.use !== "use";
 
   const read = async () => {
     const ask = {
@@ -83,11 +84,6 @@ export async function configurationForLogin(
   if (!oldest || [settings, role, stsRole].includes(undefined)) return read();
   const parts = found.map(({ part }) => part);
   return source.serve(oldest.use, oldest, join(has, parts), read);
-}
-
-/** True when a part has no copy (undefined), or an old one. Null: the part is not needed. */
-function mustRead(copy: KnownPart | null | undefined): boolean {
-  return copy !== null && copy?.use !== "use";
 }
 
 /** Reads parts from the mount's object and keeps copies of them. */

@@ -15,7 +15,6 @@ import {
   readStsRole,
   SECRET_KEY,
   type StsRole,
-  type StsRoleFields,
   stsRoleWarning,
 } from "../clients/config.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/certificate.ts";
@@ -167,8 +166,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: STS_FIELDS,
     createsOrUpdates: true,
-    prepare: async ({ fields }): Promise<Result<StsRoleFields>> =>
-      readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
+    prepare: async ({ fields }) => readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
     async handle(context) {
       const { params, prepared, verdict } = context;
       const accountId = params.account_id ?? "";

@@ -1,12 +1,5 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import {
-  type CallContext,
-  mountOf,
-  type PresentedContext,
-  type Route,
-  simpleRoute,
-  tokenRoute,
-} from "../../../auth/route.ts";
+import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
@@ -65,7 +58,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: ROLE_FIELDS,
     createsOrUpdates: true,
-    prepare: readWrite,
+    prepare: async (context) => readWrite(nameOf(context), context.fields),
     handle: writeRole,
   }),
 
@@ -88,13 +81,13 @@ function nameOf({ params }: Pick<CallContext, "params">): string {
   return (params.role ?? "").toLowerCase();
 }
 
-async function readWrite(context: PresentedContext<Values<typeof ROLE_FIELDS>>): Promise<Result<RoleFields>> {
-  const { role: _, bound_iam_principal_id: __, ...sent } = context.fields;
-  if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
+function readWrite(name: string, fields: Values<typeof ROLE_FIELDS>): Result<RoleFields> {
+  const { role: _, bound_iam_principal_id: __, ...sent } = fields;
+  if (name.length <= MAX_ROLE_NAME) return ok(sent);
   return refuse(`role name must not be longer than ${MAX_ROLE_NAME} characters`);
 }
 
-async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply>> {
+async function writeRole(context: CallContext<Values<typeof ROLE_FIELDS>, RoleFields>): Promise<Result<Reply>> {
   const { env, installation, verdict } = context;
   const mount = mountOf(context);
   const roleId = crypto.randomUUID();
