@@ -1,5 +1,6 @@
 import { currentTime, SoonestTimer } from "../base/clock.ts";
-import type { Setting } from "../storage/sealed-table.ts";
+import { SealedTable, Setting, type TableShape, type ValueRow } from "../storage/sealed-table.ts";
+import type { Migration } from "../storage/tables.ts";
 import type { SystemEnv } from "../system/env.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
@@ -11,11 +12,20 @@ import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
  * mount.
  */
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
-  protected abstract readonly refused: Setting<readonly Refusal[]>;
+  /** Settings of the mount by name, among them the refused logins. */
+  protected readonly settings: SealedTable<ValueRow>;
+  readonly #refused: Setting<readonly Refusal[]>;
   readonly #timer = new SoonestTimer();
   /** The stored refusals and those that are not written yet; null before the first use. */
   #refusals: readonly Refusal[] | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
+
+  /** @param settings shape of the table of its settings. */
+  constructor(ctx: DurableObjectState, env: Env, migrations: readonly Migration[], settings: TableShape) {
+    super(ctx, env, migrations);
+    this.settings = new SealedTable(this.tables, this.seals, settings);
+    this.#refused = new Setting(this.settings, "refused logins");
+  }
 
   /** Adds refused logins to the earlier ones. */
   async addRefusals(more: readonly Refusal[]): Promise<void> {
@@ -29,7 +39,7 @@ export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env
   /** Returns the recent refused logins. */
   async refusals(): Promise<readonly Refusal[]> {
     await this.keys.open();
-    this.#refusals ??= this.refused.read() ?? [];
+    this.#refusals ??= this.#refused.read() ?? [];
     return this.tables.exist ? this.#refusals : [];
   }
 
@@ -42,6 +52,6 @@ export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env
     const refusals = await this.refusals();
     if (!this.tables.exist) return;
     this.#writtenAt = currentTime();
-    this.refused.write(refusals);
+    this.#refused.write(refusals);
   }
 }

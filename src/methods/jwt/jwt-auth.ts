@@ -1,15 +1,7 @@
 import { MountObject } from "../../auth/mount-object.ts";
-import type { Refusal } from "../../auth/refused-logins.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import {
-  SealedTable,
-  SealedValues,
-  Setting,
-  type TableShape,
-  type ValueRow,
-  valuesTable,
-} from "../../storage/sealed-table.ts";
+import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import { rolesGiving } from "../roles.ts";
@@ -32,14 +24,11 @@ const MAX_ROLES = 10_000;
 export class JwtAuth extends MountObject<JwtEnv> {
   readonly #config: Setting<JwtConfig>;
   readonly #roles: SealedValues<JwtRole>;
-  protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: JwtEnv) {
-    super(ctx, env, JWT_AUTH_MIGRATIONS);
-    const settings = new SealedTable<ValueRow>(this.tables, this.seals, SETTINGS);
-    this.#config = new Setting(settings, "config");
+    super(ctx, env, JWT_AUTH_MIGRATIONS, SETTINGS);
+    this.#config = new Setting(this.settings, "config");
     this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
-    this.refused = new Setting(settings, "refused logins");
   }
 
   /** Returns the configuration, or null. */

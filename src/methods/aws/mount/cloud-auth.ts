@@ -1,10 +1,9 @@
 import { MountObject } from "../../../auth/mount-object.ts";
-import type { Refusal } from "../../../auth/refused-logins.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { SealedTable, Setting, type TableShape, type ValueRow, valuesTable } from "../../../storage/sealed-table.ts";
+import { Setting, type TableShape, valuesTable } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../roles.ts";
 import {
@@ -75,16 +74,13 @@ export class CloudAuth extends MountObject<Env> {
   readonly #state: Setting<number>;
   readonly #tidySettings: Readonly<Record<TidyList, Setting<TidySettings>>>;
   readonly #lists: CloudLists;
-  protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, CLOUD_AUTH_MIGRATIONS);
-    const { tables, seals } = this;
-    const settings = new SealedTable<ValueRow>(tables, seals, SETTINGS);
+    super(ctx, env, CLOUD_AUTH_MIGRATIONS, SETTINGS);
+    const { tables, seals, settings } = this;
     this.#client = new Setting(settings, "client");
     this.#identity = new Setting(settings, "identity");
     this.#state = new Setting(settings, "state");
-    this.refused = new Setting(settings, "refused logins");
     const tidy = new Setting<TidySettings>(settings, "tidy deny");
     this.#tidySettings = { access: new Setting(settings, "tidy access"), deny: tidy };
     const changed = () => this.#noteChange();
