@@ -22,7 +22,8 @@ export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array
   const y = publicValue.ok ? readInteger(publicValue.value) : null;
   if (p === undefined || q === undefined || g === undefined || y === null || more.length > 0) return null;
   // Sizes of FIPS 186-4, in bits.
-  if (!isBetween(bitLength(p), 1024, 3072) || !isBetween(bitLength(q), 160, 256)) return null;
+  const [pBits, qBits] = [bitLength(p), bitLength(q)];
+  if (pBits < 1024 || pBits > 3072 || qBits < 160 || qBits > 256) return null;
   const generatesGroup = (value: bigint) => value > 1n && value < p && power(value, q, p) === 1n;
   return generatesGroup(g) && generatesGroup(y) ? { p, q, g, y } : null;
 }
@@ -71,10 +72,6 @@ function leftmostBits(digest: Uint8Array, bits: number): bigint {
 
 function bitLength(value: bigint): number {
   return value.toString(2).length;
-}
-
-function isBetween(value: number, low: number, high: number): boolean {
-  return value >= low && value <= high;
 }
 
 function power(base: bigint, exponent: bigint, modulus: bigint): bigint {

@@ -1,4 +1,3 @@
-import { within } from "../../../base/location.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
@@ -6,6 +5,7 @@ import type { Migration } from "../../../storage/tables.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidySettings } from "./expiring-list.ts";
+import { cloudAuthAt } from "./mount.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {
@@ -138,8 +138,7 @@ export class CloudAccessList extends GroveObject<Env> {
   async #settings(): Promise<TidySettings> {
     const place = this.#place();
     if (!place) throw new Error("a shard with entries has a place");
-    const mount = within(this.env, this.env.CLOUD_AUTH).getByName(place.mount);
-    return (await mount.readTidy("access")) ?? DEFAULT_TIDY;
+    return (await cloudAuthAt(this.env, { uuid: place.mount }).readTidy("access")) ?? DEFAULT_TIDY;
   }
 
   #notePlace(place: ShardPlace): void {
