@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, ok, type Result, refuse } from "../base/result.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
@@ -29,16 +29,6 @@ export interface UnstoredToken {
 
 /** The token that a request names, with the action for it; null when there is no such token. */
 export type NamedToken<A extends TargetAction = TargetAction> = NamedAction<A> | UnstoredToken | null;
-
-/** Answers a request about an unstored token: `refusal` while the token is valid, `notFound` afterwards. */
-export async function refuseWhileAlive<T>(
-  { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
-  { unstored }: UnstoredToken,
-  refusal: Failure,
-  notFound: Result<T>,
-): Promise<Result<T>> {
-  return (await callerOf(env, installation, unstored)) ? err(refusal) : notFound;
-}
 
 /** A token that a request names by its text or its accessor, and the tree that stores it. */
 export interface NamedTarget {

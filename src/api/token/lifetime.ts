@@ -3,13 +3,13 @@ import { type Answered, type CallContext, type PresentedContext, type Route, tok
 import { AUTH, DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
   askedBy,
+  holderOf,
   inCallersTree,
   type NamedAction,
   type NamedToken,
   onAccessor,
   onToken,
   outcomeOf,
-  refuseWhileAlive,
   tokenTarget,
 } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -91,8 +91,8 @@ function renewRoute(path: string, description: Omit<RouteDescription, "answers">
     async handle(context) {
       const { prepared } = context;
       if (!("unstored" in prepared)) return renew({ ...context, prepared }, TOKEN_NOT_FOUND);
-      const refusal = invalid(`${prepared.unstored.kind} tokens cannot be renewed`);
-      return refuseWhileAlive(context, prepared, refusal, err(TOKEN_NOT_FOUND));
+      const holder = await holderOf(context, prepared);
+      return holder ? refuse(`${holder.kind} tokens cannot be renewed`) : err(TOKEN_NOT_FOUND);
     },
   });
 }
@@ -231,8 +231,8 @@ async function revoke(context: CallContext<unknown, NamedToken>, notFound: Resul
   const { prepared } = context;
   if (!prepared) return notFound;
   if ("unstored" in prepared) {
-    const refusal = invalid(`${prepared.unstored.kind} tokens cannot be revoked`);
-    return refuseWhileAlive(context, prepared, refusal, notFound);
+    const holder = await holderOf(context, prepared);
+    return holder ? refuse(`${holder.kind} tokens cannot be revoked`) : notFound;
   }
   const outcome = await outcomeOf(context, prepared);
   if (outcome.ok) return ok(EMPTY);
