@@ -46,11 +46,9 @@ export const consolePages = new Hono<AppEnv>()
   .get("/ui", () => toConsole())
   .get("/ui/*", (c) => {
     const name = c.req.path.slice(BASE.length);
-    if (Object.hasOwn(CONSOLE_FILES, name) && name !== "index.html") return file(c.req.raw, name);
+    const isFile = name.startsWith("assets/") || Object.hasOwn(CONSOLE_FILES, name);
     // Any other path is a page of the console, which reads the path in the browser.
-    return name.startsWith("assets/")
-      ? new Response(null, { status: 404, headers: HEADERS })
-      : file(c.req.raw, "index.html");
+    return file(c.req.raw, isFile ? name : "index.html");
   });
 
 function toConsole(): Response {

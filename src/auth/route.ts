@@ -30,7 +30,7 @@ export interface OpenContext extends RequestContext {
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  readonly methods: ReadonlyMap<string, Pick<AuthMethod, "renew" | "rolesGiving">>;
+  readonly methods: AuthMethods;
 }
 
 /** A request with its fields. A login has no caller, and no policies are evaluated for it. */

@@ -15,8 +15,9 @@ export function exact<T>(shape: Shape, read: (value: unknown) => Result<T, strin
 /** A string. @param problemOf returns the problem with a value, or null. */
 export function exactString(message: string, problemOf: (text: string) => string | null = () => null): Field<string> {
   return exact("string", (value) => {
-    const problem = typeof value === "string" ? problemOf(value) : message;
-    return typeof value === "string" && problem === null ? ok(value) : err(problem ?? message);
+    if (typeof value !== "string") return err(message);
+    const problem = problemOf(value);
+    return problem === null ? ok(value) : err(problem);
   });
 }
 
