@@ -48,8 +48,8 @@ export function unservedPathOf(c: AppContext): string {
 }
 
 /**
- * Responds to a login or to a caller with a token. Wraps the answer if the client asks for that. Answers of open endpoints
- * are never wrapped: they contain no secret, and wrapping stores a value. `loggedPath` has no token in it.
+ * Responds to a login or to a caller with a token. Wraps the answer if the client asks for that. Answers of open
+ * endpoints are never wrapped: they contain no secret, and wrapping stores a value. `loggedPath` has no token in it.
  */
 export async function complete(c: AppContext, answer: Answer, loggedPath: string): Promise<Response> {
   const { result } = answer;

@@ -10,8 +10,8 @@ import { arrival, audit, faults, installation, limitRequests, metrics, request }
 import { serve } from "./serve.ts";
 
 /**
- * The HTTP interface of the Worker. A request passes the lines below from top to bottom. Paths are matched as they were sent:
- * an encoded path is never that of the console.
+ * The HTTP interface of the Worker. A request passes the lines below from top to bottom. Paths are matched as they were
+ * sent: an encoded path is never that of the console.
  */
 export const app = new Hono<AppEnv>({ getPath: ({ url }) => readUrl(url).pathname });
 

@@ -7,10 +7,11 @@ import type { Middleware } from "./context.ts";
 const REMEMBERED_CONNECTIONS = 2048;
 
 /**
- * Decides whether a request of the gateway may begin. workerd can close a connection with a request that it has not begun.
- * The gateway can't distinguish that from a request that was processed, so it sends the request again. The repetition may
- * begin only if the connection of the first attempt is known here and the request was not begun on it. On an unknown
- * connection (of another process, or forgotten) a repetition is refused, so no request is processed twice.
+ * Decides whether a request of the gateway may begin. workerd can close a connection with a request that it has not
+ * begun. The gateway can't distinguish that from a request that was processed, so it sends the request again. The
+ * repetition may begin only if the connection of the first attempt is known here and the request was not begun on it.
+ * On an unknown connection (of another process, or forgotten) a repetition is refused, so no request is processed
+ * twice.
  */
 export class BegunExchanges {
   /** Number of the last request that was begun, by connection. The requests of a connection are sequential. */

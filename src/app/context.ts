@@ -35,8 +35,8 @@ export interface Admission {
 }
 
 /**
- * The context of a request. Each middleware sets variables for the ones after it, in the order of app.ts. Read a variable with
- * `c.get`: `c.var` copies all of them at each use.
+ * The context of a request. Each middleware sets variables for the ones after it, in the order of app.ts. Read a
+ * variable with `c.get`: `c.var` copies all of them at each use.
  */
 export interface AppEnv {
   Bindings: Env;

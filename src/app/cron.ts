@@ -18,8 +18,8 @@ export async function hourly(env: Env): Promise<void> {
 }
 
 /**
- * Replaces the cron trigger of Cloudflare's network. `npm run serve` sends a request once an hour, over a socket that leads
- * only to this entrypoint and that only the user of the server can open (scripts/local/cron.ts).
+ * Replaces the cron trigger of Cloudflare's network. `npm run serve` sends a request once an hour, over a socket that
+ * leads only to this entrypoint and that only the user of the server can open (scripts/local/cron.ts).
  */
 export class CronTrigger extends WorkerEntrypoint<Env> {
   override async fetch(): Promise<Response> {

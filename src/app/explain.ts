@@ -127,7 +127,7 @@ async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation>
   };
 }
 
-/** Operations that can be explained. A POST is an update; policies see `create_or_update` where the endpoint does both. */
+/** Operations that can be explained. A POST is an update; policies see `create_or_update` if the endpoint does both. */
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["", "read"],
   ["read", "read"],
@@ -154,7 +154,7 @@ const FIELDS = fieldSchema({
 });
 type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | undefined };
 
-/** Returns the routes `sys/explain/access` and `access-self`. `tables` is a function, because they include these routes. */
+/** The routes `sys/explain/access` and `access-self`. `tables` is a function, because they include these routes. */
 export function explainRoutes(tables: () => Tables): readonly Route[] {
   return [
     tokenRoute("update", "sys/explain/access", {

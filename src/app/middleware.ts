@@ -20,8 +20,8 @@ import { admit, admitByRole } from "./rate-limit.ts";
 import { TABLES } from "./routes.ts";
 
 /**
- * Reads the head of a request and gives it an id. Sweeps on the same thread leave it more time from here on. A client that
- * disconnects does not stop its request: it is completed, and its last audit line is written.
+ * Reads the head of a request and gives it an id. Sweeps on the same thread leave it more time from here on. A client
+ * that disconnects does not stop its request: it is completed, and its last audit line is written.
  */
 export const arrival: Middleware = async (c, next) => {
   sharedTurns()?.requestCame();
@@ -62,14 +62,14 @@ export const metrics: Middleware = async (c, next) => {
   const took = currentTime() - arrivedAt;
   noteAnswer(kind, took);
   const result = status < 300 ? "success" : status < 500 ? "refused" : "failed";
-  // Only the name of an existing role is a label. Anyone can log in with other names and could use up the sets of labels.
+  // Only the name of an existing role is a label. Anyone can log in with other names and so use up the sets of labels.
   if (isLogin) countEvent("login", [mount, c.get("record").role, result]);
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
 };
 
 /**
- * Converts anything else that is thrown into an Error. Hono passes only Errors to `onError`: another value would end the
- * request without an answer in our format and without its last audit line.
+ * Converts anything else that is thrown into an Error. Hono passes only Errors to `onError`: another value would end
+ * the request without an answer in our format and without its last audit line.
  */
 export const faults: Middleware = async (_, next) => {
   try {
@@ -97,7 +97,7 @@ export const limitRequests: Middleware = async (c, next) => {
   return withLimits(refuse(c, admission.refusal), admission);
 };
 
-/** Counts a login whose limit depends on its role. `role`: null when the body can't be read, which counts as no role. */
+/** Counts a login whose limit depends on its role. `role`: null for an unreadable body, which counts as no role. */
 async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
   if (!c.get("admission").byRole) return null;
   const admission = await admitByRole(c, role);
@@ -113,7 +113,7 @@ function withLimits(response: Response, { headers }: Admission): Response {
 /** A body that takes longer than this (ms) to arrive makes the request load the installation again. */
 const SLOW_BODY_MS = 1_000;
 
-/** Reads the request in its dialect: the token and the fields of body or query. Counts a login whose role has a limit. */
+/** Reads the request in its dialect: token and fields of body or query. Counts a login whose role has a limit. */
 export const request: Middleware = async (c, next) => {
   const began = currentTime();
   const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
@@ -146,8 +146,8 @@ function isBackupPart(c: AppContext): boolean {
 }
 
 /**
- * Reads and drops the body of a refused part of a backup. The runtime closes a connection whose body was not read. A gateway
- * that is still sending then may not receive the refusal and answers 502. Other bodies are too short for that.
+ * Reads and drops the body of a refused part of a backup. The runtime closes a connection whose body was not read. A
+ * gateway that is still sending then may not receive the refusal and answers 502. Other bodies are too short for that.
  */
 async function dropRefusedPart(c: AppContext): Promise<void> {
   const { body, bodyUsed } = c.req.raw;

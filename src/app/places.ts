@@ -98,8 +98,8 @@ export function tableOf({ byPlace }: Tables, path: string): RouteTable | undefin
 const NO_ROUTES = new RouteTable([]);
 
 /**
- * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount: none is known
- * without an installation. For help, the path can also be that of the mount itself.
+ * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount: none is
+ * known without an installation. For help, the path can also be that of the mount itself.
  */
 export function placeOf(tables: Tables, installation: Installation | null, { operation, path }: Asked): Place | null {
   const fixed = tableOf(tables, path);
@@ -128,7 +128,7 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
   return ok({ route, params, mountPath, pattern: place.mount + route.path });
 }
 
-/** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path if it has one. */
+/** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path, if any. */
 export async function accessOf(
   context: Pick<ReadyContext, "env" | "installation">,
   request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,

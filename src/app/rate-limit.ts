@@ -27,7 +27,7 @@ const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
   "sys/restore/stored/file",
 ]);
 
-/** Request counts of this isolate. They outlive a copy of the quotas, so that a changed policy does not reset the counts. */
+/** Request counts of this isolate. They outlive a copy of the quotas, so that a changed policy does not reset them. */
 const windows = new AddressWindows(MAX_CLIENTS);
 
 interface Applied {

@@ -15,7 +15,7 @@ import { helpOf } from "./help.ts";
 import { accessOf, type FoundRoute, findRoute, type Place, placeOf } from "./places.ts";
 import { TABLES } from "./routes.ts";
 
-/** Serves a request. At a path without a mount, only a caller whose policies reach the path learns that nothing is there. */
+/** Serves a request. At a path without a mount, only callers whose policies reach it learn that nothing is there. */
 export function serve(c: AppContext): Response | Promise<Response> {
   const loaded = c.get("installation");
   const place = placeOf(TABLES, loaded.ok ? loaded.value : null, c.get("request"));
@@ -56,16 +56,16 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
 }
 
 /**
- * True for a request without a token that can change something and comes from a page of another site. A browser sends such
- * a request without asking. It sends a token in a header only after a preflight, which no endpoint allows.
+ * True for a request without a token that can change something and comes from a page of another site. A browser sends
+ * such a request without asking. It sends a token in a header only after a preflight, which no endpoint allows.
  */
 function isForgeable(request: GroveRequest): boolean {
   return mayAct(request) && request.sender() === "foreign page";
 }
 
 /**
- * Answers a caller with a token. Reads the token; its tree authenticates, authorizes and acts in one hop; then the route
- * answers. Only a caller whose policies reach the path learns that the path is unknown or a field is malformed.
+ * Answers a caller with a token. Reads the token; its tree authenticates, authorizes and acts in one hop; then the
+ * route answers. Only a caller whose policies reach the path learns that the path is unknown or a field is malformed.
  */
 async function serveCaller(
   c: AppContext,

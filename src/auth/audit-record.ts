@@ -173,7 +173,7 @@ function mountOfPath(installation: Installation, path: string): string | null {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/** Returns the error message for the log. Fixed texts replace messages with the path or names of fields of the client. */
+/** Returns the error message for the log. Fixed texts replace messages with the client's path or names of fields. */
 function firstError(result: Result<unknown>, data: AuditSubject["data"]): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";

@@ -87,7 +87,7 @@ function refused(failure: Failure, caller: Caller | null): Result<never, Refused
   return err({ failure, caller });
 }
 
-/** Answers from a published token, in the order of its tree: entity, policies, action. null when the tree must be called. */
+/** Answers from a published token, in the order of its tree: entity, policies, action. null: its tree must answer. */
 async function runKnown(
   env: Env,
   installation: Installation,

@@ -187,8 +187,8 @@ export async function callerOf(
 }
 
 /**
- * Decides about a request of a valid caller, see `decide`. A team's token has the policies of its team and no others. It may
- * also read itself and its team, and the owners' token may manage the organization.
+ * Decides about a request of a valid caller, see `decide`. A team's token has the policies of its team and no others.
+ * It may also read itself and its team, and the owners' token may manage the organization.
  */
 export function decideCaller(
   caller: Caller,
@@ -202,10 +202,10 @@ export function decideCaller(
 
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
-/** For the owners team in its organization. Without sudo: otherwise the owners could give their own token any policy. */
+/** For the owners team in its organization. Without sudo: with it the owners could give their own token any policy. */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
-/** A team token may read itself and its team, and the owners' token may manage the organization unless a `deny` holds. */
+/** A team token may read itself and its team, the owners' token may manage the organization unless a `deny` holds. */
 function verdictOfTeam(installation: Installation, caller: TeamWithToken, access: AccessRequest, now: number) {
   if (looksAtItself(caller, access)) return OWN_READ;
   const { team } = caller;

@@ -56,8 +56,8 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
 }
 
 /**
- * Loads the installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one first
- * with it as the root token.
+ * Loads the installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one
+ * first with it as the root token.
  */
 export async function openInstallation(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);

@@ -108,8 +108,8 @@ export const LAST_CHECKS = {
 } as const;
 
 /**
- * A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. `notes` carry the
- * role that the login names, and the identity that it proved.
+ * A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. `notes`
+ * carry the role that the login names, and the identity that it proved.
  */
 export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
   extends Pick<ReadyContext, "env" | "installation">,
@@ -229,7 +229,7 @@ export async function planToken(
   return ok({ spec, identityPolicies: policies, warnings: [...warnings, ...absent] });
 }
 
-/** Returns the answer of a login, and records a refusal. One that passed a check of `proofs` has proved its identity. */
+/** Answers a login, and records a refusal. A client that passed a check of `proofs` has proved who it is. */
 export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
   proofs: readonly Name[],
@@ -256,8 +256,8 @@ export function answerExplanation(
 }
 
 /**
- * Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. The usual cause is a
- * role with the name of a policy that does not exist.
+ * Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. The usual
+ * cause is a role with the name of a policy that does not exist.
  */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");

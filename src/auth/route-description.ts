@@ -3,13 +3,13 @@ import type { FieldSchema } from "../wire/fields.ts";
 import type { Shape } from "../wire/view.ts";
 
 /**
- * Documentation of an endpoint, from which the OpenAPI document, `path-help` and docs/api.md are generated. No behaviour
- * depends on it.
+ * Documentation of an endpoint, from which the OpenAPI document, `path-help` and docs/api.md are generated. No
+ * behaviour depends on it.
  */
 export interface RouteDescription {
   /** One line: what the endpoint does. */
   readonly summary: string;
-  /** Its name in generated clients, in kebab case: the reference's where it has the endpoint. By operation if several. */
+  /** Its name in generated clients, in kebab case: the reference's if it has the endpoint. By operation if several. */
   readonly operationId: string | Readonly<Partial<Record<Operation, string>>>;
   /** Descriptions of the path parameters. A parameter that is also a field is described at the field. */
   readonly parameters?: Readonly<Record<string, string>>;

@@ -72,8 +72,8 @@ export interface TokenRoute extends RouteBase {
   /** True when the path can contain a token. The audit line then has the pattern of the path. */
   readonly secretPath?: boolean;
   /**
-   * Returns the path below the mount for which policies are evaluated, where several spellings mean the same resource: a
-   * client could avoid a rule for `admin` with `Admin`, or a rule for `create/admin` by naming the role in the body.
+   * Returns the path below the mount for which policies are evaluated, where several spellings mean the same resource:
+   * a client could avoid a rule for `admin` with `Admin`, or a rule for `create/admin` by naming the role in the body.
    */
   readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**

@@ -56,7 +56,7 @@ export function lookUpOf(target: NamedTarget["target"]) {
   return { kind: "lookup", target } as const;
 }
 
-/** Reads the token that a request names, and returns the action on it; null for one that this installation did not issue. */
+/** Reads the token that a request names, and returns the action on it; null for one that was not issued here. */
 export async function onToken<A extends TargetAction>(
   { env, installation }: PresentedContext<unknown>,
   token: unknown,

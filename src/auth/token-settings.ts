@@ -113,7 +113,7 @@ export function changeTokenSettings(
 
 const MAX_NAMED = 10;
 
-/** Returns a warning when a role was written with policies that do not exist, else nothing. Its tokens get them anyway. */
+/** Returns a warning when a role was written with policies that do not exist. Its tokens get them anyway. */
 export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
   const absent = installation.policies.absent(normalizePolicyNames(sent), currentTime());
   if (absent.length === 0) return [];

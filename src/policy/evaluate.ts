@@ -2,9 +2,9 @@ import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from 
 import { otherSpellings } from "./spellings.ts";
 
 /**
- * Evaluates an ACL for all paths of a request at `now` (ms), each by `Acl.check`. With an alternate path, the request is
- * granted what is granted on either path. A `deny` on any spelling of the path refuses. `trace` receives the steps, of
- * which `decisiveStep` selects one.
+ * Evaluates an ACL for all paths of a request at `now` (ms), each by `Acl.check`. With an alternate path, the request
+ * is granted what is granted on either path. A `deny` on any spelling of the path refuses. `trace` receives the steps,
+ * of which `decisiveStep` selects one.
  */
 export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
   const { alternatePath } = request;

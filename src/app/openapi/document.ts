@@ -266,8 +266,8 @@ interface DocumentedMount extends Pick<Mount, "type" | "path"> {
 const texts: { usual?: string; generic?: string } = {};
 
 /**
- * Returns the route of the OpenAPI document: of the whole interface, or with a token, with the mounts that the caller can
- * access. `tables` is a function, because they include this route.
+ * Returns the route of the OpenAPI document: of the whole interface, or with a token, with the mounts that the caller
+ * can access. `tables` is a function, because they include this route.
  */
 export function openApiRoute(tables: () => Tables): Route {
   return openRoute(["read", "update"], "sys/internal/specs/openapi", {
