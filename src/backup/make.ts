@@ -72,7 +72,7 @@ export async function makePart(
     position,
     next: next && JSON.stringify(next),
     sha256,
-    seal: toBase64(await sealOfPart(installation.keys, { run, number }, sha256)),
+    seal: toBase64(await sealOfPart(installation.keys, run, number, sha256)),
     restored_first: part.objects.some(({ className }) => className === "System"),
     objects: part.objects.length,
     rows,

@@ -59,14 +59,14 @@ export async function restorePart(env: Env, number: number, seal: string, conten
   if (!bytes) return refuse("part must be base64");
   const text = await decompress(bytes, MAX_PART_BYTES);
   if (!text.ok) return refuse(`the part can't be read: ${text.error}`);
-  if (!isEqual(seal, await sealOfPart(keys, { run, number }, await sha256Of(text.value)))) return err(NOT_SEALED);
+  if (!isEqual(seal, await sealOfPart(keys, run, number, await sha256Of(text.value)))) return err(NOT_SEALED);
   // The seal shows that a server of this installation wrote the text.
   const part: Part = JSON.parse(text.value);
   const written = await writePart(env, part);
   if (!written.ok) return written;
   // The rows of the System object tell which shards list the tokens of later parts.
   await refreshInstallation(env);
-  return ok(toBase64(await receiptOf(keys, { run, number })));
+  return ok(toBase64(await receiptOf(keys, run, number)));
 }
 
 /** Opens the installation after all parts were restored. Safe to repeat. @param proof see `proofOf`. */

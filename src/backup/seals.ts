@@ -39,17 +39,12 @@ export function versionsOf({ terms }: Keys): number[] {
   return terms.map(({ version }) => version);
 }
 
-export interface PartName {
-  readonly run: string;
-  /** Counts from 0. */
-  readonly number: number;
-}
-
 /**
  * The seal of a part with this SHA-256 (before compression, in hex). Only the keys of the installation can make it, so
  * a part can't be forged, changed, or taken from another backup. The key for ids, which makes it, is never replaced.
+ * @param number of the part in the run, from 0.
  */
-export function sealOfPart(keys: Keys, { run, number }: PartName, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
+export function sealOfPart(keys: Keys, run: string, number: number, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, PART, UTF8.encode(JSON.stringify([run, number, sha256])));
 }
 
@@ -59,14 +54,14 @@ export function sealOfBackup(keys: Keys, run: string, parts: number): Promise<Ui
 }
 
 /** The receipt for a restored part. */
-export function receiptOf(keys: Keys, { run, number }: PartName): Promise<Uint8Array<ArrayBuffer>> {
+export function receiptOf(keys: Keys, run: string, number: number): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, RESTORED, UTF8.encode(JSON.stringify([run, number])));
 }
 
 /** The proof that all parts of a run were restored: the XOR of all receipts, which does not depend on their order. */
 export async function proofOf(keys: Keys, run: string, parts: number): Promise<Uint8Array<ArrayBuffer>> {
   let proof: Uint8Array<ArrayBuffer> = new Uint8Array(32);
-  for (let number = 0; number < parts; number++) proof = xor(proof, await receiptOf(keys, { run, number }));
+  for (let number = 0; number < parts; number++) proof = xor(proof, await receiptOf(keys, run, number));
   return proof;
 }
 

@@ -4,11 +4,10 @@ import { askApart } from "../base/turns.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
-import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { treeAt } from "../token/find-tree.ts";
-import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
+import { decodeStoredId, rowGeneratedAt, treeIdOf } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
+import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
 import type { TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
@@ -43,11 +42,8 @@ export interface ListRun {
 }
 
 /** What a tree is asked: to check entries of the lists that name its tokens, and to continue with its own rows. */
-interface Question {
+interface Question extends Partial<Pick<TidyStep, "from" | "accessors" | "customIds">> {
   readonly treeId: string;
-  readonly from: TreePosition | null;
-  readonly accessors: ListedClaim[];
-  readonly customIds: CustomIdClaim[];
 }
 
 type TreeAnswer = TidyStepResult & { readonly treeId: string };
@@ -61,8 +57,7 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   const { work, position } = run;
   if (work.length > 0) {
     const some = work.slice(0, TREES_PER_STEP);
-    const questions = some.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
-    const answers = await askTrees(env, run, questions);
+    const answers = await askTrees(env, run, some);
     return withAnswers({ ...run, work: work.slice(TREES_PER_STEP) }, some.length, answers);
   }
   if (!position) return run;
@@ -80,25 +75,22 @@ async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: 
   const now = currentTime();
   const shard = accessorShard(env, number);
   const listed = await shard.claims(after, LIST_PAGE);
+  const placed = listed.map((claim) => ({ claim, place: decodeStoredId(claim.accessor) }));
   // No tree can be called for an entry that is not a valid accessor.
-  const broken: string[] = [];
-  const questions = new Map<string, Question>();
-  for (const claim of listed) {
-    const route = decodeStoredId(claim.accessor);
-    if (!route) broken.push(claim.accessor);
-    else if (isOld(route.row, now)) questionOf(questions, route.treeId).accessors.push(claim);
-  }
-  const answers = await askTrees(env, run, [...questions.values()]);
+  const broken = placed.flatMap(({ claim, place }) => (place ? [] : [claim.accessor]));
+  const old = placed.flatMap(({ claim, place }) => (place && isOld(place.row, now) ? [claim] : []));
+  const byTree = [...Map.groupBy(old, ({ accessor }) => treeIdOf(accessor))];
+  const questions = byTree.map(([treeId, accessors]) => ({ treeId, accessors }));
+  const answers = await askTrees(env, run, questions);
   const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
   if (gone.length > 0) await shard.remove(gone);
   const stale = answers.flatMap(({ staleEntries }) => staleEntries);
-  const claimed = [...questions.values()].flatMap(({ accessors }) => accessors);
-  const listedWrong = claimed.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
+  const listedWrong = old.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
   const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
   if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
   const entries = listed.map(({ accessor }) => accessor);
   const repairs = { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
-  return { entries, asked: questions.size, answers, repairs };
+  return { entries, asked: questions.length, answers, repairs };
 }
 
 /** Releases custom ids without a token. Entries that are too new are left out. Safe to repeat. */
@@ -106,23 +98,16 @@ async function checkCustomIds(env: Env, run: ListRun, { shard: number, after }: 
   const now = currentTime();
   const shard = customIdsShard(env, number);
   const listed = await shard.page(after, LIST_PAGE);
-  const questions = new Map<string, Question>();
-  for (const { key, treeId, row } of listed) {
-    if (isOld(row, now)) questionOf(questions, treeId).customIds.push({ key, row });
-  }
-  const answers = await askTrees(env, run, [...questions.values()]);
+  const old = listed.filter(({ row }) => isOld(row, now));
+  const byTree = [...Map.groupBy(old, ({ treeId }) => treeId)];
+  const questions = byTree.map(([treeId, of]) => ({ treeId, customIds: of.map(({ key, row }) => ({ key, row })) }));
+  const answers = await askTrees(env, run, questions);
   const gone = answers.flatMap(({ treeId, goneCustomIds }) => goneCustomIds.map((entry) => ({ ...entry, treeId })));
   // An entry is released only if it still names the checked token: a new token may have taken the id since.
   await shard.release(gone);
   const entries = listed.map(({ key }) => key);
   const repairs = { customIdsExamined: entries.length, customIdsRemoved: gone.length };
-  return { entries, asked: questions.size, answers, repairs };
-}
-
-function questionOf(questions: Map<string, Question>, treeId: string): Question {
-  const known = questions.get(treeId) ?? { treeId, from: null, accessors: [], customIds: [] };
-  questions.set(treeId, known);
-  return known;
+  return { entries, asked: questions.length, answers, repairs };
 }
 
 function isOld(row: number, now: number): boolean {
@@ -140,7 +125,7 @@ function positionAfter(position: ListPosition, entries: readonly string[]): List
 /** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
 async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly Question[]): Promise<TreeAnswer[]> {
   const answers = await askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
-    const step = { run: number, aged, ...question };
+    const step: TidyStep = { run: number, aged, from: null, accessors: [], customIds: [], ...question };
     try {
       return { treeId, ...(await treeAt(env, treeId).tidy(step)) };
     } catch (error) {

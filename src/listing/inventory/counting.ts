@@ -106,12 +106,10 @@ async function readPage(env: ListingEnv, selection: Selection, state: CountState
   const trees = singles.map(({ accessor }) => treeIdOf(accessor));
   const leased = await treesWithLeases(env, trees);
   const alone = singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor)));
-  const isAlone = new Set(alone.map(({ accessor }) => accessor));
-  const left = byTree(accessors.filter((accessor) => !isAlone.has(accessor)));
   return {
     after: next,
     isRead: next === null,
-    left: left.map(([treeId, of]) => ({ treeId, accessors: of, from: null, tally: NO_TALLY })),
+    left: byTree(accessors, alone).map(([treeId, of]) => ({ treeId, accessors: of, from: null, tally: NO_TALLY })),
     tally: addTally(state.tally, await tallyOf(env, selection, alone)),
   };
 }

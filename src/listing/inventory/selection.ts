@@ -114,9 +114,14 @@ export function isSingle({ parent, children, accessor }: ListedToken, { spare }:
   return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
 }
 
-/** Groups accessors by the id of their tree. */
-export function byTree(accessors: readonly string[]): [treeId: string, accessors: string[]][] {
-  return [...Map.groupBy(accessors, treeIdOf)].filter(([treeId]) => treeId !== "");
+/** Groups accessors by the id of their tree, without those of `known` tokens. */
+export function byTree(
+  accessors: readonly string[],
+  known: readonly ListedToken[] = [],
+): [treeId: string, accessors: string[]][] {
+  const isKnown = new Set(known.map(({ accessor }) => accessor));
+  const others = accessors.filter((accessor) => !isKnown.has(accessor));
+  return [...Map.groupBy(others, treeIdOf)].filter(([treeId]) => treeId !== "");
 }
 
 /** Returns the part of a selection for one tree, with these of its tokens. */

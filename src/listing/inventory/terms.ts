@@ -112,12 +112,8 @@ export interface GroupCount {
 
 /** Merges the groups of several shards. `add` merges two groups with the same key. */
 export function addUp<T extends { readonly key: string }>(groups: readonly T[], add: (a: T, b: T) => T): T[] {
-  const sums = new Map<string, T>();
-  for (const group of groups) {
-    const before = sums.get(group.key);
-    sums.set(group.key, before ? add(before, group) : group);
-  }
-  return [...sums.values()];
+  const byKey = Map.groupBy(groups, ({ key }) => key);
+  return [...byKey.values()].map((same) => same.reduce((sum, group) => add(sum, group)));
 }
 
 /** Merges the groups of several shards by adding their numbers of tokens. */
