@@ -4,7 +4,7 @@ import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
-import { comparePositions, type Order, type Position, type ShardPage, type ShardQuery } from "./order.ts";
+import { type Order, type Position, type ShardPage, type ShardQuery, scanPage } from "./order.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
 import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
 
@@ -120,21 +120,12 @@ export class EndedTokens {
     return known && known.at >= from ? endedOf(known) : null;
   }
 
-  page({ filter, after, shard, limit }: EndedQuery): ShardPage<EndedToken> {
-    const tokens: EndedToken[] = [];
-    let upTo: Position | null = null;
-    let scanned = 0;
-    // Rows are read lazily, so that none is read after the page is full.
-    for (const row of this.#lastFirst(filter, after)) {
-      const position = { key: row.at, id: row.id, shard };
-      if (after !== null && comparePositions(position, after, LAST_FIRST) <= 0) continue;
-      if (tokens.length >= limit || scanned >= MAX_SCANNED) return { tokens, upTo, scanned };
-      scanned++;
-      upTo = position;
+  page(query: EndedQuery): ShardPage<EndedToken> {
+    const { filter, after, shard } = query;
+    return scanPage(this.#lastFirst(filter, after), LAST_FIRST, query, MAX_SCANNED, (row) => {
       const token = endedOf(row);
-      if (isMeant(filter, token)) tokens.push(token);
-    }
-    return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
+      return { token, position: { key: row.at, id: row.id, shard }, isSelected: isMeant(filter, token) };
+    });
   }
 
   count({ job = "", cause = "", from, to }: EndedFilter): number {

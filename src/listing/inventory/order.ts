@@ -49,9 +49,42 @@ export function comparePositions(a: Position, b: Position, { descending }: Order
   return descending ? -ascending : ascending;
 }
 
+/** A token as a page judges it. */
+export interface PlacedToken<Token> {
+  readonly token: Token;
+  readonly position: Position;
+  readonly isSelected: boolean;
+}
+
+/**
+ * Scans rows of a shard in order, until the page is full or `most` were read. The rows may begin with some that are not
+ * after `after`: tokens of several shards can have equal keys and ids. A SQL cursor is lazy: rows after the page are
+ * never read.
+ */
+export function scanPage<Row, Token>(
+  rows: Iterable<Row>,
+  order: Order,
+  { after, limit }: Pick<ShardQuery<unknown>, "after" | "limit">,
+  most: number,
+  placed: (row: Row) => PlacedToken<Token>,
+): ShardPage<Token> {
+  const tokens: Token[] = [];
+  let scanned = 0;
+  let upTo: Position | null = null;
+  for (const row of rows) {
+    const { token, position, isSelected } = placed(row);
+    if (after !== null && comparePositions(position, after, order) <= 0) continue;
+    if (scanned >= most || tokens.length >= limit) return { tokens, upTo, scanned };
+    scanned++;
+    upTo = position;
+    if (isSelected) tokens.push(token);
+  }
+  return { tokens, upTo: null, scanned };
+}
+
 /** Returns the first `limit` of some tokens. `last`: position of the last of them when there are more; else null. */
 export function firstInOrder<Token>(
-  placed: readonly { readonly token: Token; readonly position: Position }[],
+  placed: readonly Omit<PlacedToken<Token>, "isSelected">[],
   order: Order,
   limit: number,
 ): { readonly tokens: readonly Token[]; readonly last: Position | null } {

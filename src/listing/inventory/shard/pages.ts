@@ -8,9 +8,10 @@ import {
   keyOf,
   NEVER,
   type Order,
-  type Position,
+  type PlacedToken,
   type ShardPage,
   type ShardQuery,
+  scanPage,
 } from "../order.ts";
 import { rangesOf } from "../terms.ts";
 import type { InventoryIndex } from "./inventory-index.ts";
@@ -54,35 +55,17 @@ export class ShardPages {
     if (few) return sorted(query, few);
     const found = this.#found(query.filter);
     if (found && found.length <= READ_ALL) return sorted(query, [...this.#rowsOf(found)]);
-    return this.#walk(query, found);
-  }
-
-  /** Scans tokens in the order of an index, until the page is full or `MAX_SCANNED` tokens were read. */
-  #walk(query: PageQuery, found: readonly number[] | null): ShardPage<ListedToken> {
-    const { order, limit, shard } = query;
-    const tokens: ListedToken[] = [];
-    let scanned = 0;
-    let last: Position | null = null;
-    // The SQL cursor is lazy: rows after the page are never read.
-    for (const row of order.by === "created" ? this.#byCreation(query, found) : this.#byEnd(query)) {
-      if (scanned >= MAX_SCANNED || tokens.length >= limit) return { tokens, upTo: last, scanned };
-      scanned++;
-      const token = tokenOf(row);
-      last = { key: keyOf(token, order.by), id: token.id, shard };
-      if (isSelected(query, token)) tokens.push(token);
-    }
-    return { tokens, upTo: null, scanned };
+    const rows = query.order.by === "created" ? this.#byCreation(query, found) : this.#byEnd(query);
+    return scanPage(rows, query.order, query, MAX_SCANNED, (row) => placed(query, row));
   }
 
   /** `found`: ids that include all that the search finds; null: no search, or many. */
-  #byCreation({ filter, order, after, shard }: PageQuery, found: readonly number[] | null): Iterable<Row> {
+  #byCreation({ filter, order, after }: PageQuery, found: readonly number[] | null): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
-    // The previous page ended at `after`. With `own`, a row of this shard with the same id still follows it.
-    const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
     let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
     let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
-    if (seen && order.descending) high = Math.min(high, seen.own ? seen.id : seen.id - 1);
-    if (seen && !order.descending) low = Math.max(low, seen.own ? seen.id : seen.id + 1);
+    if (after && order.descending) high = Math.min(high, after.id);
+    if (after && !order.descending) low = Math.max(low, after.id);
     const ids = (filter.tree === undefined ? null : this.#idsBetween(accessorsOfTree(filter.tree))) ?? found;
     if (ids) {
       const between = ids.filter((id) => id >= low && id <= high);
@@ -99,13 +82,10 @@ export class ShardPages {
     return this.#sql.exec<Row>(query, low, high);
   }
 
-  #byEnd({ filter, order, after, shard, now }: PageQuery): Iterable<Row> {
+  #byEnd({ filter, order, after, now }: PageQuery): Iterable<Row> {
     const [low, high] = endsOf(filter, now);
-    const begin = order.descending ? { key: high, id: NEVER } : { key: low, id: 0 };
-    const { key, id } = after ?? begin;
-    const isAtOwn = after === null || comesAfter(shard, after, order);
-    const comparison = `${order.descending ? "<" : ">"}${isAtOwn ? "=" : ""}`;
-    const direction = order.descending ? "DESC" : "ASC";
+    const { key, id } = after ?? (order.descending ? { key: high, id: NEVER } : { key: low, id: 0 });
+    const [comparison, direction] = order.descending ? ["<=", "DESC"] : [">=", "ASC"];
     const query = `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${comparison} (?, ?) AND i.ends >= ? AND i.ends <= ?
       ORDER BY i.ends ${direction}, i.id ${direction}`;
     return this.#sql.exec<Row>(query, key, id, low, high);
@@ -188,13 +168,12 @@ function accessorsOfTree(tree: string): [string, string] {
 }
 
 function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> {
-  const { order, after, limit, shard } = query;
-  const placed = rows
-    .map((row) => tokenOf(row))
-    .filter((token) => isSelected(query, token))
-    .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
+  const { order, after, limit } = query;
+  const selected = rows
+    .map((row) => placed(query, row))
+    .filter(({ isSelected }) => isSelected)
     .filter(({ position }) => after === null || comparePositions(position, after, order) > 0);
-  const { tokens, last } = firstInOrder(placed, order, limit);
+  const { tokens, last } = firstInOrder(selected, order, limit);
   return { tokens, upTo: last, scanned: rows.length };
 }
 
@@ -205,11 +184,9 @@ function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number):
   return [low, high];
 }
 
-function isSelected({ filter, now }: PageQuery, token: ListedToken): boolean {
-  return matches(filter, token, filter.tree === undefined ? "" : treeIdOf(token.accessor), now);
-}
-
-/** True when a token of `shard` with the same key and id comes after the position. */
-function comesAfter(shard: number, { shard: last }: Position, { descending }: Order): boolean {
-  return descending ? shard < last : shard > last;
+function placed({ filter, order, shard, now }: PageQuery, row: Row): PlacedToken<ListedToken> {
+  const token = tokenOf(row);
+  const position = { key: keyOf(token, order.by), id: token.id, shard };
+  const tree = filter.tree === undefined ? "" : treeIdOf(token.accessor);
+  return { token, position, isSelected: matches(filter, token, tree, now) };
 }
