@@ -6,6 +6,7 @@ import { entityShardName, identityOf } from "../identity/stubs.ts";
 import { askShards } from "../listing/accessor-shards.ts";
 import type { ObjectPage, PagePosition, PageRead } from "../storage/object-pages.ts";
 import { allPages } from "../storage/pages.ts";
+import type { SealPosition, SealStep } from "../storage/row-seals.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
 import { accessShardNames } from "../system/access-shards.ts";
 import type { Installation } from "../system/installation.ts";
@@ -23,9 +24,13 @@ export interface SavedObject {
   restart(): Promise<void>;
 }
 
+interface NamedObject extends SavedObject {
+  checkSeals(from: SealPosition | null): Promise<SealStep>;
+}
+
 interface Namespace {
   jurisdiction(jurisdiction: DurableObjectJurisdiction): Namespace;
-  getByName(name: string): SavedObject;
+  getByName(name: string): NamedObject;
 }
 
 /** The objects of a class: their namespace, and the names of those that may have stored something. */
@@ -57,7 +62,7 @@ export const NAMED_CLASSES = [
   "OidcIssuer",
   "System",
 ] as const;
-type NamedClass = (typeof NAMED_CLASSES)[number];
+export type NamedClass = (typeof NAMED_CLASSES)[number];
 
 const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
   CustomIds: {
@@ -123,8 +128,16 @@ export function isSavedClass(className: unknown): className is SavedClass {
 }
 
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
-  if (className === "TokenTree") return treeAt(env, name);
+  return className === "TokenTree" ? treeAt(env, name) : namedObject(env, className, name);
+}
+
+export function namedObject(env: Env, className: NamedClass, name: string): NamedObject {
   return within(env, OBJECTS[className].in(env)).getByName(name);
+}
+
+/** The names of the objects of a class. Some of these objects may have stored nothing. */
+export async function namesOf(env: Env, installation: Installation, className: NamedClass): Promise<readonly string[]> {
+  return OBJECTS[className].names(env, installation);
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
@@ -134,7 +147,7 @@ export async function objectsAfter(env: Env, installation: Installation, after: 
     if (keys.length >= limit) break;
     // All objects of the class come before `after`.
     if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
-    const names = await OBJECTS[className].names(env, installation);
+    const names = await namesOf(env, installation, className);
     const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
     keys.push(...found.sort());
   }

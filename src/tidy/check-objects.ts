@@ -1,12 +1,11 @@
-import { within } from "../base/location.ts";
+import { NAMED_CLASSES, type NamedClass, namedObject, namesOf } from "../backup/saved-objects.ts";
 import type { Env } from "../env.ts";
-import { entityShard, identityOf } from "../identity/stubs.ts";
-import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { CheckedRows, SealPosition, SealStep } from "../storage/row-seals.ts";
-import { accessShardNames } from "../system/access-shards.ts";
 import { loadInstallation } from "../system/installation.ts";
-import { systemOf } from "../system/system.ts";
-import { tokenRoles } from "../token/roles/token-roles.ts";
+
+/** Classes of teams, whose seals are checked with their lists (`reconcileTeams`), and classes without sealed rows. */
+const TEAMS: readonly NamedClass[] = ["Team", "Organization"];
+const UNSEALED: readonly NamedClass[] = ["CustomIds", "OrganizationDirectory", "TokenRevocations"];
 
 /**
  * Checks the seals of all rows outside trees and teams: policies, mounts with the storage of their methods, token
@@ -25,31 +24,20 @@ export async function checkObjects(env: Env): Promise<CheckedRows & { readonly f
       found.failures++;
     }
   };
-  const objects: [string, { checkSeals(from: SealPosition | null): Promise<SealStep> }][] = [
-    ["system", systemOf(env)],
-    ["identity", identityOf(env)],
-    ["issuer", issuerOf(env)],
-    ["token roles", tokenRoles(env)],
-  ];
-  await attempt("identity", async () => {
-    for (const shard of await identityOf(env).shards()) objects.push([`entities ${shard}`, entityShard(env, shard)]);
-  });
-  for (const mount of loaded.value.mounts) {
-    // All classes are called for every mount. Only the objects of its own method store rows.
-    objects.push([mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)]);
-    objects.push([mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)]);
-    const lists = within(env, env.CLOUD_ACCESS_LIST);
-    for (const name of accessShardNames(mount)) objects.push([name, lists.getByName(name)]);
-  }
-  for (const [name, object] of objects) {
-    await attempt(name, async () => {
-      for (let from: SealPosition | null | undefined; from !== null; ) {
-        const step: SealStep = await object.checkSeals(from ?? null);
-        found.sealed += step.sealed;
-        found.tampered += step.tampered;
-        for (const term of step.terms) found.terms.add(term);
-        from = step.next;
-      }
+  const check = async (className: NamedClass, name: string): Promise<void> => {
+    for (let from: SealPosition | null | undefined; from !== null; ) {
+      const step: SealStep = await namedObject(env, className, name).checkSeals(from ?? null);
+      found.sealed += step.sealed;
+      found.tampered += step.tampered;
+      for (const term of step.terms) found.terms.add(term);
+      from = step.next;
+    }
+  };
+  for (const className of NAMED_CLASSES) {
+    if (TEAMS.includes(className) || UNSEALED.includes(className)) continue;
+    await attempt(className, async () => {
+      const names = await namesOf(env, loaded.value, className);
+      for (const name of names) await attempt(`${className} ${name}`, () => check(className, name));
     });
   }
   return { ...found, terms: [...found.terms] };
