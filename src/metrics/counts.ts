@@ -90,8 +90,8 @@ export function countEvent(event: EventName, values: readonly string[], times = 
 
 /** Returns how often an event happened in this isolate, for each set of label values. */
 export function eventFigures(event: EventName) {
-  return [...(counts.get(event) ?? [])].map(([key, count]) => {
+  return [...(counts.get(event) ?? [])].map(([key, value]) => {
     const values = key.split("\n");
-    return { labels: Object.fromEntries(EVENTS[event].map((name, at) => [name, values[at] ?? ""])), count };
+    return { labels: Object.fromEntries(EVENTS[event].map((name, at) => [name, values[at] ?? ""])), value };
   });
 }

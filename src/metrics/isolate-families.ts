@@ -1,4 +1,11 @@
-import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counts.ts";
+import {
+  BUCKETS,
+  type EventName,
+  eventFigures,
+  type RequestFigure,
+  requestFigures,
+  requestsInFlight,
+} from "./counts.ts";
 import { type Family, type Sample, single } from "./family.ts";
 
 /** Metrics of token operations that dashboards for the reference use, with patterns of their endpoints. */
@@ -79,18 +86,13 @@ function latencies(figures: readonly RequestFigure[]): Family {
   return { name: "grove_http_request_duration_seconds", help, type: "histogram", samples };
 }
 
-function counted(name: string, help: string, event: Parameters<typeof eventFigures>[0]): Family {
-  return {
-    name,
-    help,
-    type: "counter",
-    samples: eventFigures(event).map(({ labels, count }) => ({ labels, value: count })),
-  };
+function counted(name: string, help: string, event: EventName): Family {
+  return { name, help, type: "counter", samples: eventFigures(event) };
 }
 
 /** Returns the number of sweeps in progress: the start of a sweep counts 1, its end -1. */
 function sweepsRunning(): number {
-  return eventFigures("sweep").reduce((sum, { count }) => sum + count, 0);
+  return eventFigures("sweep").reduce((sum, { value }) => sum + value, 0);
 }
 
 function countOf(figures: readonly RequestFigure[], status: number): number {

@@ -92,7 +92,7 @@ describe("events", () => {
     for (let role = 0; role < 1100; role++) countEvent("login", ["auth/ci/", `role-${role}`, "success"]);
     const figures = eventFigures("login");
     expect(figures).toHaveLength(1001);
-    expect(figures.at(-1)).toEqual({ labels: { mount: "other", role: "other", result: "other" }, count: 100 });
+    expect(figures.at(-1)).toEqual({ labels: { mount: "other", role: "other", result: "other" }, value: 100 });
   });
 });
 

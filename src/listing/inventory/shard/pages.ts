@@ -131,10 +131,9 @@ export class ShardPages {
 
   /** Returns the rows that meet `where`, which an index answers; null when they are more than `READ_ALL`. */
   #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
-    const query = `SELECT COUNT(*) FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
-    const [found = 0] = columnOf<number>(this.#sql, query, ...values);
-    if (found > READ_ALL) return null;
-    return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
+    const query = `SELECT ${COLUMNS} FROM inventory i WHERE ${where} LIMIT ?`;
+    const rows = this.#sql.exec<Row>(query, ...values, READ_ALL + 1).toArray();
+    return rows.length > READ_ALL ? null : rows;
   }
 
   /** Returns the ids of the tokens with accessors in a range, unordered; null when they are more than `MAX_SORTED`. */

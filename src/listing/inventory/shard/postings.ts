@@ -56,19 +56,16 @@ function few(
   most: number,
 ): number[] | null {
   const deltas = [...pending].filter(([term]) => isWanted(term));
-  let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
-  for (const { n } of sql.exec<{ n: number }>(`SELECT n FROM postings WHERE ${where}`, ...values)) {
-    count += n;
-    if (count > most) return null;
-  }
-  if (count > most) return null;
-  const gone = new Map(deltas.map(([one, delta]) => [one, delta.gone]));
+  const gone = new Map(deltas.map(([term, delta]) => [term, delta.gone]));
   const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
-  const rows = sql.exec<{ term: string; ids: string }>(`SELECT term, ids FROM postings WHERE ${where}`, ...values);
-  for (const row of rows) {
+  let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
+  const query = `SELECT term, n, ids FROM postings WHERE ${where}`;
+  for (const row of sql.exec<{ term: string; n: number; ids: string }>(query, ...values)) {
+    count += row.n;
+    if (count > most) return null;
     for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
   }
-  return [...ids];
+  return count > most ? null : [...ids];
 }
 
 function* rowsBetween(sql: Sql, term: string, low: number, high: number, descending: boolean): Iterable<PostingRow> {
