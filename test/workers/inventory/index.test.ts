@@ -12,7 +12,7 @@ import {
 } from "../../../src/listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
 import type { EndsQuery } from "../../../src/listing/inventory/groups.ts";
-import { keyOf, type Order, type Position } from "../../../src/listing/inventory/order.ts";
+import { keyOf, NEVER, type Order, type Position } from "../../../src/listing/inventory/order.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
@@ -118,6 +118,24 @@ it("a page costs the same however many tokens there are, in every order and with
   const counters = async (shard: DurableObjectStub<AccessorShard>) =>
     (await costOf(shard, async () => shard.groups("policy", [TOKEN_MOUNT]))).rowsRead;
   expect([await counters(small), await counters(large)]).toEqual([8, 8]);
+});
+
+it("a page within the tokens that never end costs the same however many of them are before it, in both orders", async () => {
+  const entries = Array.from({ length: 6000 }, (_, i) =>
+    entryAt(firstRowAt(BEGIN) + i * 4096, { expiresAt: i % 2 ? null : BEGIN + HOUR + i }),
+  );
+  const shard = await filled(3, entries);
+  const pageAfter = async (at: number, descending: boolean) => {
+    const [row] = await shard.findListed([entries[at]?.accessor ?? ""]);
+    const after = { key: NEVER, id: row?.id ?? 0, shard: 3 };
+    const query = { filter: {}, order: { by: "end", descending }, after, shard: 3, limit: 20, now: BEGIN } as const;
+    const { tokens } = await shard.inventoryPage(query);
+    const cost = await costOf(shard, async () => shard.inventoryPage(query));
+    return { first: tokens[0]?.accessor, read: cost.rowsRead };
+  };
+  const read = expect.toSatisfy((rows: number) => rows <= 23);
+  expect(await pageAfter(5001, false)).toEqual({ first: entries[5003]?.accessor, read });
+  expect(await pageAfter(1001, true)).toEqual({ first: entries[999]?.accessor, read });
 });
 
 it("a token costs a shard five rows when it is made alone and four when it goes, and many at once four each", async () => {

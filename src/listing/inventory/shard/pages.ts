@@ -82,13 +82,20 @@ export class ShardPages {
     return this.#sql.exec<Row>(query, low, high);
   }
 
-  #byEnd({ filter, order, after, now }: PageQuery): Iterable<Row> {
+  *#byEnd({ filter, order: { descending }, after, now }: PageQuery): Iterable<Row> {
     const [low, high] = endsOf(filter, now);
-    const { key, id } = after ?? (order.descending ? { key: high, id: NEVER } : { key: low, id: 0 });
-    const [comparison, direction] = order.descending ? ["<=", "DESC"] : [">=", "ASC"];
-    const query = `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${comparison} (?, ?) AND i.ends >= ? AND i.ends <= ?
-      ORDER BY i.ends ${direction}, i.id ${direction}`;
-    return this.#sql.exec<Row>(query, key, id, low, high);
+    const seen = after && after.key >= low && after.key <= high ? after : null;
+    const [comparison, direction] = descending ? ["<=", "DESC"] : [">=", "ASC"];
+    const select = `SELECT ${COLUMNS} FROM inventory i WHERE`;
+    // Many tokens can have one expiry, above all none. SQLite seeks an id in the index only for a single expiry.
+    if (seen) {
+      const atOnce = `${select} i.ends = ? AND i.id ${comparison} ? ORDER BY i.id ${direction}`;
+      yield* this.#sql.exec<Row>(atOnce, seen.key, seen.id);
+    }
+    const from = seen && !descending ? seen.key + 1 : low;
+    const to = seen && descending ? seen.key - 1 : high;
+    const others = `${select} i.ends BETWEEN ? AND ? ORDER BY i.ends ${direction}, i.id ${direction}`;
+    yield* this.#sql.exec<Row>(others, from, to);
   }
 
   /** Returns tokens that include all of the filter, from the first index that has few; null when all have many. */
