@@ -14,43 +14,37 @@ export function timeOfBackup(name: string): number | null {
   return Date.parse(`${date}T${time.replace("-", ":").replace("-", ":").replace("-", ".")}Z`);
 }
 
-/** A backup in a bucket. A bucket can hold backups of several installations. */
-export interface BackupPlace {
-  readonly clusterId: string;
-  readonly name: string;
-}
-
-/** The name of a backup in a bucket, as clients know it. */
-export function placeText({ clusterId, name }: BackupPlace): string {
+/** The place of a backup in a bucket, as clients know it. A bucket can hold backups of several installations. */
+export function placeOf(clusterId: string, name: string): string {
   return `${clusterId}/${name}`;
 }
 
-/** Reads the name of a backup in a bucket; null for another text. */
-export function readPlace(text: string): BackupPlace | null {
+/** True for the place of a backup. */
+export function isPlace(text: string): boolean {
   const [clusterId = "", name = "", ...rest] = text.split("/");
-  return CLUSTER_ID.test(clusterId) && timeOfBackup(name) !== null && rest.length === 0 ? { clusterId, name } : null;
+  return CLUSTER_ID.test(clusterId) && timeOfBackup(name) !== null && rest.length === 0;
 }
 
-/** The prefix of the keys of all files of a backup. */
-export function folderOf(place: BackupPlace): string {
-  return `${placeText(place)}/`;
+/** The name of the backup at a place. */
+export function nameAt(place: string): string {
+  return place.slice(place.indexOf("/") + 1);
 }
 
 /**
  * The key of the manifest of a backup, which is written last. The folder has the form of a backup that `grove backup`
  * makes in a directory, so any tool can copy it from the bucket for a restore.
  */
-export function manifestKey(place: BackupPlace): string {
-  return `${folderOf(place)}${place.name}.json`;
+export function manifestKey(place: string): string {
+  return `${place}/${nameAt(place)}.json`;
 }
 
 /** The key of a part of a backup, by the SHA-256 of the part in hex. */
-export function partKey(place: BackupPlace, sha256: string): string {
-  return `${folderOf(place)}parts/${sha256}.json.gz`;
+export function partKey(place: string, sha256: string): string {
+  return `${place}/parts/${sha256}.json.gz`;
 }
 
 /** The key of the file that a client names: `manifest` or the SHA-256 of a part. null for another text. */
-export function keyOfFile(place: BackupPlace, file: string): string | null {
+export function keyOfFile(place: string, file: string): string | null {
   if (file === "manifest") return manifestKey(place);
   return SHA256.test(file) ? partKey(place, file) : null;
 }

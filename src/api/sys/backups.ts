@@ -4,7 +4,7 @@ import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
 import { makePart, sealBackup } from "../../backup/make.ts";
-import { keyOfFile, readPlace } from "../../backup/names.ts";
+import { isPlace, keyOfFile } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base/clock.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
@@ -228,8 +228,7 @@ async function list({ BACKUPS: bucket }: Env): Answered {
 
 async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Answered {
   if (!bucket) return err(NO_BUCKET);
-  const place = readPlace(backup);
-  const key = place && keyOfFile(place, file);
+  const key = isPlace(backup) ? keyOfFile(backup, file) : null;
   if (!key) return refuse("backup and file are none that this server names");
   const found = await bucket.get(key);
   return found ? dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) }) : NOT_FOUND;

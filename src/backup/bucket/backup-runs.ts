@@ -7,7 +7,7 @@ import { columnOf, type Migration, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { type ListedPart, makePart, sealBackup } from "../make.ts";
-import { backupName, manifestKey, partKey } from "../names.ts";
+import { backupName, manifestKey, partKey, placeOf } from "../names.ts";
 import { nameOfRun } from "../seals.ts";
 import { deleteOld, missingParts } from "./bucket.ts";
 
@@ -172,7 +172,7 @@ export class BackupRuns extends GroveObject<Env> {
     if (!made.ok) return err("message" in made.error ? made.error.message : made.error.code);
     const { part, bytes } = made.value;
     if (!bytes) throw new Error("a part was made without its content");
-    await bucket.put(partKey({ clusterId: installation.clusterId, name }, part.sha256), bytes);
+    await bucket.put(partKey(placeOf(installation.clusterId, name), part.sha256), bytes);
     this.tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
     const columns = `position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?, bytes = bytes + ?,
       failures = 0, error = NULL`;
@@ -182,7 +182,7 @@ export class BackupRuns extends GroveObject<Env> {
 
   async #finish(bucket: R2Bucket, installation: Installation, run: BackupRun): Promise<Result<null, string>> {
     const { name, parts, objects, rows, bytes } = run;
-    const place = { clusterId: installation.clusterId, name };
+    const place = placeOf(installation.clusterId, name);
     const stored = columnOf<string>(this.tables, "SELECT part FROM parts ORDER BY number");
     const files = stored.map((part) => storedJson<ListedPart>(part));
     const hashes = files.map(({ sha256 }) => sha256);

@@ -1,5 +1,5 @@
 import { inGroups } from "../../base/parallel.ts";
-import { type BackupPlace, folderOf, manifestKey, partKey, placeText, readPlace, timeOfBackup } from "../names.ts";
+import { isPlace, manifestKey, nameAt, partKey, timeOfBackup } from "../names.ts";
 
 const PAGE = 1000;
 /** Maximum number of pages of a list: far more than a backup has parts. */
@@ -9,22 +9,21 @@ const MAX_INSTALLATIONS = 20;
 const MAX_LISTED = 20;
 
 /** The parts of a backup, by SHA-256, that are not in the bucket. */
-export async function missingParts(bucket: R2Bucket, place: BackupPlace, parts: readonly string[]) {
-  const keys = await listAll(bucket, { prefix: folderOf(place) }, ({ objects }) => objects.map(({ key }) => key));
+export async function missingParts(bucket: R2Bucket, place: string, parts: readonly string[]) {
+  const keys = await listAll(bucket, { prefix: `${place}/` }, ({ objects }) => objects.map(({ key }) => key));
   const found = new Set(keys);
   return parts.filter((sha256) => !found.has(partKey(place, sha256)));
 }
 
-/** The newest complete backups of each installation in the bucket, as `placeText` names them, the oldest first. */
+/** The places of the newest complete backups of each installation in the bucket, the oldest first. */
 export async function listBackups(bucket: R2Bucket): Promise<string[]> {
   const { delimitedPrefixes } = await bucket.list({ delimiter: "/", limit: MAX_INSTALLATIONS });
-  const found: BackupPlace[] = [];
+  const found: string[] = [];
   for (const prefix of delimitedPrefixes) {
     const places = await placesOf(bucket, prefix.slice(0, -1));
     found.push(...(await completeOnes(bucket, places.slice(-MAX_LISTED))));
   }
-  const timeOf = ({ name }: BackupPlace) => timeOfBackup(name) ?? 0;
-  return found.sort((a, b) => timeOf(a) - timeOf(b)).map(placeText);
+  return found.sort((a, b) => timeOf(a) - timeOf(b));
 }
 
 /**
@@ -35,25 +34,29 @@ export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: numbe
   const places = await placesOf(bucket, clusterId);
   const complete = await completeOnes(bucket, places);
   const kept = complete.slice(-keep);
-  const isOld = (place: BackupPlace) => complete.includes(place) || (timeOfBackup(place.name) ?? 0) < begunBefore;
+  const isOld = (place: string) => complete.includes(place) || timeOf(place) < begunBefore;
   const old = places.find((place) => !kept.includes(place) && isOld(place));
   if (!old) return true;
   // The manifest is deleted first, so that no manifest names missing parts.
   await bucket.delete(manifestKey(old));
-  const { objects } = await bucket.list({ prefix: folderOf(old), limit: PAGE });
+  const { objects } = await bucket.list({ prefix: `${old}/`, limit: PAGE });
   if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
   return false;
 }
 
 /** All backups of an installation, complete or not, the oldest first. */
-async function placesOf(bucket: R2Bucket, clusterId: string): Promise<BackupPlace[]> {
+async function placesOf(bucket: R2Bucket, clusterId: string): Promise<string[]> {
   const options = { prefix: `${clusterId}/`, delimiter: "/" };
   const folders = await listAll(bucket, options, ({ delimitedPrefixes }) => delimitedPrefixes);
-  const names = folders.map((folder) => folder.slice(0, -1)).sort();
-  return names.flatMap((text) => readPlace(text) ?? []);
+  const texts = folders.map((folder) => folder.slice(0, -1));
+  return texts.filter(isPlace).sort();
 }
 
-async function completeOnes(bucket: R2Bucket, places: readonly BackupPlace[]): Promise<BackupPlace[]> {
+function timeOf(place: string): number {
+  return timeOfBackup(nameAt(place)) ?? 0;
+}
+
+async function completeOnes(bucket: R2Bucket, places: readonly string[]): Promise<string[]> {
   const manifests = await inGroups(places, (place) => bucket.head(manifestKey(place)));
   return places.filter((_, at) => manifests[at] !== null);
 }
