@@ -68,17 +68,13 @@ export function parseAbsoluteTime(text: string): number | null {
 
 /** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
 export function formatRfc3339(ms: number): string {
-  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
-  return last.text;
+  return new Date(ms).toISOString();
 }
 
 /** `formatRfc3339`; null for null. */
 export function formatTime(ms: number | null): string | null {
   return ms === null ? null : formatRfc3339(ms);
 }
-
-/** The last time and its text: on a busy server many log lines have the same millisecond. */
-let last = { ms: Number.NaN, text: "" };
 
 /** A timer that is overdue by this time (ms) was lost with the object that set it. */
 const LOST_TIMER_MS = 1000;
