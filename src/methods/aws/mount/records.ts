@@ -1,5 +1,4 @@
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
-import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
@@ -16,7 +15,7 @@ export function mayWrite(before: unknown, grants: WriteGrants): boolean {
 
 interface RecordTable {
   readonly table: string;
-  readonly kind: SealedKind;
+  readonly kind: string;
   readonly max: number;
   readonly plural: string;
 }
