@@ -12,6 +12,7 @@ import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, progressOfEnd, walkOf } from "../../../lease/walk.ts";
 import type { EndProgress, WalkJob } from "../../../lease/walk-job.ts";
 import { countOf } from "../../../listing/inventory/queries.ts";
+import type { IrrevocableLease } from "../../../listing/lease-index.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { systemOf } from "../../../system/system.ts";
 import { entityOf, prefixOf, type StoredWatermark, sinceOf } from "../../../system/watermarks.ts";
@@ -90,6 +91,12 @@ function readLimit(limit: string): number | null {
   return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
 }
 
+const IRREVOCABLE_VIEW = view<IrrevocableLease>({
+  lease_id: ["string", leaseIdOf],
+  mount_id: ["string", ({ path }) => `${path.split("/")[0]}/`],
+  error: ["string", ({ error }) => error],
+});
+
 /** Maximum number of clean-ups whose progress is read for one answer. */
 const MAX_PROGRESSES = 64;
 
@@ -161,10 +168,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/leases", {
     summary: "Lists the leases that could not be revoked.",
     operationId: "leases-list",
-    answers: dataAnswer({
-      lease_count: "integer",
-      leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
-    }),
+    answers: dataAnswer({ lease_count: "integer", leases: [IRREVOCABLE_VIEW.shape] }),
     input: strictSchema({ ...TYPE, limit: text().describe(`Maximum number of leases; \`none\` for ${MAX_LIST}`) }),
     handle: async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return NOT_FOUND;
@@ -172,11 +176,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
       if (asked === null) return refuse('limit must be "none" or a positive number');
       const most = Math.min(asked, MAX_LIST);
       const leases = await listIrrevocable(env, most + 1);
-      const shown = leases.slice(0, most).map((lease) => ({
-        lease_id: leaseIdOf(lease),
-        mount_id: `${lease.path.split("/")[0]}/`,
-        error: lease.error,
-      }));
+      const shown = leases.slice(0, most).map(IRREVOCABLE_VIEW.show);
       const isCut = leases.length > most && (fields.limit === "" || asked > most);
       const warnings = isCut ? [fields.limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
       return dataReply({ lease_count: shown.length, leases: shown }, warnings);
