@@ -148,11 +148,6 @@ export function pageReply<T>(
   return plainReply({ data: items.map(resourceOf), ...PAGE_VIEW.show(pagePlace(context, total)), ...included });
 }
 
-/** Describes a page of resources. */
-export function pageAnswer({ shape }: View<never>): Answer {
-  return plainAnswer({ data: [shape], ...PAGE_VIEW.shape, "included?": ["object"] });
-}
-
 /** Answers with a document of one resource, or of several. */
 export function documentReply(data: unknown, status = 200): Result<Reply, never> {
   return ok({ kind: "plain", status, body: { data } });
@@ -221,17 +216,30 @@ export function documentRoute<A>(
   });
 }
 
-/** Defines a list by page. `own` are its parameters besides those of every list; for `related` see `readInclude`. */
-export function listRoute<Q>(
-  path: string,
-  declared: Declared<ListQuery<Q>> & { readonly own: FieldSchema<Q>; readonly related?: readonly string[] },
-): TokenRoute {
-  const { own, related = [], ...route } = declared;
+interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operationId"> {
+  /** Its parameters besides those of every list. */
+  readonly own: FieldSchema<Q>;
+  /** See `readInclude`. */
+  readonly related?: readonly string[];
+  readonly view: View<never>;
+  find(context: CallContext<Record<string, unknown>, ListQuery<Q>>): Promise<Result<Page<T>>>;
+  /** Returns the function that shows an item to the caller. */
+  showTo(context: CallContext): Promise<(item: T) => Record<string, unknown>>;
+}
+
+/** Defines a list by page. */
+export function listRoute<Q, T>(path: string, declared: DeclaredList<Q, T>): TokenRoute {
+  const { own, related = [], view, find, showTo, ...description } = declared;
   const include = related.length > 0 ? describeFields(fieldSchema(includeField(related))) : {};
   return tokenRoute<Record<string, unknown>, ListQuery<Q>>("read", path, {
-    ...route,
+    ...description,
     fields: { ...describeFields(PAGE_FIELDS), ...include, ...describeFields(own) },
+    answers: plainAnswer({ data: [view.shape], ...PAGE_VIEW.shape, "included?": ["object"] }),
     input: ANY_FIELDS,
     prepare: async (context) => readListQuery(context.fields, own, related),
+    async handle(context) {
+      const page = await find(context);
+      return page.ok ? pageReply(context, page.value, await showTo(context)) : page;
+    },
   });
 }

@@ -19,8 +19,6 @@ import {
   documentRoute,
   listRoute,
   organizationIn,
-  pageAnswer,
-  pageReply,
   refused,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
@@ -72,13 +70,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute("organizations", {
     summary: "Lists the organizations by page.",
     operationId: "teams-list-organizations",
-    answers: pageAnswer(ORGANIZATION_VIEW),
+    view: ORGANIZATION_VIEW,
     own: fieldSchema(SEARCH_FIELD),
-    handle: async (context) => {
-      const { page, own } = context.prepared;
-      const found = await organizationDirectory(context.env).list(page, own.q);
-      return pageReply(context, found, await organizationsFor(context));
-    },
+    find: async ({ env, prepared: { page, own } }) => ok(await organizationDirectory(env).list(page, own.q)),
+    showTo: organizationsFor,
   }),
   documentRoute("update", "organizations", {
     summary: "Creates an organization.",

@@ -8,7 +8,7 @@ import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts"
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
-import { authorOf, TEAM_TOKEN_LIST_ROUTES, TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { authorOf, TEAM_TOKEN_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 const TEAMS_BASE = "/api/v2/";
@@ -53,6 +53,5 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     { alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path) },
     [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES],
   ),
-  ...TEAM_TOKEN_LIST_ROUTES,
   ...WEBHOOK_ROUTES,
 ]);

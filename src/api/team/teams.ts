@@ -17,8 +17,6 @@ import {
   type ListQuery,
   listRoute,
   organizationIn,
-  pageAnswer,
-  pageReply,
   readInclude,
   refusedParameter,
   SEARCH_FIELD,
@@ -52,14 +50,11 @@ export const TEAMS_ROUTES: readonly Route[] = [
   listRoute("organizations/:organization/teams", {
     summary: "Lists the teams of an organization by page.",
     operationId: "teams-list-teams",
-    answers: pageAnswer(TEAM_VIEW),
+    view: TEAM_VIEW,
     own: LIST_FIELDS,
-    handle: async (context) => {
-      const page = await findTeams(context);
-      if (!page.ok) return page;
-      return pageReply(context, page.value, await teamsFor(context));
-    },
     related: RELATED,
+    find: findTeams,
+    showTo: teamsFor,
   }),
   documentRoute("update", "organizations/:organization/teams", {
     summary: "Creates a team.",

@@ -22,8 +22,6 @@ import {
   documentRoute,
   listRoute,
   organizationIn,
-  pageAnswer,
-  pageReply,
   refused,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
@@ -144,33 +142,29 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
       attributes: ROTATION,
       handle: rotate,
     }),
+    listRoute("organizations/:organization/team-tokens", {
+      summary: "Lists the tokens of all teams of an organization by page.",
+      operationId: "teams-list-tokens",
+      view: LISTED_TOKEN_VIEW,
+      own: LIST_FIELDS,
+      find: async (context) => {
+        const { name, organization } = organizationIn(context);
+        const { page, own } = context.prepared;
+        return organization.listTokens(name, page, own.sort, own.q);
+      },
+      showTo: async () => LISTED_TOKEN_VIEW.show,
+    }),
+    tokenRoute("delete", "organizations/:organization/team-tokens", {
+      summary: "Deletes up to 100 tokens of teams, all or none.",
+      operationId: "teams-delete-tokens",
+      fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
+      answers: NO_CONTENT,
+      input: ANY_FIELDS,
+      prepare: async ({ fields }) => readIds(fields.data),
+      handle: removeAll,
+    }),
   ],
 );
-
-/** The tokens of all teams of an organization. */
-export const TEAM_TOKEN_LIST_ROUTES: readonly Route[] = [
-  listRoute("organizations/:organization/team-tokens", {
-    summary: "Lists the tokens of all teams of an organization by page.",
-    operationId: "teams-list-tokens",
-    answers: pageAnswer(LISTED_TOKEN_VIEW),
-    own: LIST_FIELDS,
-    handle: async (context) => {
-      const { name, organization } = organizationIn(context);
-      const { page, own } = context.prepared;
-      const found = await organization.listTokens(name, page, own.sort, own.q);
-      return found.ok ? pageReply(context, found.value, LISTED_TOKEN_VIEW.show) : found;
-    },
-  }),
-  tokenRoute("delete", "organizations/:organization/team-tokens", {
-    summary: "Deletes up to 100 tokens of teams, all or none.",
-    operationId: "teams-delete-tokens",
-    fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
-    answers: NO_CONTENT,
-    input: ANY_FIELDS,
-    prepare: async ({ fields }) => readIds(fields.data),
-    handle: removeAll,
-  }),
-];
 
 /** Reads the id in a path: of a token, or of its team (then the token id is ""). null for an id that was not made here. */
 async function readPlace({ installation: { keys }, params }: CallContext) {

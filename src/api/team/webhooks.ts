@@ -25,8 +25,6 @@ import {
   documentRoute,
   listRoute,
   organizationIn,
-  pageAnswer,
-  pageReply,
   refused,
 } from "../json-api/routes.ts";
 import { reference } from "./render.ts";
@@ -222,12 +220,13 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
   listRoute(`${PATH}/:id/deliveries`, {
     summary: "Lists the deliveries to a webhook by page.",
     operationId: "teams-list-notification-deliveries",
-    answers: pageAnswer(DELIVERY_VIEW),
+    view: DELIVERY_VIEW,
     own: NO_FIELDS,
-    handle: async (context) => {
+    find: async (context) => {
       const { name, organization } = organizationIn(context);
       const page = await organization.deliveries(name, context.params.id ?? "", context.prepared.page);
-      return page ? pageReply(context, page, DELIVERY_VIEW.show) : NOT_FOUND;
+      return page ? ok(page) : NOT_FOUND;
     },
+    showTo: async () => DELIVERY_VIEW.show,
   }),
 ]);
