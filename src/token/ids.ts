@@ -179,16 +179,6 @@ export function treeBeginning(treeId: string): string {
   return treePartOf(routedIdText(treeId, 0, new Uint8Array()));
 }
 
-/** `routedIdText` for many rows of one tree, whose id is decoded once. Tails must have the length of accessors'. */
-export function accessorTexts(treeId: string): (row: number, tail: Uint8Array) => string {
-  const bytes = concat(addressBytes(treeId, 0), new Uint8Array(RANDOM_BYTES + TAG_BYTES));
-  return (row, tail) => {
-    writeRow(bytes, TREE_BYTES, row);
-    bytes.set(tail, ADDRESS_BYTES);
-    return toBase64Url(bytes);
-  };
-}
-
 const MAX_CUSTOM_ID = 256;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
@@ -260,14 +250,10 @@ export function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffe
   const tree = fromHex(treeId);
   if (!tree || tree.length !== TREE_BYTES) throw new Error("a tree id has 32 bytes");
   const bytes = concat(tree, new Uint8Array(ROW_BYTES));
-  writeRow(bytes, TREE_BYTES, row);
-  return bytes;
-}
-
-function writeRow(bytes: Uint8Array, at: number, row: number): void {
   let rest = row;
-  for (let i = at + ROW_BYTES - 1; i >= at; i--) {
+  for (let i = ADDRESS_BYTES - 1; i >= TREE_BYTES; i--) {
     bytes[i] = rest % 256;
     rest = Math.floor(rest / 256);
   }
+  return bytes;
 }

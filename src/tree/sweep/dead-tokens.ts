@@ -1,5 +1,6 @@
 import { columnOf, storedJson } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
+import { routedIdText } from "../../token/ids.ts";
 import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
 import { CUSTOM_ID_KEY, type TokenRow } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
@@ -41,20 +42,15 @@ const COLUMNS = `t.row, t.parent, t.state, t.accessor, t.expires_at, t.ended,
  */
 export class DeadTokens {
   readonly #sql: SqlStorage;
-  readonly #accessorOf: (row: number, tail: Uint8Array) => string;
+  readonly #treeId: string;
   readonly #observer: SweepObserver | null;
   readonly #plan: SweepPlan;
   /** Number of planned tokens returned since the last `next`. */
   #returned = 0;
 
-  /** @param accessorOf builds the accessor of a row from the tail that the row stores. */
-  constructor(
-    sql: SqlStorage,
-    accessorOf: (row: number, tail: Uint8Array) => string,
-    observer: SweepObserver | null = null,
-  ) {
+  constructor(sql: SqlStorage, treeId: string, observer: SweepObserver | null = null) {
     this.#sql = sql;
-    this.#accessorOf = accessorOf;
+    this.#treeId = treeId;
     this.#observer = observer;
     this.#plan = new SweepPlan(sql);
   }
@@ -230,7 +226,7 @@ export class DeadTokens {
   /** @param above the end of its dead parent; null: no ancestor is dead. */
   #candidate(found: FoundRow, isBelowDead: boolean, above: EndRecord | null, now: number): SweepCandidate {
     const { row, parent, ended, expires_at: expiresAt, custom_id_key: customIdKey } = found;
-    const accessor = this.#accessorOf(row, new Uint8Array(found.accessor));
+    const accessor = routedIdText(this.#treeId, row, new Uint8Array(found.accessor));
     const own = ended === null ? null : storedJson<EndRecord>(ended);
     const end = earliestEnd([own, above, expiry(expiresAt, accessor, now)]);
     const unknown = { ...UNASKED, at: now, how: "revoked" as const, cause: accessor };

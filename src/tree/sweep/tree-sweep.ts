@@ -5,7 +5,7 @@ import type { Ending } from "../../listing/inventory/ended.ts";
 import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/counts.ts";
-import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
+import { rowGeneratedAt } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
@@ -39,7 +39,7 @@ export class TreeSweep {
     this.#tree = tree;
     this.#end = end;
     this.turns = sharedTurns() ?? new SweepTurns();
-    this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
+    this.#dead = new DeadTokens(tree.sql, tree.treeId, tree.inventory);
   }
 
   /**

@@ -195,7 +195,7 @@ describe("revoke-orphan", () => {
     const { stub } = await locate(top.token);
     await changeRows(stub, "tokens", { state: REVOKED_ALONE }, { parent: null });
     const victims = await runInDurableObject(stub, (_, { storage: { sql } }) =>
-      new DeadTokens(sql, () => "").next(Date.now(), 50),
+      new DeadTokens(sql, "00".repeat(32)).next(Date.now(), 50),
     );
     const children = (await tokenRows(stub)).filter(({ parent }) => parent !== null);
     expect([victims, children.length]).toEqual([[], 950]);
@@ -210,7 +210,7 @@ describe("revoke-orphan", () => {
     await call("POST", "auth/token/revoke", { token: root, body: { token: branch } });
     const below = async () => (await tokenRows(stub)).filter(({ parent }) => parent !== null).map(({ row }) => row);
     const found = await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      const dead = new DeadTokens(sql, () => "");
+      const dead = new DeadTokens(sql, "00".repeat(32));
       const first = dead.next(Date.now(), 100) ?? [];
       while (dead.isPlanning) dead.planOn(100);
       const next = [...(dead.next(Date.now(), 100) ?? []), ...dead.more(Date.now(), 1000)];

@@ -101,7 +101,7 @@ describe("a token tree, against a model that walks every parent every time", () 
 function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): void {
   const model = new Model();
   let store = new TreeStore(sql, "00".repeat(32), JUDGES);
-  let dead = new DeadTokens(sql, () => "");
+  let dead = new DeadTokens(sql, "00".repeat(32));
   const pick = (at: number): number | null => {
     const living = [...model.tokens.keys()].filter((row) => model.alive(row));
     return living.length === 0 ? null : (living[at % living.length] ?? null);
@@ -126,7 +126,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     else if (each.do === "wake") {
       store = new TreeStore(sql, "00".repeat(32), JUDGES);
       store.refresh();
-      dead = new DeadTokens(sql, () => "");
+      dead = new DeadTokens(sql, "00".repeat(32));
     } else if (each.do === "sweep") {
       if (dead.isPlanning) dead.planOn(each.limit);
       const found = dead.isPlanning ? [] : (dead.next(model.now, each.limit) ?? []);
