@@ -13,15 +13,12 @@ const CLOCK_MS = 86_400_000;
 export interface TreeReuse {
   /** True when the id of an empty tree is allocated again. */
   readonly reuses: boolean;
-  /** True when a tree keeps its file: its id can be offered before its last rows are deleted. */
-  keepsFile(tree: TreeEnd): boolean;
   free(tree: TreeEnd): Promise<void>;
 }
 
 /** Deletes empty trees. On the network an object without storage costs nothing, and a new tree is near its client. */
 export const DELETED_TREES: TreeReuse = {
   reuses: false,
-  keepsFile: () => false,
   free: (tree) => tree.deleteStorage(false),
 };
 
@@ -31,9 +28,8 @@ export const DELETED_TREES: TreeReuse = {
  */
 export const REUSED_TREES: TreeReuse = {
   reuses: true,
-  keepsFile: (tree) => !tree.isFileTooLarge,
   async free(tree) {
-    if (!this.keepsFile(tree)) await tree.deleteStorage(true);
+    if (tree.isFileTooLarge) await tree.deleteStorage(true);
     await tree.giveBack();
   },
 };
@@ -89,13 +85,14 @@ export class TreeEnd {
   }
 
   /**
-   * True when these are the last tokens of a tree that is reused. The call that removes them from the list then also
-   * gives the id of the tree to a shard, before their rows are deleted. Until they are deleted `create` returns
-   * "taken".
+   * True when these are the last tokens of a tree that is reused with its file. The call that removes them from the
+   * list then also gives the id of the tree to a shard, before their rows are deleted. Until they are deleted `create`
+   * returns "taken".
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    this.#isOffered = treeReuse().keepsFile(this) && leases.store.isEmpty && tokens.hasOnly(rows);
+    const keepsFile = treeReuse().reuses && !this.isFileTooLarge;
+    this.#isOffered = keepsFile && leases.store.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
 
