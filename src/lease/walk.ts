@@ -187,9 +187,9 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
         return accessorShard(this.env, shard).leasesBelow(kind, walk.prefix, position, PAGE);
       }),
     );
-    const leases = pages.flatMap((page) => page.leases);
-    const answers = await notifyTrees(this.env, leases, walk);
-    const unknown = new Set(answers.flatMap((answer) => answer.unknown.map(({ id }) => id)));
+    const leases = pages.flatMap((page) => page.leases).map(routed);
+    const reports = await notifyTrees(this.env, kind, leases, walk);
+    const unknown = new Set(reports.flatMap(({ unknown }) => unknown));
     await Promise.all(
       shards.map((shard, at) => {
         const ids = (pages[at]?.leases ?? []).map(({ id }) => id).filter((id) => unknown.has(id));
@@ -200,9 +200,8 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     );
     const next = pages.map((page): ShardPosition => page.next ?? "end");
     const atEnd = next.every((position) => position === "end");
-    const failed = answers.map(({ failure }) => failure).find((failure) => failure !== null);
+    const failed = reports.map(({ failure }) => failure).find((failure) => failure !== null);
     const failure: WalkFailure | undefined = failed && {
-      // Only revocations of secrets fail.
       leaseId: leaseIdOf({ path: failed.lease.path, tail: failed.lease.id }),
       number: walk.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
@@ -210,7 +209,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     changeWalk(this.tables, walk, {
       phase: atEnd ? phaseAfter(walk.phase) : walk.phase,
       shards: atEnd ? null : next,
-      incomplete: walk.incomplete || answers.some(({ reached }) => !reached),
+      incomplete: walk.incomplete || reports.some(({ reached }) => !reached),
       seen: walk.seen + leases.length,
       failure: walk.failure ?? failure ?? null,
     });
@@ -225,35 +224,46 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 }
 
-type RoutedLease = AccessorCredential & { readonly lease: IndexedLease };
+type RoutedLease = IndexedLease & AccessorCredential;
+
+function routed(lease: IndexedLease): RoutedLease {
+  const route = decodeStoredId(lease.id);
+  if (!route) throw new Error("the index lists an id that names no tree");
+  return { ...lease, ...route };
+}
 
 /** Result of the call of a walk to one tree. `reached`: false when it did not answer. */
 interface TreeReport extends Pick<WalkAnswer, "hasDead"> {
   readonly reached: boolean;
-  /** Leases that the index lists and the tree does not have. */
-  readonly unknown: readonly IndexedLease[];
-  readonly failure: { readonly lease: IndexedLease; readonly error: string } | null;
+  /** Ids of leases that the index lists and the tree does not have. */
+  readonly unknown: readonly string[];
+  /** The first lease whose revocation failed. Only revocations of secrets fail. */
+  readonly failure: { readonly lease: RoutedLease; readonly error: string } | null;
 }
 
 /**
- * Calls the trees of these leases for a walk, and has each sweep the tokens that this ended, few trees at a time. With
- * a watermark, only tokens that a watermark has ended are revoked; without one, all tokens are. Leases of secrets are
- * revoked in both cases. For `tidy` nothing is revoked. A tree that does not answer is reported as not reached: it must
- * not stop the walk for the others.
+ * Calls the trees of these leases, all of one kind, for a walk, and has each sweep the tokens that this ended, few trees
+ * at a time. With a watermark, only tokens that a watermark has ended are revoked; without one, all tokens are. Leases
+ * of secrets are revoked in both cases. For `tidy` nothing is revoked. A tree that does not answer is reported as not
+ * reached: it must not stop the walk for the others.
  */
-async function notifyTrees(env: LeaseEnv, leases: readonly IndexedLease[], walk: Walk): Promise<TreeReport[]> {
+async function notifyTrees(
+  env: LeaseEnv,
+  kind: IndexedLease["kind"],
+  leases: readonly RoutedLease[],
+  walk: Walk,
+): Promise<TreeReport[]> {
   const purpose = { mode: walk.mode, watermark: walk.watermark?.number ?? null, asked: walk.asked };
-  const routed = leases.map((lease): RoutedLease => {
-    const route = decodeStoredId(lease.id);
-    if (!route) throw new Error("the index lists an id that names no tree");
-    return { lease, ...route };
-  });
-  const byTree = Map.groupBy(routed, ({ treeId }) => treeId);
-  const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<TreeReport> => {
-    const of = (kind: string) =>
-      found.filter(({ lease }) => lease.kind === kind).map(({ row, tail }) => ({ row, tail }));
+  const mark = async ([treeId, inTree]: [string, RoutedLease[]]): Promise<TreeReport> => {
+    const found = inTree.map(({ row, tail }) => ({ row, tail }));
+    const byKind = kind === "token" ? { tokens: found, secrets: [] } : { tokens: [], secrets: found };
     try {
-      return reportOf(found, await treeAt(env, treeId).walk({ tokens: of("token"), secrets: of("secret") }, purpose));
+      const { hasDead, failures, ...answer } = await treeAt(env, treeId).walk(byKind, purpose);
+      const unknownRows = kind === "token" ? answer.unknownTokens : answer.unknownSecrets;
+      const unknown = inTree.filter(({ row }) => unknownRows.includes(row)).map(({ id }) => id);
+      const [failed] = failures;
+      const lease = inTree.find(({ row }) => row === failed?.row);
+      return { reached: true, hasDead, unknown, failure: failed && lease ? { lease, error: failed.error } : null };
     } catch (error) {
       console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
       return { reached: false, hasDead: false, unknown: [], failure: null };
@@ -263,22 +273,8 @@ async function notifyTrees(env: LeaseEnv, leases: readonly IndexedLease[], walk:
     if (hasDead) await treeAt(env, treeId).sweep();
   };
   // Revocations of secrets wait for their targets, which are other services.
-  const waitsElsewhere = leases.some(({ kind }) => kind === "secret");
-  return cleanUpTrees([...byTree], { mark, sweep, waitsElsewhere });
-}
-
-function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport {
-  const unknown = found.filter(({ lease, row }) =>
-    (lease.kind === "token" ? answer.unknownTokens : answer.unknownSecrets).includes(row),
-  );
-  const [failure] = answer.failures;
-  const failed = found.find(({ lease, row }) => lease.kind === "secret" && row === failure?.row);
-  return {
-    reached: true,
-    hasDead: answer.hasDead,
-    unknown: unknown.map(({ lease }) => lease),
-    failure: failed && failure ? { lease: failed.lease, error: failure.error } : null,
-  };
+  const waitsElsewhere = kind === "secret";
+  return cleanUpTrees([...Map.groupBy(leases, ({ treeId }) => treeId)], { mark, sweep, waitsElsewhere });
 }
 
 /** The last pass begins as soon as every isolate knows the watermark. */
