@@ -154,11 +154,6 @@ export class TokenRows {
     return (this.#fixed.get(row) ?? this.find(row)?.fixed)?.accessor ?? null;
   }
 
-  /** Caches a row that is being written: it is described to the list soon, then without a check of its seal. */
-  protected cacheWritten({ row, verifier, accessorTail, accessor }: NewTokenIds, recordJson: string): void {
-    this.#fixed.set(row, { verifier, accessorTail, accessor, record: storedJson(recordJson) }, recordJson.length);
-  }
-
   /** Checks the seals of these rows and renews old ones. Returns the numbers of renewed and forged ones. */
   checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
     const rows = this.sql.exec<Columns>(`SELECT ${ALL} FROM tokens WHERE row >= ? AND row <= ?`, first, last).toArray();

@@ -233,7 +233,6 @@ export class TreeStore extends TokenRows {
       recordJson,
     );
     if (rowsWritten === 0) return null;
-    if (parent !== null) this.cacheWritten(ids, recordJson);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
     const place = { treeId: this.treeId, row: ids.row, accessor: ids.accessor, orphan: parent === null };
     const { numUses: usesLeft, creationTtl: grantedTtl } = record;
