@@ -5,9 +5,9 @@ import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, EntityRecord, IdOrName } from "./model.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import type { AliasOrMoved, NamePart } from "./shard/entity-store.ts";
-import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";
+import { firstIdAfter, firstShardFrom, type ListOrder, shardOfName } from "./shard/place.ts";
 import { loadGroups } from "./standing.ts";
-import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
+import { askHomes, entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /**
  * How a request names an entity. Its id has the number of its shard, the name of an alias hashes to a shard, and the
@@ -154,8 +154,6 @@ export async function searchEntities(env: IdentityEnv, text: string): Promise<st
   const possible = new Set(lists.flat());
   if (named.length + possible.size > MAX_FOUND_ENTITIES) return null;
   // A pointer alone proves no alias: the entity's shard must confirm it.
-  const found = await inGroups([...Map.groupBy(possible, shardOfEntity)], async ([shard, ids]) =>
-    shard === null ? [] : entityShard(env, shard).havingPart(ids, part),
-  );
-  return [...new Set([...named, ...found.flat()])].sort();
+  const found = await askHomes(env, possible, (home, ids) => home.havingPart(ids, part));
+  return [...new Set([...named, ...found])].sort();
 }

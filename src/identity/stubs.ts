@@ -1,4 +1,5 @@
 import { within } from "../base/location.ts";
+import { inGroups } from "../base/parallel.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace } from "./model.ts";
 import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/place.ts";
@@ -33,4 +34,16 @@ export function shardOfId(env: IdentityEnv, aliasId: string) {
 export function homeOf(env: IdentityEnv, entityId: string) {
   const number = shardOfEntity(entityId);
   return number === null ? null : entityShard(env, number);
+}
+
+/** Calls the home of each of these entities, once for all that it stores. Leaves out ids that no entity can have. */
+export async function askHomes<T>(
+  env: IdentityEnv,
+  entityIds: Iterable<string>,
+  ask: (home: ReturnType<typeof entityShard>, ids: string[]) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const answers = await inGroups([...Map.groupBy(entityIds, shardOfEntity)], async ([shard, ids]) =>
+    shard === null ? [] : ask(entityShard(env, shard), ids),
+  );
+  return answers.flat();
 }

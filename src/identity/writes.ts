@@ -25,9 +25,8 @@ import {
   newEntityId,
   randomShard,
   shardOfAlias,
-  shardOfEntity,
 } from "./shard/place.ts";
-import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
+import { askHomes, entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** Maximum number of attempts of a write while other writes change what its name leads to. */
 const MAX_ATTEMPTS = 5;
@@ -93,20 +92,15 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
     return (await findEntity(env, key))?.id ?? identityOf(env).entityOfName(key.name);
   });
   const ids = named.filter((id) => id !== null);
-  const aliases = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
-    shard === null ? [] : entityShard(env, shard).deleteEntities(here),
-  );
-  await inGroups(aliases.flat(), (alias) => releaseAlias(env, alias));
+  const aliases = await askHomes(env, ids, (home, here) => home.deleteEntities(here));
+  await inGroups(aliases, (alias) => releaseAlias(env, alias));
   await identityOf(env).forgetEntities(ids);
 }
 
 /** Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist. */
 export async function writeGroup(env: IdentityEnv, id: string | null, write: GroupWrite): Promise<Result<Written>> {
   const ids = write.memberEntityIds ?? [];
-  const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
-    shard === null ? [] : entityShard(env, shard).existing(here),
-  );
-  const existing = new Set(found.flat());
+  const existing = new Set(await askHomes(env, ids, (home, here) => home.existing(here)));
   if (!ids.every((member) => existing.has(member))) return refuse("member_entity_ids holds an id that is no entity");
   return identityOf(env).writeGroup(id, write, currentTime());
 }
