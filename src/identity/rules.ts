@@ -2,7 +2,7 @@ import { hasUnprintable } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/names.ts";
-import type { Metadata } from "./model.ts";
+import type { EntityWrite, Metadata } from "./model.ts";
 
 const MAX_NAME_LENGTH = 512;
 const MAX_POLICIES = 256;
@@ -26,6 +26,24 @@ export function identityPolicies(sent: readonly string[] | null): Result<string[
   if (policies.length > MAX_POLICIES) return refuse(`policies must not be more than ${MAX_POLICIES}`);
   const problem = policies.map(policyNameProblem).find((found) => found !== null);
   return problem ? refuse(problem) : ok(policies);
+}
+
+/** Fields as they were sent; `undefined` and null keep the stored value. */
+interface CommonFields {
+  readonly name: string;
+  readonly metadata: Metadata | null;
+  readonly policies: readonly string[] | undefined;
+}
+
+/** Checks the fields that entities and groups have in common, and returns them as a write has them. */
+export function commonWrite(
+  what: "entity" | "group",
+  { name, metadata, policies: sent }: CommonFields,
+): Result<Pick<EntityWrite, "name" | "metadata" | "policies">> {
+  const problem = nameProblem(what, name) ?? metadataProblem("metadata", metadata);
+  if (problem) return refuse(problem);
+  const policies = identityPolicies(sent ?? null);
+  return policies.ok ? ok({ name: name || null, metadata, policies: policies.value }) : policies;
 }
 
 /** Returns stored policies without `root`. No write accepts `root`; this filter is a second line of defence. */

@@ -12,7 +12,7 @@ import {
   readEntity,
 } from "../../identity/entities.ts";
 import type { EntityRecord } from "../../identity/model.ts";
-import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
 import { systemOf } from "../../system/system.ts";
@@ -44,13 +44,11 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   listNames: listEntityNames,
   read: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
-  async write({ env }, { id, name, metadata, policies: names, disabled }) {
-    const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
-    if (problem) return refuse(problem);
-    const policies = identityPolicies(names ?? null);
-    if (!policies.ok) return policies;
-    const changes = { name: name || null, metadata, policies: policies.value, disabled: disabled ?? null };
-    const written = await writeEntity(env, id || null, changes);
+  async write({ env }, fields) {
+    const common = commonWrite("entity", fields);
+    if (!common.ok) return common;
+    const changes = { ...common.value, disabled: fields.disabled ?? null };
+    const written = await writeEntity(env, fields.id || null, changes);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? { ...shown, aliases: null } : null);

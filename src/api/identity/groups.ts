@@ -2,7 +2,7 @@ import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { GroupRecord } from "../../identity/model.ts";
-import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { commonWrite, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { writeGroup } from "../../identity/writes.ts";
 import { fieldSchema, list, pairs, sent, text, type Values } from "../../wire/fields.ts";
@@ -37,22 +37,17 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   },
   delete: (env, key) => identityOf(env).deleteGroup(key),
   async write({ env }, fields) {
-    const { id, name, metadata } = fields;
     const type = (["internal", "external"] as const).find((known) => known === fields.type) ?? null;
     if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
-    const problem = nameProblem("group", name) ?? metadataProblem("metadata", metadata);
-    if (problem) return refuse(problem);
-    const policies = identityPolicies(fields.policies ?? null);
-    if (!policies.ok) return policies;
+    const common = commonWrite("group", fields);
+    if (!common.ok) return common;
     const changes = {
-      name: name || null,
+      ...common.value,
       type,
-      metadata,
-      policies: policies.value,
       memberEntityIds: fields.member_entity_ids ?? null,
       memberGroupIds: fields.member_group_ids ?? null,
     };
-    const written = await writeGroup(env, id || null, changes);
+    const written = await writeGroup(env, fields.id || null, changes);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? shown : null);
