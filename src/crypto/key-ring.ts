@@ -29,9 +29,7 @@ export interface KeyRing {
   readonly data: readonly KeyTerm[];
 }
 
-interface TermKeys {
-  readonly version: number;
-  readonly usedFrom: number;
+interface TermKeys extends Pick<KeyTerm, "version" | "installedAt" | "usedFrom"> {
   readonly data: DataKey;
   /** HMAC key of the hashes of tokens. */
   readonly tokens: CryptoKey;
@@ -44,13 +42,6 @@ export interface Keys {
   /** Newest first. */
   readonly terms: readonly [TermKeys, ...TermKeys[]];
   readonly rows: RowKeys;
-  /** When the newest term began (ms). */
-  readonly termBeganAt: number;
-}
-
-/** The term under which values and tokens are made at `now` (ms). */
-export function termInUse({ terms }: Keys, now: number): TermKeys {
-  return terms.find(({ usedFrom }) => usedFrom <= now) ?? terms[terms.length - 1] ?? terms[0];
 }
 
 /** A seal key: 32 bytes that wrap the key ring, and a version, by which a wrapped ring names its seal key. */
@@ -134,8 +125,9 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
   const hmac = (text: string) =>
     crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const newestFirst = ring.data.toReversed();
-  const imported = newestFirst.map(async ({ version, usedFrom, key, tokens }) => ({
+  const imported = newestFirst.map(async ({ version, installedAt, usedFrom, key, tokens }) => ({
     version,
+    installedAt,
     usedFrom,
     data: new DataKey(await hmac(key)),
     tokens: await hmac(tokens),
@@ -147,7 +139,6 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
     audit: await hmac(ring.audit),
     terms: [newest, ...older],
     rows: rowKeysOf(ring),
-    termBeganAt: newestTerm(ring).installedAt,
   };
 }
 

@@ -36,7 +36,7 @@ export class RowKeys {
   }
 
   seal(place: RowPlace, content: SealedContent, now: number): Uint8Array<ArrayBuffer> {
-    const { version, key } = this.#termInUse(now);
+    const { version, key } = termInUse(this.#terms, now);
     return sealUnder(version, key, place, content);
   }
 
@@ -46,14 +46,15 @@ export class RowKeys {
     const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);
     const term = this.#terms.find((known) => known.version === version);
     if (!term || !equalBytes(seal, sealUnder(version, term.key, place, content))) return "forged";
-    return version < this.#termInUse(now).version ? "renew" : "good";
+    return version < termInUse(this.#terms, now).version ? "renew" : "good";
   }
+}
 
-  #termInUse(now: number) {
-    const term = this.#terms.find(({ usedFrom }) => usedFrom <= now) ?? this.#terms.at(-1);
-    if (!term) throw new Error("the key ring has no term");
-    return term;
-  }
+/** The term under which values, tokens and seals are made at `now` (ms). @param terms newest first. */
+export function termInUse<T extends { readonly usedFrom: number }>(terms: readonly T[], now: number): T {
+  const term = terms.find(({ usedFrom }) => usedFrom <= now) ?? terms.at(-1);
+  if (!term) throw new Error("the key ring has no term");
+  return term;
 }
 
 function sealUnder(

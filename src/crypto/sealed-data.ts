@@ -1,6 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { concat, randomBytes } from "./bytes.ts";
-import { type Keys, termInUse } from "./key-ring.ts";
+import type { Keys } from "./key-ring.ts";
+import { termInUse } from "./row-keys.ts";
 
 const UTF_8 = new TextEncoder();
 /** Returns exactly the text that was sealed: `ignoreBOM` keeps a byte order mark. */
@@ -18,7 +19,7 @@ const HEADER_BYTES = 4;
  */
 export async function sealText(keys: Keys, context: string, plain: string): Promise<Uint8Array<ArrayBuffer>> {
   const now = currentTime();
-  const { version, data: dataKey } = termInUse(keys, now);
+  const { version, data: dataKey } = termInUse(keys.terms, now);
   const day = Math.floor(now / DAY_MS);
   const key = await dataKey.ofDay(day);
   dataKey.keep(day, key);

@@ -61,7 +61,7 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
  */
 export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
-  const [{ version: newest }] = keys.terms;
+  const [{ version: newest, installedAt }] = keys.terms;
   const used = counts.flatMap(({ term, count }) => (count > 0 ? [{ term, count }] : []));
   const use = await systemOf(env)
     .noteEncryptions(used, newest)
@@ -70,7 +70,7 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
       for (const { count, data } of counts) data.noteEncryptions(count);
       throw error;
     });
-  if (!isRotationDue(use, keys.termBeganAt, now)) return;
+  if (!isRotationDue(use, installedAt, now)) return;
   await changeKeyRing(env, (ring) => {
     // Another isolate may have begun the new term meanwhile.
     const isOurs = newestTerm(ring).version === newest;

@@ -1,7 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import { base62Digest, isBase58, randomBase58, randomBase62 } from "../crypto/base62.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
+import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+import { termInUse } from "../crypto/row-keys.ts";
 
 /**
  * Every id has the route to the object of its team, so no look-up is needed, and a tag that only this installation can
@@ -75,7 +76,7 @@ export async function readTokenId(keys: Keys, text: string): Promise<string | nu
 /** Generates a token for the team at `route`, with 368 random bits. The client gets its text once. */
 export async function newTeamToken(keys: Keys, route: string): Promise<TeamCredential & { readonly text: string }> {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
-  const hash = await hashOf(termInUse(keys, currentTime()).tokens, body);
+  const hash = await hashOf(termInUse(keys.terms, currentTime()).tokens, body);
   return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
 }
 

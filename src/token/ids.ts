@@ -1,5 +1,6 @@
 import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, toHex } from "../crypto/bytes.ts";
-import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
+import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+import { termInUse } from "../crypto/row-keys.ts";
 
 /**
  * Generated service tokens and accessors contain the address of their tree:
@@ -107,7 +108,7 @@ export async function newTokenIds(
     return { row, token: customId, verifier, accessor, accessorTail };
   }
   const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
-  const hash = await keyedHash(termInUse(keys, now).tokens, TOKEN_LABEL, body);
+  const hash = await keyedHash(termInUse(keys.terms, now).tokens, TOKEN_LABEL, body);
   const token = SERVICE_PREFIX + toBase64Url(concat(body, hash.subarray(0, TAG_BYTES)));
   return { row, token, verifier: hash.slice(TAG_BYTES), accessor, accessorTail };
 }
@@ -216,7 +217,7 @@ export async function customIdHashes(
   text: string,
   now: number,
 ): Promise<readonly [CustomIdHash, ...CustomIdHash[]]> {
-  const inUse = termInUse(keys, now);
+  const inUse = termInUse(keys.terms, now);
   const others = keys.terms.filter((term) => term !== inUse).map(({ tokens }) => customIdHash(tokens, text));
   return [await customIdHash(inUse.tokens, text), ...(await Promise.all(others))];
 }

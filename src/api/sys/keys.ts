@@ -21,11 +21,11 @@ export const KEY_ROUTES: readonly Route[] = [
     operationId: "status-encryption-key",
     answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer", terms: ["integer"] }),
     handle: async ({ env, installation }) => {
-      const { terms, termBeganAt } = installation.keys;
-      const term = terms[0].version;
+      const { terms } = installation.keys;
+      const [{ version: term, installedAt }] = terms;
       const { encryptions } = await systemOf(env).keyUse(term);
       const versions = terms.map(({ version }) => version);
-      return injectedReply({ term, install_time: formatRfc3339(termBeganAt), encryptions, terms: versions });
+      return injectedReply({ term, install_time: formatRfc3339(installedAt), encryptions, terms: versions });
     },
   }),
   ...rotationRoutes("sys/rotate", "rotate-encryption-key", "rotate-config"),

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toHex } from "../../../src/crypto/bytes.ts";
-import { importKeys, newKeyRing, termInUse, withNewTerm } from "../../../src/crypto/key-ring.ts";
+import { importKeys, newKeyRing, withNewTerm } from "../../../src/crypto/key-ring.ts";
+import { termInUse } from "../../../src/crypto/row-keys.ts";
 import { openText, sealText } from "../../../src/crypto/sealed-data.ts";
 
 afterEach(() => {
@@ -38,7 +39,7 @@ describe("sealed data", () => {
     const ring = newKeyRing(0);
     const sealed = await sealText(await importKeys(ring), "here", "seven");
     const keys = await importKeys(withNewTerm(ring, 0, 0));
-    expect(termInUse(keys, 0).version).toBe(2);
+    expect(termInUse(keys.terms, 0).version).toBe(2);
     expect(await openText(keys, "here", sealed)).toBe("seven");
   });
 
