@@ -9,7 +9,6 @@ import { view } from "../../wire/view.ts";
 export const JWT_ALGORITHMS = [
   ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
 ];
-export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
 /** The source of an issuer's keys, and the tokens that are accepted. */
 export interface JwtConfig {
@@ -20,7 +19,7 @@ export interface JwtConfig {
   /** "" accepts any issuer. */
   readonly boundIssuer: string;
   /** Empty: all. */
-  readonly algorithms: readonly JwtAlgorithm[];
+  readonly algorithms: readonly (typeof JWT_ALGORITHMS)[number][];
   /** In lower case; "" for none. */
   readonly defaultRole: string;
   /** Changes with each write. It is the key of an isolate's cached keys. */

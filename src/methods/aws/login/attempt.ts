@@ -1,5 +1,5 @@
 import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../../auth/login-attempt.ts";
-import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
+import { bindAddress } from "../../../auth/token-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { exact, exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues, sent, text, type Values } from "../../../wire/fields.ts";
@@ -187,28 +187,16 @@ function notFound(roleName: string): Failure {
   return invalid(isPlainWord(roleName) ? `entry for role "${roleName}" not found` : "entry for role not found");
 }
 
-/**
- * A verified holder of a role, in the inner vocabulary. The alias and the token get the `chosen` metadata, the token
- * also gets `more`.
- */
-interface Holder {
-  readonly terms: TokenTerms;
-  readonly alias: string;
-  readonly chosen: Metadata;
-  readonly more: Metadata;
-  readonly displayName: string;
-  readonly internal: InstanceData | PrincipalData;
-}
-
-/** Returns a verified client in the vocabulary of its mount. */
+/** Returns a verified client in the vocabulary of its mount, with data for renewals. `metadata` have inner names. */
 export function verifiedClient(
   { mount }: Pick<Target, "mount">,
-  { terms, alias, chosen, more, displayName, internal }: Holder,
+  alias: { readonly name: string; readonly metadata: Metadata },
+  token: Omit<VerifiedClient["token"], "internal">,
+  data: InstanceData | PrincipalData,
 ): VerifiedClient {
-  const metadata = translateMetadata(mount.type, { ...chosen, ...more });
   return {
-    alias: { name: alias, metadata: translateMetadata(mount.type, chosen) },
-    token: { ...terms, displayName, metadata, internal: writeTokenData(internal) },
+    alias: { ...alias, metadata: translateMetadata(mount.type, alias.metadata) },
+    token: { ...token, metadata: translateMetadata(mount.type, token.metadata), internal: writeTokenData(data) },
   };
 }
 

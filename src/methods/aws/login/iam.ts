@@ -17,8 +17,6 @@ import { checkInstance, isBoundTo } from "./bounds.ts";
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
-type VerifiedPrincipal = { readonly client: VerifiedClient; readonly signature: Signature | null };
-
 /** A login by a signed GetCallerIdentity request. STS answers who signed it. */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyPrincipal(attempt, fields, null);
@@ -28,11 +26,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
 }
 
 /** Makes all checks of such a login. Writes nothing. `claim`: a caller without proof, for an explanation; else null. */
-export async function verifyPrincipal(
-  attempt: Attempt,
-  fields: LoginFields,
-  claim: ProvenCaller | null,
-): Promise<Result<VerifiedPrincipal>> {
+export async function verifyPrincipal(attempt: Attempt, fields: LoginFields, claim: ProvenCaller | null) {
   const { checks } = attempt;
   const start = await startLogin(attempt, "iam", fields.role);
   if (!start.ok) return start;
@@ -113,23 +107,24 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
   const { friendlyName, sessionName, canonicalArn } = principal;
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
-  return verifiedClient(target, {
-    terms: roleTerms(role, untagged(role), boundCidrs),
-    alias: aliases[identity.iamAlias],
-    chosen: chosenMetadata(identity.iamMetadata, {
-      account_id: accountId,
-      auth_type: "iam",
-      canonical_arn: canonicalArn,
-      client_arn: principal.arn,
-      client_user_id: uniqueId,
-      inferred_cloud_region: inferredRegion,
-      inferred_entity_id: inferredInstanceId,
-      inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
-    }),
-    more: { role_id: role.roleId },
-    displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
-    internal: { kind: "iam", role: roleName, canonicalArn, uniqueId, accountId, inferredInstanceId, inferredRegion },
+  const chosen = chosenMetadata(identity.iamMetadata, {
+    account_id: accountId,
+    auth_type: "iam",
+    canonical_arn: canonicalArn,
+    client_arn: principal.arn,
+    client_user_id: uniqueId,
+    inferred_cloud_region: inferredRegion,
+    inferred_entity_id: inferredInstanceId,
+    inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
   });
+  const alias = { name: aliases[identity.iamAlias], metadata: chosen };
+  const token = {
+    ...roleTerms(role, untagged(role), boundCidrs),
+    displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
+    metadata: { ...chosen, role_id: role.roleId },
+  };
+  const data = { role: roleName, canonicalArn, uniqueId, accountId, inferredInstanceId, inferredRegion };
+  return verifiedClient(target, alias, token, { kind: "iam", ...data });
 }
 
 /** The signature of a login that STS has verified, and when it is too old for another login (ms). */

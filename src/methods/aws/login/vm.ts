@@ -1,4 +1,4 @@
-import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
+import { type IssuedLogin, issueToken } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
@@ -23,13 +23,6 @@ import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { openSecret } from "../secrets.ts";
 import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./bounds.ts";
-
-interface VerifiedInstance {
-  readonly document: IdentityDocument;
-  readonly entry: InstanceLogin;
-  readonly generatedNonce: string | null;
-  readonly client: VerifiedClient;
-}
 
 /**
  * A login by the signed identity document of an instance. A document has no expiry and is no secret. Therefore the
@@ -63,11 +56,7 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
  * Makes all checks of such a login except that of the access list. Writes nothing. `claim` is a document without proof,
  * for an explanation; else null. Messages are those of the reference's AWS method (login).
  */
-export async function verifyInstance(
-  attempt: Attempt,
-  fields: LoginFields,
-  claim: IdentityDocument | null,
-): Promise<Result<VerifiedInstance>> {
+export async function verifyInstance(attempt: Attempt, fields: LoginFields, claim: IdentityDocument | null) {
   const { env, installation, mount, checks } = attempt;
   const start = await startLogin(attempt, "vm", fields.role);
   if (!start.ok) return start;
@@ -154,12 +143,9 @@ function clientOf(target: LoginTarget, { instanceId, imageId, accountId, region 
   const { tagMaxTtl } = grant;
   const known = { instance_id: instanceId, image_id: imageId, account_id: accountId, region, auth_type: "vm" };
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
-  return verifiedClient(target, {
-    terms: roleTerms(role, grant, boundCidrs),
-    alias: aliases[identity.vmAlias],
-    chosen: chosenMetadata(identity.vmMetadata, known),
-    more: { role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
-    displayName: "",
-    internal: { kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl },
-  });
+  const chosen = chosenMetadata(identity.vmMetadata, known);
+  const alias = { name: aliases[identity.vmAlias], metadata: chosen };
+  const metadata = { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) };
+  const token = { ...roleTerms(role, grant, boundCidrs), displayName: "", metadata };
+  return verifiedClient(target, alias, token, { kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl });
 }
