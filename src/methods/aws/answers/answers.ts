@@ -155,13 +155,13 @@ export type IamPrincipal = { readonly arn: PrincipalArn; readonly uniqueId: stri
 /** Reads the answer to GetUser for a user of `accountId`; null for the caller itself, whose account is not checked. */
 export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal> {
   const user = readResult(answer, "IAM", "GetUser", "User");
-  return user.ok ? readPrincipal(user.value, "user", "UserId", accountId) : user;
+  return user.ok ? readPrincipal(user.value, "user", accountId) : user;
 }
 
 /** Reads the answer to GetRole for a role of `accountId`. */
 export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal> {
   const role = readResult(answer, "IAM", "GetRole", "Role");
-  return role.ok ? readPrincipal(role.value, "role", "RoleId", accountId) : role;
+  return role.ok ? readPrincipal(role.value, "role", accountId) : role;
 }
 
 /** Reads the answer to GetInstanceProfile, whose profile must have one role. */
@@ -172,7 +172,7 @@ export function readInstanceProfileRole(answer: CloudAnswer, accountId: string):
   if (role === undefined || role.name !== "member" || more.length > 0) {
     return refuse("invalid roles in the output of instance profile details");
   }
-  return readPrincipal(role, "role", "RoleId", accountId);
+  return readPrincipal(role, "role", accountId);
 }
 
 /** Reads the answer to CreateAccessKey: the new access key. IAM returns its secret only once. */
@@ -190,14 +190,9 @@ export function readDeletedAccessKey(answer: CloudAnswer): Result<null> {
   return deleted.ok ? ok(null) : deleted;
 }
 
-function readPrincipal(
-  element: XmlElement,
-  type: "user" | "role",
-  idName: "UserId" | "RoleId",
-  accountId: string | null,
-): Result<IamPrincipal> {
+function readPrincipal(element: XmlElement, type: "user" | "role", accountId: string | null): Result<IamPrincipal> {
   const arn = parsePrincipalArn(textAt(element, "Arn") ?? "");
-  const uniqueId = textAt(element, idName);
+  const uniqueId = textAt(element, type === "user" ? "UserId" : "RoleId");
   if (!arn.ok || arn.value.type !== type || !uniqueId || !/^\w{1,128}$/.test(uniqueId)) return unreadable("IAM");
   if (accountId !== null && arn.value.accountId !== accountId) {
     return refuse("IAM response names an ARN of another account");

@@ -16,7 +16,7 @@ import {
   type TidyList,
 } from "../mount/expiring-list.ts";
 import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
-import { ENTRY_VIEW } from "../rules/access.ts";
+import { ENTRY_VIEW, memorySeconds } from "../rules/access.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
 import { openSecret } from "../secrets.ts";
@@ -121,7 +121,7 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   const tag = await verifyRoleTag(prepared, key);
   if (!tag.ok) return tag;
   const now = currentTime();
-  const longest = Math.max(tag.value.maxTtlSeconds, role.token.maxTtl, mountTtl(mount).maxSeconds);
+  const longest = memorySeconds(role, tag.value.maxTtlSeconds, mountTtl(mount));
   await auth.deny(prepared.value, role.roleId, now + longest * 1000, now);
   return ok(EMPTY);
 }

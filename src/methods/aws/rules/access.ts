@@ -172,7 +172,10 @@ export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl:
   return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
 }
 
-/** How long an instance is remembered after a login (s): the longest limit, so that its document is not replayed. */
+/**
+ * How long an instance is remembered after a login, and a tag after its denial (s): the longest limit of a token, so
+ * that the document is not replayed, and that no token of the tag outlives its entry.
+ */
 export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }
