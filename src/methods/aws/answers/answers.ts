@@ -38,12 +38,7 @@ function readAnswer(answer: CloudAnswer, service: Service, root: string): Result
   return document?.name === root ? ok(document) : unreadable(service);
 }
 
-function readResult(
-  answer: CloudAnswer,
-  service: Service,
-  operation: string,
-  ...path: readonly string[]
-): Result<XmlElement> {
+function readResult(answer: CloudAnswer, service: Service, operation: string, ...path: string[]): Result<XmlElement> {
   const document = readAnswer(answer, service, `${operation}Response`);
   if (!document.ok) return document;
   const result = onlyChild(document.value, `${operation}Result`, ...path);
