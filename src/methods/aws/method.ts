@@ -85,8 +85,8 @@ export const CLOUD_METHOD: AuthMethod = {
   renew: renewCloudLogin,
   rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
   async erase(env, mount) {
-    const shards = accessShardsOf(env, mount).map(({ list }) => list.erase());
-    await Promise.all([cloudAuthAt(env, mount).erase(), ...shards]);
+    const objects = [cloudAuthAt(env, mount), ...accessShardsOf(env, mount)];
+    await Promise.all(objects.map((object) => object.erase()));
   },
 };
 

@@ -123,17 +123,17 @@ export async function changeConfiguration<P>(
   }
 }
 
-/** The shard of a mount with the logins of an instance. */
+/** The shard of a mount with the logins of an instance, and its place. */
 export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instanceId: string) {
-  return shardAt(env, mount.uuid, accessShardOf(instanceId));
+  const shard = accessShardOf(instanceId);
+  return { list: shardAt(env, mount, shard), place: { mount: mount.uuid, shard } };
 }
 
 /** All shards of a mount. */
 export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
-  return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount.uuid, shard));
+  return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount, shard));
 }
 
-/** The object of a shard, and its place. */
-function shardAt(env: AwsEnv, mount: string, shard: number) {
-  return { list: within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(mount, shard)), place: { mount, shard } };
+function shardAt(env: AwsEnv, { uuid }: Pick<Mount, "uuid">, shard: number) {
+  return within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(uuid, shard));
 }

@@ -44,7 +44,7 @@ function accessListRoutes(path: string, name: string): Route[] {
       operationId: `list-${name}`,
       names: async (context, after, limit) => {
         const shards = accessShardsOf(context.env, mountOf(context));
-        const lists = await Promise.all(shards.map(({ list }) => list.list(after, limit)));
+        const lists = await Promise.all(shards.map((shard) => shard.list(after, limit)));
         return lists.flat().sort().slice(0, limit);
       },
     }),
@@ -166,9 +166,8 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
     async handle(context) {
       const safetyBuffer = context.prepared ?? DEFAULT_TIDY.safetyBuffer;
       const now = currentTime();
-      if (list === "deny") return tidyReply(await cloudAuthOf(context).startTidy(safetyBuffer, now));
-      const shards = accessShardsOf(context.env, mountOf(context));
-      const started = await Promise.all(shards.map(({ list: shard }) => shard.startTidy(safetyBuffer, now)));
+      const objects = list === "deny" ? [cloudAuthOf(context)] : accessShardsOf(context.env, mountOf(context));
+      const started = await Promise.all(objects.map((object) => object.startTidy(safetyBuffer, now)));
       return tidyReply(started.every((one) => one));
     },
   });
