@@ -41,18 +41,14 @@ export const ALSO_UNSERVED = "No endpoint serves the request, either: see path-h
 /** Returns the reason for a decision of the policies. Without a verdict they refuse; without a step no rule decided. */
 export function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): Reason {
   if (!step) return plainReason(verdict?.isRoot ? "root" : "team");
-  const reason = ruleReason(step);
-  if (!verdict || operation !== "create_or_update" || verdict.create === verdict.update) return reason;
+  const { refusal } = step;
+  const reason = refusal?.kind === "parameter" ? `parameter_${refusal.problem}` : (refusal?.kind ?? "granted");
+  const message = ruleMessage(step);
+  if (!verdict || operation !== "create_or_update" || verdict.create === verdict.update) return { reason, message };
   const half = verdict.create
     ? "create what is not there, and change nothing"
     : "change what is there, and create nothing";
-  return { ...reason, message: `${reason.message} It may ${half}.` };
-}
-
-function ruleReason(step: Step): Reason {
-  const { refusal } = step;
-  const reason = refusal?.kind === "parameter" ? `parameter_${refusal.problem}` : (refusal?.kind ?? "granted");
-  return { reason, message: ruleMessage(step) };
+  return { reason, message: `${message} It may ${half}.` };
 }
 
 function ruleMessage(step: Step): string {
