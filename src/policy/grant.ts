@@ -40,22 +40,14 @@ export interface Grant {
  */
 function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
   const denying = sources.filter(({ rule }) => rule.capabilities.includes("deny"));
-  if (denying.length > 0) {
-    return {
-      pattern,
-      capabilities: new Set(["deny"]),
-      sources: denying,
-      minWrappingTtlSeconds: null,
-      maxWrappingTtlSeconds: null,
-      parameters: { allowed: null, denied: null, required: [] },
-      paginationLimit: null,
-    };
-  }
-  const rules = sources.map(({ rule }) => rule);
+  const denies = denying.length > 0;
+  // A block with `deny` was read without its limits.
+  const merged = denies ? denying : sources;
+  const rules = merged.map(({ rule }) => rule);
   return {
     pattern,
-    capabilities: new Set(rules.flatMap((rule) => rule.capabilities)),
-    sources,
+    capabilities: new Set<Capability>(denies ? ["deny"] : rules.flatMap((rule) => rule.capabilities)),
+    sources: merged,
     minWrappingTtlSeconds: smallest(rules.map((rule) => rule.minWrappingTtlSeconds)),
     maxWrappingTtlSeconds: smallest(rules.map((rule) => rule.maxWrappingTtlSeconds)),
     parameters: {
@@ -73,7 +65,6 @@ export function listCapabilities(grant: Grant | null): Capability[] {
   return CAPABILITIES.filter((capability) => grant.capabilities.has(capability));
 }
 
-/** True when the grant gives anything at all. */
 function grantsAnything(grant: Grant): boolean {
   return grant.capabilities.size > 0 && !grant.capabilities.has("deny");
 }
