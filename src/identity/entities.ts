@@ -58,7 +58,7 @@ export async function listEntities(env: IdentityEnv, after: string, limit: numbe
 }
 
 /** Returns at most `limit` names of entities after `after`, generated and given ones in one order. */
-export async function listEntityNames(env: IdentityEnv, after: string, limit: number): Promise<{ name: string }[]> {
+export async function listEntityNames(env: IdentityEnv, after: string, limit: number): Promise<string[]> {
   const generated = await listShards(env, "name", after, limit, async (shard, first) => {
     const entities = await shard.listEntities("name", first, limit + 1);
     return entities.map(({ name }) => name).filter((name) => name > nameKey(after));
@@ -68,7 +68,7 @@ export async function listEntityNames(env: IdentityEnv, after: string, limit: nu
     while (generated[0] !== undefined && generated[0] < nameKey(given)) names.push(...generated.splice(0, 1));
     names.push(given);
   }
-  return [...names, ...generated].slice(0, limit).map((name) => ({ name }));
+  return [...names, ...generated].slice(0, limit);
 }
 
 /** Counts the entities, up to `most`. */

@@ -29,7 +29,8 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   view: GROUP_VIEW,
   summary: GROUP_SUMMARY_VIEW,
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
-  listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
+  listNames: async (env, after, limit) =>
+    (await identityOf(env).listGroups("name", after, limit)).map(({ name }) => name),
   async read(env, key) {
     if (!("mountAccessor" in key || "aliasId" in key)) return identityOf(env).readGroup(key);
     const alias = await identityOf(env).readGroupAlias("aliasId" in key ? { id: key.aliasId } : key);

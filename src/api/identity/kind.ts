@@ -43,7 +43,7 @@ export interface NamedKind<Thing extends ById, Fields extends ById & ByName>
   extends IdentityKind<Thing, Fields, IdOrName> {
   readonly kind: "entity" | "group";
   read(env: Env, key: EntityKey): Promise<Thing | null>;
-  listNames(env: Env, after: string, limit: number): Promise<readonly ByName[]>;
+  listNames(env: Env, after: string, limit: number): Promise<readonly string[]>;
 }
 
 /** The answers to a write: the id of a new record, or nothing after a change. */
@@ -89,7 +89,7 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
       input: fieldSchema(PAGE),
       handle: async ({ env, fields }) => {
         const read = (after: string, limit: number) => kind.listNames(env, after, limit);
-        return dataReply({ keys: (await readPage(fields, read, ({ name }) => name)).map(({ name }) => name) });
+        return dataReply({ keys: await readPage(fields, read, (name) => name) });
       },
     }),
     ...routesOfOne<Thing, Fields, ByName>(kind, "name", `The name of the ${kind.kind}`, (context) =>

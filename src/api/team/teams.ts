@@ -5,7 +5,7 @@ import { err, type Failure, NOT_FOUND, ok } from "../../base/result.ts";
 import { teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
-import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
+import { DEFAULT_SETTINGS, NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
 import { doneReply, plainReply } from "../../wire/reply.ts";
@@ -28,14 +28,6 @@ const MAX_NAMES = 100;
 const NAMES = "filter[names]";
 /** Related resources of a team, which never exist. */
 const RELATED = ["users", "organization-memberships"];
-
-const DEFAULTS: Omit<TeamSettings, "name"> = {
-  visibility: "secret",
-  ssoTeamId: null,
-  allowMemberTokenManagement: true,
-  organizationAccess: {},
-  tokenPolicies: [],
-};
 
 const LIST_FIELDS = fieldSchema({
   ...SEARCH_FIELD,
@@ -71,7 +63,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       if (!found) return NOT_FOUND;
       const teamId = await newTeamId(installation.keys);
       const { organizationId } = found;
-      const settings = { ...DEFAULTS, ...given, name: prepared.name };
+      const settings = { ...DEFAULT_SETTINGS, ...given, name: prepared.name };
       const team = { ...settings, teamId, organization: name, organizationId, createdAt: currentTime() };
       const created = await teamAt(env, teamRoute(teamId)).create(team);
       // Clients of this interface expect 200 and not 201.

@@ -136,7 +136,7 @@ export function readWebhookUrl(env: TeamEnv, url: string): ReturnType<typeof rea
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
-/** Seals the key of a webhook's signatures for its new URL. `token`: undefined keeps the previous key, null removes it. */
+/** Seals the key of a webhook's signatures for a new URL. `token`: undefined keeps the previous key, null removes it. */
 export async function secretFor(
   keys: Keys,
   before: SealedWebhook,

@@ -42,19 +42,26 @@ const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
   return ok(flags);
 });
 
+/** The settings of a new team. */
+export const DEFAULT_SETTINGS: Omit<TeamSettings, "name"> = {
+  visibility: "secret",
+  ssoTeamId: null,
+  allowMemberTokenManagement: true,
+  organizationAccess: {},
+  tokenPolicies: [],
+};
+
 /** Name of the team that every organization has. */
 export const OWNERS = "owners";
 
 /** The owners team of an organization. */
 export function ownersOf(organization: OrganizationRecord, teamId: string, now: number): TeamRecord {
   return {
+    ...DEFAULT_SETTINGS,
     name: OWNERS,
     owners: true,
     visibility: "organization",
-    ssoTeamId: null,
-    allowMemberTokenManagement: true,
     organizationAccess: Object.fromEntries(Object.keys(ORGANIZATION_ACCESS).map((name) => [name, true])),
-    tokenPolicies: [],
     teamId,
     organization: organization.name,
     organizationId: organization.organizationId,
