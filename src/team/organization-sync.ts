@@ -1,42 +1,36 @@
-import { currentTime, isWithin } from "../base/clock.ts";
+import { IsolateCopy } from "../base/isolate-copy.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamRecord } from "./record.ts";
-import { type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
+import type { LifetimeRules } from "./rules/lifetime.ts";
 import type { TeamStore } from "./team-store.ts";
 
 /** The refusal of a change while the organization does not answer. */
 export const NO_ANSWER = unavailable("the organization does not answer; try again");
 
-/** A team's copy of the rules of its organization for the lifetimes of tokens. */
-export class OrganizationCopy {
+/** The rules of a team's organization for the lifetimes of tokens, with the copy that the team has of them. */
+export class OrganizationRules {
   readonly #env: TeamEnv;
-  /** When the rules were read (ms). */
-  #readAt = Number.NEGATIVE_INFINITY;
-  rules: LifetimeRules = NO_RULES;
+  /** By the id of the organization. */
+  readonly #copy = new IsolateCopy<string, LifetimeRules>(1);
 
   constructor(env: TeamEnv) {
     this.#env = env;
   }
 
   /**
-   * True while the organization of the team exists. The rules are read again after POLICY_CACHE_SECONDS. The deletion
-   * of an organization is answered after that time, so none of its team tokens is valid from that answer on.
+   * The rules, no older than POLICY_CACHE_SECONDS; undefined when the organization does not exist. The deletion of an
+   * organization is answered after that time, so none of its team tokens is valid from that answer on.
    */
-  async exists(team: TeamRecord | null): Promise<boolean> {
-    const now = currentTime();
-    if (isWithin(this.#readAt, maxCopyAgeMs(this.#env), now)) return true;
-    const rules = team && (await this.#read(team));
-    if (!rules) return false;
-    this.rules = rules;
-    this.#readAt = now;
-    return true;
+  copied(team: TeamRecord): Promise<LifetimeRules | undefined> {
+    const read = async () => (await this.#read(team)) ?? undefined;
+    return this.#copy.load(team.organizationId, maxCopyAgeMs(this.#env), read);
   }
 
   /** Reads the current rules. "not_found" without a team or organization, "unavailable" without an answer. */
-  async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
+  async current(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
     if (!team) return NOT_FOUND;
     try {
       const rules = await this.#read(team);

@@ -8,7 +8,7 @@ import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { NO_ANSWER, notifyOrganization, OrganizationCopy, resendPause, type SyncResult } from "./organization-sync.ts";
+import { NO_ANSWER, notifyOrganization, OrganizationRules, resendPause, type SyncResult } from "./organization-sync.ts";
 import type { NewTeamTokenRecord, Rotation, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
 import { ALREADY_ROTATED, expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
 import { NAME_TAKEN } from "./rules/settings.ts";
@@ -45,7 +45,7 @@ type Revision = number | null | "tampered";
 export class Team extends GroveObject<TeamEnv> {
   readonly #store = new TeamStore(this.tables, this.seals);
   readonly #notices = new NoticeOutbox(this.env, this.tables, this.seals, this.#store);
-  readonly #organization = new OrganizationCopy(this.env);
+  readonly #rules = new OrganizationRules(this.env);
   readonly #notifyOrganization = () => notifyOrganization(this.env, this.#store, () => this.#end());
   /** Last uses of tokens by id (ms), which may not be written yet. */
   readonly #lastUses = new Map<string, number>();
@@ -128,7 +128,7 @@ export class Team extends GroveObject<TeamEnv> {
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
     await this.keys.open();
-    const rules = await this.#organization.currentRules(this.#store.team());
+    const rules = await this.#rules.current(this.#store.team());
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return badExpiry(expiry.error);
@@ -151,7 +151,7 @@ export class Team extends GroveObject<TeamEnv> {
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
     await this.keys.open();
-    const rules = await this.#organization.currentRules(this.#store.team());
+    const rules = await this.#rules.current(this.#store.team());
     if (!rules.ok) return rules;
     const team = this.#store.team();
     const stored = team && this.#store.token(tokenId);
@@ -211,9 +211,10 @@ export class Team extends GroveObject<TeamEnv> {
   /** The team and the token with this verifier; null when the token is not valid. "use" updates its last use. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
     await this.keys.open();
-    if (!this.#validToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#store.team()))) return null;
-    // Checked again, because other calls may have changed the token or the rules meanwhile.
-    const token = this.#validToken(verifier, this.#organization.rules);
+    const known = this.#store.team();
+    const rules = known && this.#validToken(verifier, NO_RULES) && (await this.#rules.copied(known));
+    // Checked again, because other calls may have changed the team or the token meanwhile.
+    const token = rules && this.#validToken(verifier, rules);
     const team = this.#store.team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);

@@ -69,6 +69,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
   "system/policies.ts": [["isolate", 100]],
   "team/find.ts": [["isolate", 150]],
+  "team/organization-sync.ts": [["object", 300]],
   "token/roles/token-roles.ts": [["isolate", JSON_BYTES]],
   "tree/known-tokens.ts": [
     ["own process", JSON_BYTES],
