@@ -2,8 +2,9 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { addNumbers } from "../../base/sums.ts";
 import type { Env } from "../../env.ts";
-import { columnOf, type Migration, storedJson } from "../../storage/tables.ts";
+import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { type ListedPart, makePart, sealBackup } from "../make.ts";
@@ -133,7 +134,7 @@ export class BackupRuns extends GroveObject<Env> {
     } catch (error) {
       const message = error instanceof StepFailure ? error.message : "a step failed; the log has the error";
       if (run.failures + 1 >= MAX_FAILURES) this.#giveUp(run, message);
-      else this.#change(run, "failures = failures + 1, error = ?", message);
+      else this.#change(run, { failures: run.failures + 1, error: message });
       throw error;
     }
     this.alarms.pause(DUTY, PAUSE_MS);
@@ -141,8 +142,8 @@ export class BackupRuns extends GroveObject<Env> {
 
   /** Ends a run: as failed, or as done if its backup is complete. */
   #giveUp(run: BackupRun, error: string): void {
-    const ended = run.state === "deleting" ? "done" : "failed";
-    this.#change(run, "state = ?, finished_at = COALESCE(finished_at, ?), error = ?", ended, currentTime(), error);
+    const state = run.state === "deleting" ? "done" : "failed";
+    this.#change(run, { state, finished_at: run.finishedAt ?? currentTime(), error });
     this.tables.exec("DELETE FROM parts");
     console.error(JSON.stringify({ type: DUTY, name: run.name, error }));
   }
@@ -156,7 +157,7 @@ export class BackupRuns extends GroveObject<Env> {
     const installation = await mustLoadInstallation(this.env);
     if (run.state === "deleting") {
       const isDone = await deleteOld(bucket, installation.clusterId, backupsKept(this.env), now - MAX_RUN_MS);
-      if (isDone) this.#change(run, "state = 'done', failures = 0, error = NULL");
+      if (isDone) this.#change(run, { state: "done", failures: 0, error: null });
       return ok(null);
     }
     return run.position === null
@@ -167,16 +168,15 @@ export class BackupRuns extends GroveObject<Env> {
   async #makePart(bucket: R2Bucket, installation: Installation, current: BackupRun, position: string) {
     const { name, run, parts: number } = current;
     if (number >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
-    const made = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
-    if (!made.ok && made.error.code === "unavailable") throw new StepFailure(made.error.message);
-    if (!made.ok) return err("message" in made.error ? made.error.message : made.error.code);
-    const { part, bytes } = made.value;
+    const read = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
+    if (!read.ok && read.error.code === "unavailable") throw new StepFailure(read.error.message);
+    if (!read.ok) return err("message" in read.error ? read.error.message : read.error.code);
+    const { part, bytes } = read.value;
     if (!bytes) throw new Error("a part was made without its content");
     await bucket.put(partKey(placeOf(installation.clusterId, name), part.sha256), bytes);
     this.tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
-    const columns = `position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?, bytes = bytes + ?,
-      failures = 0, error = NULL`;
-    this.#change(current, columns, part.next, part.objects, part.rows, bytes.byteLength);
+    const made = { parts: 1, objects: part.objects, rows: part.rows, bytes: bytes.byteLength };
+    this.#change(current, { position: part.next, ...addNumbers(made, current), failures: 0, error: null });
     return ok(null);
   }
 
@@ -193,14 +193,14 @@ export class BackupRuns extends GroveObject<Env> {
     const head = await sealBackup(this.env, installation, run.run, parts);
     if (!head.ok) return err("message" in head.error ? head.error.message : head.error.code);
     await bucket.put(manifestKey(place), `${JSON.stringify({ ...head.value, files }, null, 1)}\n`);
-    this.#change(run, "state = 'deleting', finished_at = ?, failures = 0, error = NULL", currentTime());
+    this.#change(run, { state: "deleting", finished_at: currentTime(), failures: 0, error: null });
     this.tables.exec("DELETE FROM parts");
     logInfo(this.env, { type: DUTY, name, parts, objects, rows, bytes });
     return ok(null);
   }
 
-  #change({ name }: BackupRun, columns: string, ...values: readonly SqlStorageValue[]): void {
-    this.tables.exec(`UPDATE runs SET ${columns} WHERE name = ?`, ...values, name);
+  #change({ name }: BackupRun, columns: Readonly<Record<string, SqlStorageValue>>): void {
+    setColumns(this.tables, "runs", columns, "name = ?", name);
   }
 
   #newest(condition: string): BackupRun | null {
