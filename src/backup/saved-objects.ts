@@ -47,24 +47,7 @@ const mountNames: NamedObjects["names"] = (_, { mounts }) => mounts.map(({ uuid 
  * another one comes before it, so that no row of the backup names an object that is missing. The System object is the
  * last: its watermarks, keys and policies are as new as everything else, or newer.
  */
-export const NAMED_CLASSES = [
-  "CustomIds",
-  "Team",
-  "Organization",
-  "OrganizationDirectory",
-  "EntityShard",
-  "Identity",
-  "TokenRoles",
-  "TokenRevocations",
-  "CloudAccessList",
-  "CloudAuth",
-  "JwtAuth",
-  "OidcIssuer",
-  "System",
-] as const;
-export type NamedClass = (typeof NAMED_CLASSES)[number];
-
-const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
+const OBJECTS = {
   CustomIds: {
     in: (env) => env.CUSTOM_IDS,
     names: () => Array.from({ length: CUSTOM_ID_SHARDS }, (_, n) => customIdsName(n)),
@@ -87,7 +70,16 @@ const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
   JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames },
   OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"] },
   System: { in: (env) => env.SYSTEM, names: () => ["system"] },
-};
+} satisfies Readonly<Record<string, NamedObjects>>;
+
+export type NamedClass = keyof typeof OBJECTS;
+
+function isNamed(className: string): className is NamedClass {
+  return Object.hasOwn(OBJECTS, className);
+}
+
+/** The classes besides that of trees, in the order of a backup. */
+export const NAMED_CLASSES: readonly NamedClass[] = Object.keys(OBJECTS).filter(isNamed);
 
 type SavedClass = "TokenTree" | NamedClass;
 const ORDER: readonly SavedClass[] = ["TokenTree", ...NAMED_CLASSES];
@@ -142,11 +134,12 @@ export async function namesOf(env: Env, installation: Installation, className: N
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
 export async function objectsAfter(env: Env, installation: Installation, after: string, limit: number) {
-  const keys = after < beginningOf(NAMED_CLASSES[0]) ? await treesAfter(env, after, limit) : [];
+  // True when all objects of the class come before `after`.
+  const isPast = (className: SavedClass) => after.slice(0, 1) > beginningOf(className).slice(0, 1);
+  const keys = isPast("TokenTree") ? [] : await treesAfter(env, after, limit);
   for (const className of NAMED_CLASSES) {
     if (keys.length >= limit) break;
-    // All objects of the class come before `after`.
-    if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
+    if (isPast(className)) continue;
     const names = await namesOf(env, installation, className);
     const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
     keys.push(...found.sort());
