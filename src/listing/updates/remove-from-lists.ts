@@ -1,6 +1,6 @@
 import { currentTime, sleep } from "../../base/clock.ts";
 import { type SweepTurns, sharedTurns } from "../../base/turns.ts";
-import { decodeStoredId } from "../../token/ids.ts";
+import { treeIdOf } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { Ending } from "../inventory/ended.ts";
@@ -10,11 +10,16 @@ import { ShardQueue } from "./shard-queue.ts";
 /** Cost of one commit, as a number of accessors. */
 const COMMIT = 50;
 
-type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
+interface Removal extends Ending {
+  /** Id of a tree that can be allocated again: its last tokens are being removed. */
+  readonly frees?: string;
+}
+
+type Remove = (shard: number, tokens: readonly Removal[]) => Promise<void>;
 
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
-  readonly #removals = new ShardQueue<Ending>();
+  readonly #removals = new ShardQueue<Removal>();
   #additions = 0;
 
   /** Number of calls of `add`. */
@@ -22,7 +27,7 @@ export class RemovalQueue {
     return this.#additions;
   }
 
-  add(tokens: readonly Ending[]): void {
+  add(tokens: readonly Removal[]): void {
     this.#additions++;
     for (const token of tokens) this.#removals.add(accessorShardNumber(token.accessor), token.accessor, token);
   }
@@ -68,9 +73,6 @@ const PER_BUSY_TURN = 50;
 /** Pending removals of all trees of this process. After a crash the repeated sweep adds them again. */
 const QUEUE = new RemovalQueue();
 
-/** Accessors of the last tokens of trees that can be allocated again. Their removal also frees the id of the tree. */
-const LAST_OF_TREES = new Set<string>();
-
 /**
  * Removes ended tokens from the lists, which keep for some time how they ended. Safe to repeat. Without `turns` the
  * shards are called at once. `areLast`: the tree has no other token and can be allocated again, by a shard from its
@@ -85,25 +87,20 @@ export async function removeFromLists(
   const accessors = tokens.map(({ accessor }) => accessor);
   // A pending update must not list a token again after its removal.
   await UPDATES.takeBack(accessors);
-  const remove = async (shard: number, of: readonly Ending[]) => {
-    const last = of.filter(({ accessor }) => LAST_OF_TREES.has(accessor));
-    const freed = last.flatMap(({ accessor }) => decodeStoredId(accessor)?.treeId ?? []);
-    await accessorShard(env, shard).remove(of, freed);
+  const [first, ...others] = tokens;
+  if (!first) return;
+  const removals = areLast ? [{ ...first, frees: treeIdOf(first.accessor) }, ...others] : tokens;
+  const remove = async (shard: number, of: readonly Removal[]) => {
+    const endings = of.map(({ frees: _, ...ending }) => ending);
+    const freed = of.flatMap(({ frees }) => frees ?? []);
+    await accessorShard(env, shard).remove(endings, freed);
   };
-  const [first] = accessors;
-  if (first === undefined) return;
-  if (areLast) LAST_OF_TREES.add(first);
-  try {
-    if (turns && sharedTurns()) {
-      QUEUE.add(tokens);
-      await sendUntilGone(accessors, remove, turns);
-    } else {
-      const byShard = [...Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor))];
-      await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
-    }
-  } finally {
-    LAST_OF_TREES.delete(first);
+  if (turns && sharedTurns()) {
+    QUEUE.add(removals);
+    return sendUntilGone(accessors, remove, turns);
   }
+  const byShard = [...Map.groupBy(removals, ({ accessor }) => accessorShardNumber(accessor))];
+  await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
 }
 
 async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
