@@ -5,6 +5,7 @@ import { checkCustomId } from "../ids.ts";
 import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
+import { chooseTokenType } from "./login.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
 
@@ -146,10 +147,7 @@ const CUSTOM_ID_WARNING =
 
 function resolveType(requested: string, role: TokenRole | null): Result<TokenType> {
   if (requested !== "" && requested !== "service" && requested !== "batch") return refuse("invalid 'token_type' value");
-  const roleType = role?.tokenType ?? "default-service";
-  if (roleType === "service" || roleType === "batch") return ok(roleType);
-  if (requested !== "") return ok(requested);
-  return ok(roleType === "default-batch" ? "batch" : "service");
+  return ok(chooseTokenType(role?.tokenType ?? "default", requested || "default"));
 }
 
 function refuseFields(request: CreateRequest, type: TokenType, creator: Creator, role: TokenRole | null) {

@@ -9,7 +9,7 @@ export interface Login {
   /** Policies of the method's role, without `default`. */
   readonly policies: readonly string[];
   readonly noDefaultPolicy: boolean;
-  /** The type that the method's role asks for; the mount can override it (`loginTokenType`). */
+  /** The type that the method's role asks for; the mount can override it (`chooseTokenType`). */
   readonly tokenType: "default" | "service" | "batch";
   readonly ttl: number;
   readonly maxTtl: number;
@@ -34,7 +34,7 @@ export interface Login {
  * another token ends it. `watermark`: number of the newest one; 0: none.
  */
 export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<TokenPlan> {
-  const type = loginTokenType(mount.config.tokenType, login.tokenType);
+  const type = chooseTokenType(mount.config.tokenType, login.tokenType);
   // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {
     if (login.explicitMaxTtl > 0) return refuse('batch tokens cannot have "explicit_max_ttl" set');
@@ -79,9 +79,9 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
   });
 }
 
-/** The type of a login's token: a mount tuned to one type decides, else the method, else the mount's default. */
-export function loginTokenType(mount: MountTokenType, method: Login["tokenType"]): TokenType {
-  if (mount === "service" || mount === "batch") return mount;
-  if (method !== "default") return method;
-  return mount === "default-batch" ? "batch" : "service";
+/** The type of a token: a mount or role set to one type decides, else the caller's choice, else the default there. */
+export function chooseTokenType(setting: MountTokenType | "default", choice: Login["tokenType"]): TokenType {
+  if (setting === "service" || setting === "batch") return setting;
+  if (choice !== "default") return choice;
+  return setting === "default-batch" ? "batch" : "service";
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_MOUNT_CONFIG, type MountConfig, newMount } from "../../../../src/system/mount.ts";
-import { type Login, loginTokenType, planLogin } from "../../../../src/token/rules/login.ts";
+import { chooseTokenType, type Login, planLogin } from "../../../../src/token/rules/login.ts";
 import { planRenew } from "../../../../src/token/rules/renew.ts";
 import { PLAIN_LOGIN } from "../../../support/plain-login.ts";
 
@@ -52,7 +52,7 @@ describe("the token of a login", () => {
     ["default-batch", "service", "service"],
     ["default-batch", "batch", "batch"],
   ] as const)("of a %s mount and a method that says %s is a %s token", (onMount, method, type) => {
-    expect(loginTokenType(onMount, method)).toBe(type);
+    expect(chooseTokenType(onMount, method)).toBe(type);
     expect(plan({ tokenType: method }, { tokenType: onMount }).spec.type).toBe(type);
   });
 
