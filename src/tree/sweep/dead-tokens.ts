@@ -5,9 +5,6 @@ import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } fro
 import { CUSTOM_ID_KEY, type TokenRow } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 
-/** Dead tokens that the first query reads. In a wide tree, the other dead tokens are found below the first of these. */
-const FIRST_LOOK = 32;
-
 /** Notified of live tokens that became orphans, and of the number of detached dead ones. */
 interface SweepObserver {
   freed(rows: readonly number[]): void;
@@ -132,14 +129,7 @@ export class DeadTokens {
     return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
   }
 
-  /** Reads dead rows. Reads only a few if one of them has children: there may be enough dead tokens below it. */
   #deadRows(now: number, limit: number): DeadRow[] {
-    const first = this.#readDead(now, Math.min(limit, FIRST_LOOK));
-    const isEnough = first.length < FIRST_LOOK || first.some(({ has_children }) => has_children !== 0);
-    return isEnough || limit <= FIRST_LOOK ? first : this.#readDead(now, limit);
-  }
-
-  #readDead(now: number, limit: number): DeadRow[] {
     const query = `SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t`;
     const marked = this.#sql.exec<DeadRow>(`${query} WHERE t.state <> 0 LIMIT ?`, limit).toArray();
     if (marked.length >= limit) return marked;
