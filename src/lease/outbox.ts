@@ -44,17 +44,17 @@ export class LeaseOutbox {
       const group = claimed.slice(i, i + MAX_PARALLEL_CALLS);
       const sent = await Promise.all(group.map((lease) => this.#sendOne(lease, keys)));
       failures.push(...sent.filter((failure) => failure !== null));
-      await this.forget(group.filter((_, at) => sent[at] === null).map(({ row }) => row));
+      await this.#forget(group.filter((_, at) => sent[at] === null));
     }
     return failures;
   }
 
   /** Deletes ended leases, from the index first: a crash in between repeats the step. */
-  async forget(rows: readonly number[]): Promise<void> {
-    const all = rows.flatMap((row) => this.#store.find(row) ?? []).map((lease) => this.#store.tailOf(lease));
-    const byShard = Map.groupBy(all, accessorShardNumber);
-    await Promise.all([...byShard].map(([shard, tails]) => accessorShard(this.#env, shard).removeLeases(tails)));
-    this.#store.remove(rows);
+  async #forget(leases: readonly LeaseRow[]): Promise<void> {
+    const tails = leases.map((lease) => this.#store.tailOf(lease));
+    const byShard = [...Map.groupBy(tails, accessorShardNumber)];
+    await Promise.all(byShard.map(([shard, of]) => accessorShard(this.#env, shard).removeLeases(of)));
+    this.#store.remove(leases.map(({ row }) => row));
   }
 
   /**
