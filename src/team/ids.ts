@@ -74,10 +74,10 @@ export async function readTokenId(keys: Keys, text: string): Promise<string | nu
 }
 
 /** Generates a token for the team at `route`, with 368 random bits. The client gets its text once. */
-export async function newTeamToken(keys: Keys, route: string): Promise<TeamCredential & { readonly text: string }> {
+export async function newTeamToken(keys: Keys, route: string) {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
   const hash = await hashOf(termInUse(keys.terms, currentTime()).tokens, body);
-  return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
+  return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), verifier: hash.slice(TAG_BYTES) };
 }
 
 /** True for a text in the format of team tokens, which no other kind of token has. */

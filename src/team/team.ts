@@ -3,7 +3,7 @@ import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
-import { type CheckedRows, joinedChecks, type SealPosition } from "../storage/row-seals.ts";
+import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
@@ -227,11 +227,11 @@ export class Team extends GroveObject<TeamEnv> {
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<CheckedRows & { revision: Revision }> {
     await this.keys.open();
-    const checks: CheckedRows[] = [{ sealed: 0, tampered: 0, terms: this.#store.termsOfTokens(aged) }];
-    for (let from: SealPosition | null | undefined; from !== null; ) {
-      const step = await this.checkSeals(from ?? null);
+    let step = await this.checkSeals(null);
+    const checks: CheckedRows[] = [{ sealed: 0, tampered: 0, terms: this.#store.termsOfTokens(aged) }, step];
+    while (step.next) {
+      step = await this.checkSeals(step.next);
       checks.push(step);
-      from = step.next;
     }
     return { revision: this.#revision(organizationId), ...joinedChecks(checks) };
   }
