@@ -40,7 +40,7 @@ const TOKEN_VIEW = view<{ readonly token: ListedToken; readonly mounts: MountNam
   display_name: ["string", ({ token }) => token.displayName],
   path: ["string", ({ token }) => token.path],
   role: ["string", ({ token }) => token.role],
-  // The mount of a token may be disabled: the path of its login tells where it was.
+  // The mount of a token may be disabled: the path of its login says where it was.
   mount: [
     "string",
     ({ token, mounts }) => mounts.get(token.mount)?.path ?? token.path.slice(0, token.path.lastIndexOf("/") + 1),
