@@ -64,7 +64,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
     await this.keys.open();
     const before = this.#roles.read(name);
     const changed = changeRole(before, fields, mount);
-    if (!changed.ok) return refuse(changed.error);
+    if (!changed.ok) return changed;
     if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
     this.#roles.write(name, changed.value.role);
     return ok(changed.value.warnings);

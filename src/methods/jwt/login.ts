@@ -12,7 +12,8 @@ import {
   planToken,
   type VerifiedClient,
 } from "../../auth/login-attempt.ts";
-import { loginRoute, tokenRoute } from "../../auth/route.ts";
+import { refusedRoute } from "../../auth/refused-logins.ts";
+import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -210,27 +211,13 @@ const LOGIN_FIELDS = fieldSchema({
   jwt: text().describe("The signed token"),
 });
 
-export const LOGIN_ROUTE = loginRoute("login", {
-  summary: "Gives a token in exchange for a signed token of a trusted issuer.",
-  operationId: "login",
-  answers: AUTH,
-  input: LOGIN_FIELDS,
-  handle: async (context) => {
-    const attempt = loginAttempt(context, CHECKS);
-    const verified = await verifyJwt(attempt, context.fields);
-    const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-    return answerLogin(attempt, ["signature"], jwtAuthAt(context.env, attempt.mount), issued);
-  },
-});
-
 const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
   claims: anyObject().describe("The claims of a token, in the place of one: taken as said"),
   ...EXPLAINED_ADDRESS,
 });
 
-/** `explain/login`: reports the checks of a login. */
-export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",
   answers: dataAnswer(EXPLANATION_SHAPE),
@@ -258,3 +245,20 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
   const tooLarge = JSON.stringify(claims).length > MAX_JWT_LENGTH;
   return tooLarge ? refuse("the claims are too large") : ok({ role, claims });
 }
+
+export const LOGIN_ROUTES: readonly Route[] = [
+  loginRoute("login", {
+    summary: "Gives a token in exchange for a signed token of a trusted issuer.",
+    operationId: "login",
+    answers: AUTH,
+    input: LOGIN_FIELDS,
+    handle: async (context) => {
+      const attempt = loginAttempt(context, CHECKS);
+      const verified = await verifyJwt(attempt, context.fields);
+      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
+      return answerLogin(attempt, ["signature"], jwtAuthAt(context.env, attempt.mount), issued);
+    },
+  }),
+  EXPLAIN_LOGIN,
+  refusedRoute(jwtAuthAt),
+];

@@ -1,5 +1,4 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { refusedRoute } from "../../auth/refused-logins.ts";
 import {
   type AuthMethod,
   type CallContext,
@@ -20,7 +19,7 @@ import { isRoleName } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
-import { EXPLAIN_LOGIN, LOGIN_ROUTE } from "./login.ts";
+import { LOGIN_ROUTES } from "./login.ts";
 import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
@@ -33,7 +32,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       summary: "Shows whose tokens the mount trusts.",
       operationId: "read-configuration",
       view: CONFIG_VIEW,
-      read: (context) => at(context).readConfig(),
+      read: (context) => jwtAuthOf(context).readConfig(),
     }),
     simpleRoute("update", "config", {
       summary: "Sets whose tokens the mount trusts.",
@@ -48,7 +47,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const remote = config.value.publicKeys.length === 0;
         const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
         if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
-        await at(context).writeConfig(config.value);
+        await jwtAuthOf(context).writeConfig(config.value);
         return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
       },
     }),
@@ -56,13 +55,13 @@ const JWT_ROUTES: readonly Route[] = withParameters(
     listRoute("role", {
       summary: "Lists the roles.",
       operationId: "list-roles",
-      names: (context, after, limit) => at(context).listRoles(after, limit),
+      names: (context, after, limit) => jwtAuthOf(context).listRoles(after, limit),
     }),
     showRoute(ROLE_PATH, {
       summary: "Shows a role.",
       operationId: "read-role",
       view: ROLE_VIEW,
-      read: (context) => at(context).readRole(nameOf(context)),
+      read: (context) => jwtAuthOf(context).readRole(nameOf(context)),
     }),
     simpleRoute("update", ROLE_PATH, {
       summary: "Makes or changes a role; fields that are not sent stay as they are.",
@@ -72,7 +71,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       handle: async (context) => {
         const name = nameOf(context);
         if (!isRoleName(name)) return refuse("the name of the role is too long");
-        const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
+        const warnings = await jwtAuthOf(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
         if (!warnings.ok) return warnings;
         const { token_policies: policies, policies: byOldName } = context.fields;
         const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
@@ -82,16 +81,14 @@ const JWT_ROUTES: readonly Route[] = withParameters(
     removeRoute(ROLE_PATH, {
       summary: "Deletes a role.",
       operationId: "delete-role",
-      remove: (context) => at(context).deleteRole(nameOf(context)),
+      remove: (context) => jwtAuthOf(context).deleteRole(nameOf(context)),
     }),
 
-    LOGIN_ROUTE,
-    EXPLAIN_LOGIN,
-    refusedRoute(jwtAuthAt),
+    ...LOGIN_ROUTES,
   ]),
 );
 
-function at(context: CallContext) {
+function jwtAuthOf(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 

@@ -5,7 +5,7 @@ import {
   TOKEN_SETTINGS,
   type TokenSettings,
 } from "../../auth/token-settings.ts";
-import { err, ok } from "../../base/result.ts";
+import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import {
   anyObject,
@@ -84,15 +84,15 @@ const MAX_BOUND_CLAIMS_LENGTH = 16_384;
 const BAD_BOUND_CLAIMS =
   "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
 
-/** Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has them. */
+/** Applies a write. Returns the role and warnings, or a 400. Messages are the reference's where it has them. */
 export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl) {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;
-  if (type !== "string" && type !== "glob") return err("invalid 'bound_claims_type': it must be string or glob");
+  if (type !== "string" && type !== "glob") return refuse("invalid 'bound_claims_type': it must be string or glob");
   const boundClaims = readBoundClaims(fields.bound_claims ?? old.boundClaims, type);
-  if (!boundClaims) return err(BAD_BOUND_CLAIMS);
+  if (!boundClaims) return refuse(BAD_BOUND_CLAIMS);
   const token = changeTokenSettings(old.token, fields, mount);
-  if (!token.ok) return token;
+  if (!token.ok) return refuse(token.error);
   const role: JwtRole = {
     boundAudiences: fields.bound_audiences ?? old.boundAudiences,
     boundSubject: fields.bound_subject ?? old.boundSubject,
@@ -110,7 +110,7 @@ export function changeRole(before: JwtRole | null, fields: RoleFields, mount: Mo
     token: token.value.settings,
   };
   const problem = notHere(fields) ?? roleProblem(role);
-  return problem ? err(problem) : ok({ role, warnings: token.value.warnings });
+  return problem ? refuse(problem) : ok({ role, warnings: token.value.warnings });
 }
 
 /** The fields of a read. Fields of logins through a browser are shown as not set. */
