@@ -88,7 +88,7 @@ async function accountCredentials(of: AccountClient, partition: Partition, base:
     DurationSeconds: String(STS_ROLE_SECONDS),
     ...(stsRole.externalId !== "" && { ExternalId: stsRole.externalId }),
   };
-  const assumed = await assumeRole(of, role.value, "AssumeRole", form, base);
+  const assumed = await assumeRole(of, role.value, form, base);
   if (assumed.ok) sessions.set(key, assumed.value, assumed.value.expiresAt - STS_ROLE_EARLY_MS);
   return assumed;
 }
@@ -117,25 +117,20 @@ async function webIdentityCredentials(client: CloudClient, { roleArn, audience, 
   const token = await signMountToken(env, installation.keys, { mountAccessor: mount.accessor, audience, ttl, key });
   if (!token.ok) return token;
   const form = { DurationSeconds: String(WEB_IDENTITY_SECONDS), WebIdentityToken: token.value };
-  const assumed = await assumeRole(client, role.value, "AssumeRoleWithWebIdentity", form, null);
+  const assumed = await assumeRole(client, role.value, form, null);
   if (assumed.ok) sessions.set(client.revision, assumed.value, assumed.value.expiresAt - WEB_IDENTITY_EARLY_MS);
   return assumed;
 }
 
-/** Assumes a role. `signedBy` is null for an operation that needs no signature, as its token proves who calls. */
-async function assumeRole(
-  client: CloudClient,
-  role: PrincipalArn,
-  operation: "AssumeRole" | "AssumeRoleWithWebIdentity",
-  form: Readonly<Record<string, string>>,
-  signedBy: Credentials | null,
-): Promise<Result<TemporaryCredentials>> {
+/** Assumes a role. `signer` is null for the operation that needs no signature, as its token proves who calls. */
+async function assumeRole(client: CloudClient, role: PrincipalArn, form: ApiCall["form"], signer: Credentials | null) {
+  const operation = signer ? "AssumeRole" : "AssumeRoleWithWebIdentity";
   const sent = { Action: operation, RoleArn: role.arn, RoleSessionName: "grove", ...form };
   const call = stsCall(client, role.partition, sent);
   if (!call.ok) return call;
-  const answer = await callApi(client, call.value, signedBy, signedBy ? {} : { alsoTemporary: ALSO_TEMPORARY });
+  const answer = await callApi(client, call.value, signer, signer ? {} : { alsoTemporary: ALSO_TEMPORARY });
   const assumed = answer.ok ? readAssumedCredentials(answer.value, role.accountId, operation) : answer;
-  if (assumed.ok || signedBy) return assumed;
+  if (assumed.ok || signer) return assumed;
   return err(inContext("error assuming role_arn by an identity token", assumed.error));
 }
 
