@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
 
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
@@ -46,15 +47,7 @@ export function fromUtf8(bytes: Uint8Array): string | null {
 
 /** Concatenates `parts`. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  let length = 0;
-  for (const part of parts) length += part.length;
-  const out = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 /** `count` random bytes from a cryptographic generator. */
@@ -64,8 +57,5 @@ export function randomBytes(count: number): Uint8Array<ArrayBuffer> {
 
 /** True when both contain the same bytes. Compares in constant time for inputs of the same length. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  let difference = 0;
-  for (let i = 0; i < a.length; i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0);
-  return difference === 0;
+  return a.length === b.length && timingSafeEqual(a, b);
 }
