@@ -70,23 +70,17 @@ const MAX_TRIES = 10;
 
 /** Makes a part of pages, by the keys of their objects. `next`: where the next part begins; null after the last. */
 function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null) {
-  /** Index of each schema, by its JSON. */
-  const indexes = new Map<string, number>();
-  const indexOf = (schema: readonly string[]) => {
-    const text = JSON.stringify(schema);
-    const index = indexes.get(text) ?? indexes.size;
-    indexes.set(text, index);
-    return index;
-  };
+  const firstPages = [...pages.values()].filter(({ schema }) => schema.length > 0);
+  const schemas = [...new Set(firstPages.map(({ schema }) => JSON.stringify(schema)))];
   const objects = [...pages].map(
     ([key, { schema, ...content }]): SavedPage => ({
       ...placeAt(key),
       ...content,
-      schema: schema.length === 0 ? null : indexOf(schema),
+      schema: schema.length === 0 ? null : schemas.indexOf(JSON.stringify(schema)),
     }),
   );
   const rows = objects.flatMap(({ tables }) => tables).reduce((sum, table) => sum + table.rows.length, 0);
-  const part: Part = { schemas: [...indexes.keys()].map((text) => JSON.parse(text)), objects };
+  const part: Part = { schemas: schemas.map((text) => JSON.parse(text)), objects };
   return ok({ part, rows, next });
 }
 

@@ -88,13 +88,10 @@ export class InventoryIndex {
   }
 
   moved(from: readonly CountKey[], to: readonly CountKey[]): void {
+    if (JSON.stringify(from) === JSON.stringify(to)) return;
     this.#read();
-    const names = { from: new Set(from.map(nameOf)), to: new Set(to.map(nameOf)) };
-    const left = from.filter((counter) => !names.to.has(nameOf(counter)));
-    const come = to.filter((counter) => !names.from.has(nameOf(counter)));
-    if (left.length + come.length === 0) return;
-    for (const counter of left) this.#count(counter, -1);
-    for (const counter of come) this.#count(counter, 1);
+    for (const counter of from) this.#count(counter, -1);
+    for (const counter of to) this.#count(counter, 1);
     this.#changed();
   }
 

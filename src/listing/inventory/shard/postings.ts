@@ -55,15 +55,14 @@ function few(
   isWanted: (term: string) => boolean,
   most: number,
 ): number[] | null {
-  const deltas = [...pending].filter(([term]) => isWanted(term));
-  const gone = new Map(deltas.map(([term, delta]) => [term, delta.gone]));
-  const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
-  let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
+  const added = [...pending].flatMap(([term, delta]) => (isWanted(term) ? [...delta.added] : []));
+  const ids = new Set(added);
+  let count = added.length;
   const query = `SELECT term, n, ids FROM postings WHERE ${where}`;
   for (const row of sql.exec<{ term: string; n: number; ids: string }>(query, ...values)) {
     count += row.n;
     if (count > most) return null;
-    for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
+    for (const id of idsOf(row)) if (!pending.get(row.term)?.gone.has(id)) ids.add(id);
   }
   return count > most ? null : [...ids];
 }
