@@ -1,11 +1,4 @@
-import {
-  BUCKETS,
-  type EventName,
-  eventFigures,
-  type RequestFigure,
-  requestFigures,
-  requestsInFlight,
-} from "./counts.ts";
+import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counts.ts";
 import { type Family, type Sample, single } from "./family.ts";
 
 /** Metrics of token operations that dashboards for the reference use, with patterns of their endpoints. */
@@ -37,10 +30,14 @@ export function isolateFamilies(): Family[] {
     single("counter", "grove_http_failures_total", "Requests that ended in a fault (500).", countOf(figures, 500)),
     // The audit log has one device, the console, which accepts every line.
     single("counter", "vault_audit_log_request_failure", "Lines of the audit log that could not be written.", 0),
-    counted("grove_logins_total", "Logins by mount, role and result.", "login"),
-    counted("grove_cloud_calls_total", "Calls to the cloud by service and result.", "cloud_call"),
-    counted("grove_lease_revocations_total", "Revocations sent for leases, by result.", "lease_revocation"),
-    counted("grove_tokens_swept_total", "Dead tokens that were removed.", "tokens_swept"),
+    counter("grove_logins_total", "Logins by mount, role and result.", eventFigures("login")),
+    counter("grove_cloud_calls_total", "Calls to the cloud by service and result.", eventFigures("cloud_call")),
+    counter(
+      "grove_lease_revocations_total",
+      "Revocations sent for leases, by result.",
+      eventFigures("lease_revocation"),
+    ),
+    counter("grove_tokens_swept_total", "Dead tokens that were removed.", eventFigures("tokens_swept")),
     single("gauge", "grove_sweeps_running", "Trees that remove dead tokens now.", sweepsRunning()),
   ];
 }
@@ -86,8 +83,8 @@ function latencies(figures: readonly RequestFigure[]): Family {
   return { name: "grove_http_request_duration_seconds", help, type: "histogram", samples };
 }
 
-function counted(name: string, help: string, event: EventName): Family {
-  return { name, help, type: "counter", samples: eventFigures(event) };
+function counter(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: "counter", samples };
 }
 
 /** Returns the number of sweeps in progress: the start of a sweep counts 1, its end -1. */
