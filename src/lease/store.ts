@@ -61,24 +61,24 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
 
 /** The table of leases of one tree, created with the first lease. It also tracks when the alarm is due. */
 export class LeaseStore {
-  readonly #tables: Tables;
+  readonly tables: Tables;
   readonly #treeId: string;
   /** No lease expires and no revocation is due before this time (ms); null when nothing will be due. */
   #nextDueAt: number | null = null;
 
   constructor(sql: SqlStorage, treeId: string, versions: SchemaVersions) {
     this.#treeId = treeId;
-    this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
+    this.tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
   /** True when no lease is held, and no revocation is pending or was given up. */
   get isEmpty(): boolean {
-    return this.#tables.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
+    return this.tables.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
   }
 
   /** Called while the storage of the tree is deleted. */
   forget(): void {
-    this.#tables.forget();
+    this.tables.forget();
   }
 
   get nextDueAt(): number | null {
@@ -91,12 +91,12 @@ export class LeaseStore {
         SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
         UNION ALL SELECT MIN(attempt_at) FROM leases WHERE state = ${TO_REVOKE}
       )`;
-    this.#nextDueAt = columnOf<number | null>(this.#tables, query)[0] ?? null;
+    this.#nextDueAt = columnOf<number | null>(this.tables, query)[0] ?? null;
   }
 
   /** The lease with this row number, in any state. */
   find(row: number): LeaseRow | null {
-    return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
+    return this.tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
   /** The part of the lease id after the path. */
@@ -121,20 +121,20 @@ export class LeaseStore {
     const query = `SELECT COUNT(*) FROM (
         SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
       )`;
-    const [found = 0] = columnOf<number>(this.#tables, query, JSON.stringify(tokens), limit + 1);
+    const [found = 0] = columnOf<number>(this.tables, query, JSON.stringify(tokens), limit + 1);
     return { count: Math.min(found, limit), more: found > limit };
   }
 
   /** The oldest leases that a token itself holds, at most `limit`. */
   ofToken(token: number, limit: number): LeaseView[] {
     const query = `SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`;
-    const rows = this.#tables.exec<LeaseRow>(query, token, limit).toArray();
+    const rows = this.tables.exec<LeaseRow>(query, token, limit).toArray();
     return rows.map((row) => this.view(row));
   }
 
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
   insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
-    this.#tables.exec(
+    this.tables.exec(
       `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record, data)
        VALUES (?, ?, ?, ?, ${HELD}, ?, ?, 0, 0, ?, ?)`,
       ids.row,
@@ -151,12 +151,12 @@ export class LeaseStore {
 
   /** Deletes a lease that was just written and whose id no client received. */
   removeUnseen(row: number): void {
-    this.#tables.exec("DELETE FROM leases WHERE row = ?", row);
+    this.tables.exec("DELETE FROM leases WHERE row = ?", row);
   }
 
   renew(row: number, grant: GrantedTtl, now: number): void {
     const columns = { granted_ttl: grant.ttl, expires_at: grant.expiresAt, renewed_at: now };
-    setColumns(this.#tables, "leases", columns, "row = ?", row);
+    setColumns(this.tables, "leases", columns, "row = ?", row);
     this.#dueAt(grant.expiresAt);
   }
 
@@ -168,7 +168,7 @@ export class LeaseStore {
     if (rows.length === 0) return;
     const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?1, forced = ?2, error = NULL
       WHERE row IN (SELECT value FROM json_each(?3)) AND (state <> ${TO_REVOKE} OR forced < ?2)`;
-    this.#tables.exec(statement, now, forced ? 1 : 0, JSON.stringify(rows));
+    this.tables.exec(statement, now, forced ? 1 : 0, JSON.stringify(rows));
     this.#dueAt(now);
   }
 
@@ -185,7 +185,7 @@ export class LeaseStore {
   /** Returns at most `limit` due revocations, the longest waiting first. */
   due(now: number, limit: number): LeaseRow[] {
     const query = `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`;
-    return this.#tables.exec<LeaseRow>(query, now, limit).toArray();
+    return this.tables.exec<LeaseRow>(query, now, limit).toArray();
   }
 
   /**
@@ -198,7 +198,7 @@ export class LeaseStore {
     if (lease?.state !== TO_REVOKE) return null;
     const attempts = lease.attempts + 1;
     const attempt = { attempts, attempt_at: nextAttemptAt(attempts) };
-    setColumns(this.#tables, "leases", attempt, "row = ?", row);
+    setColumns(this.tables, "leases", attempt, "row = ?", row);
     return { ...lease, ...attempt };
   }
 
@@ -210,19 +210,19 @@ export class LeaseStore {
 
   /** Gives up a revocation and stores why the last attempt failed. See `canGiveUp`. */
   giveUp(row: number, error: string): void {
-    setColumns(this.#tables, "leases", { state: GIVEN_UP, error }, "row = ?", row);
+    setColumns(this.tables, "leases", { state: GIVEN_UP, error }, "row = ?", row);
   }
 
   remove(rows: readonly number[]): void {
     if (rows.length === 0) return;
     const statement = `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`;
-    this.#tables.exec(statement, JSON.stringify(rows));
+    this.tables.exec(statement, JSON.stringify(rows));
   }
 
   #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
     const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
       WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`;
-    const ended = this.#tables.exec(statement, now, value, limit).toArray().length;
+    const ended = this.tables.exec(statement, now, value, limit).toArray().length;
     if (ended > 0) this.#dueAt(now);
     return ended;
   }

@@ -52,19 +52,19 @@ export interface CubbyholeValue {
 
 /** The private values of the tokens of one tree. Values are sealed by the Worker; the tree can't read them. */
 export class CubbyholeStore {
-  readonly #tables: Tables;
+  readonly tables: Tables;
 
   constructor(sql: SqlStorage, versions: SchemaVersions) {
-    this.#tables = new Tables(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
+    this.tables = new Tables(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
   }
 
   get isEmpty(): boolean {
-    return this.#tables.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
+    return this.tables.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
   }
 
   /** Resets the store while the storage of the tree is deleted. */
   forget(): void {
-    this.#tables.forget();
+    this.tables.forget();
   }
 
   perform(action: CubbyholeAction, row: number, verdict: Verdict): Result<Outcome> {
@@ -86,14 +86,14 @@ export class CubbyholeStore {
         return ok({ kind: "done" });
       }
       case "cubbyhole_delete":
-        this.#tables.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, action.path);
+        this.tables.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, action.path);
         return ok({ kind: "done" });
     }
   }
 
   read(row: number, path: string): Uint8Array | null {
     const query = "SELECT value FROM cubbyhole WHERE row = ? AND path = ?";
-    const [value] = columnOf<ArrayBuffer>(this.#tables, query, row, path);
+    const [value] = columnOf<ArrayBuffer>(this.tables, query, row, path);
     return value ? new Uint8Array(value) : null;
   }
 
@@ -101,7 +101,7 @@ export class CubbyholeStore {
   #others(row: number, path: string): OtherEntries {
     const query = `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
       FROM cubbyhole WHERE row = ? AND path <> ?`;
-    return this.#tables.exec<OtherEntries>(query, row, path).toArray()[0] ?? { entries: 0, bytes: 0 };
+    return this.tables.exec<OtherEntries>(query, row, path).toArray()[0] ?? { entries: 0, bytes: 0 };
   }
 
   /** Number and bytes of the values of these tokens, of at most `limit` values. `more`: there are others. */
@@ -110,17 +110,17 @@ export class CubbyholeStore {
         SELECT LENGTH(c.path) + LENGTH(c.value) AS size
         FROM json_each(?) r JOIN cubbyhole c ON c.row = r.value LIMIT ?
       )`;
-    const [size] = this.#tables.exec<OtherEntries>(query, JSON.stringify(rows), limit + 1).toArray();
+    const [size] = this.tables.exec<OtherEntries>(query, JSON.stringify(rows), limit + 1).toArray();
     const { entries, bytes } = size ?? { entries: 0, bytes: 0 };
     return { values: Math.min(entries, limit), bytes, more: entries > limit };
   }
 
   write(row: number, path: string, sealed: Uint8Array): void {
-    this.#tables.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
+    this.tables.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
   }
 
   deleteOf(rows: readonly number[]): void {
-    this.#tables.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
+    this.tables.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
   }
 
   /**
@@ -133,7 +133,7 @@ export class CubbyholeStore {
     let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
     while (keys.length < limit) {
       const query = "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1";
-      const [next] = columnOf<string>(this.#tables, query, row, from);
+      const [next] = columnOf<string>(this.tables, query, row, from);
       if (!next?.startsWith(prefix)) break;
       const rest = next.slice(prefix.length);
       const slash = rest.indexOf("/");

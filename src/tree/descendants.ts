@@ -1,4 +1,4 @@
-import { columnOf } from "../storage/tables.ts";
+import { columnOf, type Sql } from "../storage/tables.ts";
 
 /** Children that a walk reads at once. */
 const READ_AT_ONCE = 100;
@@ -11,18 +11,18 @@ const BELOW = `WITH RECURSIVE below (row) AS (
   )`;
 
 /** At most `limit` live children after the row `after`, in the order of their rows. `now` in ms. */
-export function childrenOf(sql: SqlStorage, row: number, now: number, after: number, limit: number): number[] {
+export function childrenOf(sql: Sql, row: number, now: number, after: number, limit: number): number[] {
   const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
   return columnOf(sql, query, row, after, now, limit);
 }
 
 /** At most `limit` live descendants, in no particular order. `now` in ms. */
-export function descendantsOf(sql: SqlStorage, row: number, now: number, limit: number): number[] {
+export function descendantsOf(sql: Sql, row: number, now: number, limit: number): number[] {
   return columnOf(sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
 }
 
 /** Number of live descendants, counted up to `limit`. Reads one row for each. `now` in ms. */
-export function countDescendants(sql: SqlStorage, row: number, now: number, limit: number): number {
+export function countDescendants(sql: Sql, row: number, now: number, limit: number): number {
   const query = `${BELOW} SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?)`;
   return columnOf<number>(sql, query, row, now, now, limit)[0] ?? 0;
 }
@@ -40,12 +40,12 @@ interface Level {
  * Walks over the live descendants of `top`, each after its parent, from the first one or from the one after the row
  * `after`. Reads lazily. null when that row is no longer below `top`.
  */
-export function walkBelow(sql: SqlStorage, top: number, now: number, after: number | null): Iterable<number> | null {
+export function walkBelow(sql: Sql, top: number, now: number, after: number | null): Iterable<number> | null {
   const levels = after === null ? [] : levelsTo(sql, top, after);
   return levels && walk(sql, top, [...levels, { parent: after ?? top, last: 0, waiting: [] }], now);
 }
 
-function* walk(sql: SqlStorage, top: number, levels: Level[], now: number): Iterable<number> {
+function* walk(sql: Sql, top: number, levels: Level[], now: number): Iterable<number> {
   for (let deepest = levels.at(-1); deepest; deepest = levels.at(-1)) {
     if (deepest.waiting.length === 0) {
       deepest.waiting = childrenOf(sql, deepest.parent, now, deepest.last, READ_AT_ONCE).reverse();
@@ -63,7 +63,7 @@ function* walk(sql: SqlStorage, top: number, levels: Level[], now: number): Iter
 }
 
 /** The levels from `top` down to that of `row`; null when it is not below, or in a forged cycle of parents. */
-function levelsTo(sql: SqlStorage, top: number, row: number): Level[] | null {
+function levelsTo(sql: Sql, top: number, row: number): Level[] | null {
   const levels: Level[] = [];
   const seen = new Set<number>();
   for (let at = row; at !== top; ) {

@@ -30,5 +30,5 @@ export function sharedParts(
   const inventory = new TreeUpdates(env, treeId, keys, tokens);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
-  return { env, storage, sql, origin, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
+  return { env, storage, sql: tokens.sql, origin, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
 }

@@ -122,7 +122,7 @@ const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
 
 /** Reads the rows of the tokens of one tree and of their ancestors, and checks the seals. */
 export class TokenRows {
-  protected readonly sql: Tables;
+  readonly sql: Tables;
   protected readonly treeId: string;
   protected readonly keys: RowChecks;
   /** By row. Row numbers are never used again, so an entry stays valid. */

@@ -46,7 +46,6 @@ import {
 import { countSelected, revokeFiltered } from "./selected-tokens.ts";
 import { sharedParts } from "./shared-parts.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
-import { nothingHere } from "./tidy/tree-tidy.ts";
 import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeUpkeep } from "./tree-upkeep.ts";
 
@@ -264,7 +263,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs one bounded step of a tidy run in this tree. See `TreeUpkeep.tidy`. */
   tidy(step: TidyStep): Promise<TidyStepResult> {
-    return this.#opened(({ tokens, upkeep }) => (tokens.isCreated ? upkeep.tidy(step) : nothingHere(step)));
+    return this.#opened(({ upkeep }) => upkeep.tidy(step));
   }
 
   override alarm(): Promise<void> {

@@ -62,7 +62,7 @@ export class TreeEnd {
 
   /** Notes the size of the database before rows are deleted. */
   deletes(): void {
-    this.#greatestSize = Math.max(this.#greatestSize, this.#tree.sql.databaseSize);
+    this.#greatestSize = Math.max(this.#greatestSize, this.#tree.storage.sql.databaseSize);
   }
 
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */

@@ -1,4 +1,4 @@
-import { columnOf, storedJson } from "../../storage/tables.ts";
+import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
@@ -38,14 +38,14 @@ const COLUMNS = `t.row, t.parent, t.state, t.accessor, t.expires_at, t.ended,
  * children is never deleted before them, so after any crash its descendants still have a dead ancestor. Times in ms.
  */
 export class DeadTokens {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #treeId: string;
   readonly #observer: SweepObserver | null;
   readonly #plan: SweepPlan;
   /** Number of planned tokens returned since the last `next`. */
   #returned = 0;
 
-  constructor(sql: SqlStorage, treeId: string, observer: SweepObserver | null = null) {
+  constructor(sql: Sql, treeId: string, observer: SweepObserver | null = null) {
     this.#sql = sql;
     this.#treeId = treeId;
     this.#observer = observer;
@@ -230,9 +230,9 @@ function keepsChildren({ state, has_children }: DeadRow): boolean {
 }
 
 /** Deletes `victims`. Returns those that still existed: a step of a tidy run may have deleted others. */
-export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: SqlStorage, victims: readonly T[]): T[] {
+export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: Sql, victims: readonly T[]): T[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
-  const deleted = sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row", rows);
-  const gone = new Set([...deleted.raw()].map(([row]) => row));
+  const statement = "DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row";
+  const gone = new Set(columnOf<number>(sql, statement, rows));
   return victims.filter(({ row }) => gone.has(row));
 }

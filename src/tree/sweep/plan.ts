@@ -1,3 +1,4 @@
+import type { Sql } from "../../storage/tables.ts";
 import { REVOKED } from "../../token/state.ts";
 
 /**
@@ -24,7 +25,7 @@ export const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.r
  * tokens that were planned and not deleted are found again.
  */
 export class SweepPlan {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   /** Finds the rows, while the plan is being made. */
   #search: Generator<DeadRow, void> | null = null;
   #found: number[] = [];
@@ -33,7 +34,7 @@ export class SweepPlan {
   /** Number of `#rows` that were taken. */
   #taken = 0;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 

@@ -129,12 +129,11 @@ export class TreeSweep {
 
   /** Finds the tokens that a step deletes; null when no dead token is left. */
   async #find(turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
-    const isGone = () => !this.#tree.tokens.isCreated;
-    while (this.#dead.isPlanning && !isGone()) await this.#piece(turns, () => this.#dead.planOn(PLAN_ROWS));
-    const victims = await this.#piece(turns, () => (isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
+    while (this.#dead.isPlanning) await this.#piece(turns, () => this.#dead.planOn(PLAN_ROWS));
+    const victims = await this.#piece(turns, () => this.#dead.next(currentTime(), this.#rows));
     if (victims === null) this.#dead.forget();
     while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
-      const more = await this.#piece(turns, () => (isGone() ? [] : this.#dead.more(currentTime(), this.#rows)));
+      const more = await this.#piece(turns, () => this.#dead.more(currentTime(), this.#rows));
       if (more.length === 0) break;
       victims.push(...more);
     }

@@ -5,7 +5,7 @@ import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
-import { storedJson } from "../../storage/tables.ts";
+import { type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId, firstRowAt, routedIdText, rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import type { SharedParts } from "../shared-parts.ts";
@@ -62,12 +62,15 @@ export class TreeTidy {
   }
 
   async perform(step: TidyStep): Promise<TidyStepResult> {
-    const found = compareLists(this.#tree.sql, this.#tree.treeId, step);
+    const { sql, treeId, tokens } = this.#tree;
+    const found = compareLists(sql, treeId, step);
+    // The tree was never created, or its storage is lost.
+    if (!tokens.isCreated) return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
     const of = JSON.stringify([step.run, step.aged]);
     const known = this.#progress?.of === of ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
     // The first step searches the whole table of tokens at once, by its primary key.
-    const before = known?.terms ?? (step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : []);
+    const before = known?.terms ?? (step.from === null ? termsOfTokens(sql, step.aged) : []);
     const from = known?.next ?? step.from ?? { table: "tokens", after: 0 };
     const { repairs, terms = [], next: inTable } = await this.#batch(step, from);
     const next = inTable ? { table: from.table, ...inTable } : tableAfter(from, step);
@@ -77,29 +80,29 @@ export class TreeTidy {
   }
 
   async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {
-    const { sql, leases } = this.#tree;
+    const { cubbyhole, leases } = this.#tree;
     switch (from.table) {
       case "tokens":
         return this.#tokens(from.after, step);
       case "cubbyhole": {
         const { done, next } = forMissingOwners(
-          sql,
+          cubbyhole.tables,
           "cubbyhole",
           from.after,
-          (owners) => sql.exec(DROP_ENTRIES, JSON.stringify(owners), TIDY_ROWS).toArray().length,
+          (owners) => cubbyhole.tables.exec(DROP_ENTRIES, JSON.stringify(owners), TIDY_ROWS).toArray().length,
         );
         return { repairs: { cubbyholeEntries: done }, next };
       }
       case "leases": {
-        const { done, next } = forMissingOwners(sql, "leases", from.after, (owners) =>
+        const { done, next } = forMissingOwners(leases.store.tables, "leases", from.after, (owners) =>
           leases.store.endOfTokens(owners, currentTime(), TIDY_ROWS),
         );
         return { repairs: { leasesEnded: done }, next };
       }
       case "values":
-        return termsOfValues(sql, from);
+        return termsOfValues(cubbyhole.tables, from);
       case "lease data":
-        return termsOfLeaseData(sql, from);
+        return termsOfLeaseData(leases.store.tables, from);
     }
   }
 
@@ -151,13 +154,6 @@ function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]):
   return Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor));
 }
 
-/** The result of a tree that was never created, or whose storage is lost: no listed token exists. */
-export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
-  const goneAccessors = accessors.map(({ accessor }) => accessor);
-  const found = { goneAccessors, goneCustomIds: customIds, staleEntries: [], wrongEntries: [] };
-  return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
-}
-
 type StoredAccessor = { row: number; accessor: ArrayBuffer };
 
 /** The columns of a token that its entries in the lists are compared with. */
@@ -167,7 +163,7 @@ type ComparedRow = StoredAccessor & { custom_id_key: string | null; expires_at: 
  * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row
  * that is dead counts as existing: the sweep removes its entries.
  */
-function compareLists(sql: SqlStorage, treeId: string, step: Pick<TidyStep, "accessors" | "customIds">) {
+function compareLists(sql: Sql, treeId: string, step: Pick<TidyStep, "accessors" | "customIds">) {
   const rowsOfAccessors = step.accessors.map(({ accessor }) => decodeStoredId(accessor)?.row ?? null);
   const claimed = [...rowsOfAccessors, ...step.customIds.map(({ row }) => row)];
   const query = `SELECT row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key, expires_at, record
@@ -205,12 +201,11 @@ const OWNED = {
  *   more, and the next step checks the same owners again.
  */
 function forMissingOwners(
-  sql: SqlStorage,
+  sql: Sql,
   table: keyof typeof OWNED,
   after: number,
   act: (owners: readonly number[]) => number,
 ) {
-  if (!isMade(sql, table)) return { done: 0, next: null };
   const { owner, where } = OWNED[table];
   const owners = sql
     .exec<{ row: number; known: number }>(
@@ -233,17 +228,12 @@ function forMissingOwners(
   return { done, next: last ? { after: last.row } : null };
 }
 
-/** True when the table exists: it is created with its first row. */
-function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
-  return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
-}
-
 function accessorOf(treeId: string, { row, accessor }: StoredAccessor): string {
   return routedIdText(treeId, row, new Uint8Array(accessor));
 }
 
 /** The terms of `aged` in which a token was made: its text is hashed under that term. By the primary key. */
-function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
+function termsOfTokens(sql: Sql, aged: readonly AgedTerm[]): number[] {
   const query = "SELECT 1 FROM tokens WHERE row >= ? AND row < ? LIMIT 1";
   const made = aged.filter(
     ({ from, until }) => sql.exec(query, firstRowAt(from), firstRowAt(until + 1)).toArray().length > 0,
@@ -252,8 +242,7 @@ function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
 }
 
 /** The terms of the next values in the cubbyhole after `from`, and where the next step continues; null at the end. */
-function termsOfValues(sql: SqlStorage, from: TreePosition) {
-  if (!isMade(sql, "cubbyhole")) return { terms: [], next: null };
+function termsOfValues(sql: Sql, from: TreePosition) {
   const query = `SELECT row, path, substr(value, 1, 2) AS head FROM cubbyhole
     WHERE (row, path) > (?, ?) ORDER BY row, path LIMIT ${TIDY_ROWS}`;
   type Found = { row: number; path: string; head: ArrayBuffer };
@@ -263,8 +252,7 @@ function termsOfValues(sql: SqlStorage, from: TreePosition) {
 }
 
 /** The terms of the data of the next leases after `from`, and where the next step continues; null at the end. */
-function termsOfLeaseData(sql: SqlStorage, from: TreePosition) {
-  if (!isMade(sql, "leases")) return { terms: [], next: null };
+function termsOfLeaseData(sql: Sql, from: TreePosition) {
   const query = `SELECT row, substr(data, 1, 2) AS head FROM leases WHERE row > ? ORDER BY row LIMIT ${TIDY_ROWS}`;
   const rows = sql.exec<{ row: number; head: ArrayBuffer | null }>(query, from.after).toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
