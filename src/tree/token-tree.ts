@@ -247,9 +247,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
   lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#opened(({ tokens, leases, upkeep }) =>
-      tokens.isCreated ? upkeep.keepingTables(() => leases.perform(action)) : NOT_FOUND,
-    );
+    return this.#opened(({ leases, upkeep }) => upkeep.keepingTables(() => leases.perform(action)));
   }
 
   /**

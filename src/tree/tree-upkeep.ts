@@ -139,7 +139,6 @@ export class TreeUpkeep {
    * rows of the tree. Requests are served between the steps, and within a step while it waits for a shard.
    */
   tidy(step: TidyStep): Promise<TidyStepResult> {
-    if (!this.#tree.tokens.isCreated) return this.#tidy.perform(step);
     return this.keepingTables(async () => {
       const result = await this.#tidy.perform(step);
       // The step may have made orphans, or found rows that were written without the keys.
