@@ -72,25 +72,20 @@ export async function readToken(env: Env, installation: Installation, text: stri
     const credential = await readCustomId(env, installation, text);
     return credential && { kind: "service", text, credential };
   }
-  const cache = tokensRead(installation.keys);
-  const known = cache.get(text);
-  if (known) return known;
-  const read = await readGenerated(installation.keys, text);
+  const { keys } = installation;
+  const known = tokensRead.get(text);
+  // The keys verify a token that other keys have verified again.
+  if (known?.keys === keys) return known.token;
+  const token = await readGenerated(keys, text);
   // Only genuine tokens are cached: forged texts must not evict them.
-  if (read) cache.set(text, read, text.length);
-  return read;
+  if (token) tokensRead.set(text, { keys, token }, text.length);
+  return token;
 }
 
-/** Parsed tokens, by the keys that verified them. The content of a token never changes. Liveness is not cached here. */
-const TOKENS_READ = new WeakMap<Keys, GenerationalCache<string, ParsedToken>>();
-
-function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
-  const known = TOKENS_READ.get(keys);
-  if (known) return known;
-  const cache = new GenerationalCache<string, ParsedToken>(MAX_CACHED_TOKEN_CHARACTERS);
-  TOKENS_READ.set(keys, cache);
-  return cache;
-}
+/** Parsed tokens, with the keys that verified them. A token's content never changes. Liveness is not cached here. */
+const tokensRead = new GenerationalCache<string, { readonly keys: Keys; readonly token: ParsedToken }>(
+  MAX_CACHED_TOKEN_CHARACTERS,
+);
 
 /** True when the text has the form of a generated token. The tag or seal in such a token authenticates its content. */
 export function isGenerated(text: string): boolean {
