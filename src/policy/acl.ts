@@ -11,7 +11,7 @@ export interface AccessRequest {
   /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
   readonly path: string;
   /** Second path of the resource, whose rules grant as well. Rules of other spellings (`spellings.ts`) only deny. */
-  readonly alternatePath?: string;
+  readonly alternatePath?: string | undefined;
   /** Fields of the body or of the query. For a list or scan only `limit` is checked. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** TTL in seconds of the requested response wrapping; absent without wrapping. */

@@ -26,7 +26,7 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace
 /** True when a rule with `deny` decides about the path, its alternate or another spelling of the path at `now` (ms). */
 export function isDenied(
   acl: Acl,
-  { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "data"> & { alternatePath?: string | undefined },
+  { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "alternatePath" | "data">,
   now: number,
   trace?: Trace,
 ): boolean {

@@ -164,7 +164,7 @@ async function mayOf({ env, installation, caller }: CallContext) {
   const now = currentTime();
   return (operation: Operation, path: string, alternatePath?: string): boolean => {
     if (!acl.ok) return false;
-    const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };
+    const access = { operation, path, alternatePath };
     return (caller.kind === "team" && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed;
   };
 }
