@@ -57,9 +57,9 @@ export interface PlacedToken<Token> {
 }
 
 /**
- * Scans rows of a shard in order, until the page is full or `most` were read. The rows may begin with some that are not
- * after `after`: tokens of several shards can have equal keys and ids. A SQL cursor is lazy: rows after the page are
- * never read.
+ * Scans rows of a shard in order, until the page is full or `most` were read. The first row may be the one at `after`,
+ * which is left out: tokens of several shards can have equal keys and ids. A SQL cursor is lazy: rows after the page
+ * are never read.
  */
 export function scanPage<Row, Token>(
   rows: Iterable<Row>,

@@ -136,6 +136,19 @@ it("a page within the tokens that never end costs the same however many of them 
   const read = expect.toSatisfy((rows: number) => rows <= 23);
   expect(await pageAfter(5001, false)).toEqual({ first: entries[5003]?.accessor, read });
   expect(await pageAfter(1001, true)).toEqual({ first: entries[999]?.accessor, read });
+  // The tokens after these positions have expired, or end after the times of the filter.
+  const pageBeside = async (key: number, descending: boolean, filter: TokenFilter, now: number) => {
+    const after = { key, id: 0, shard: 3 };
+    const query = { filter, order: { by: "end", descending }, after, shard: 3, limit: 20, now } as const;
+    const { tokens } = await shard.inventoryPage(query);
+    return [tokens.length, (await costOf(shard, async () => shard.inventoryPage(query))).rowsRead];
+  };
+  expect(await pageBeside(BEGIN, true, {}, BEGIN + 2 * HOUR)).toEqual([0, 1]);
+  const many = { endsBefore: BEGIN + HOUR + 5000 };
+  expect(await pageBeside(NEVER, false, many, BEGIN)).toEqual([0, 302]);
+  const order = { by: "created", descending: false } as const;
+  const crafted = { filter: {}, order, after: { key: NEVER, id: 0, shard: 3 }, shard: 3, limit: 20, now: BEGIN };
+  expect((await costOf(shard, async () => shard.inventoryPage(crafted))).rowsRead).toBeLessThanOrEqual(1);
 });
 
 it("a token costs a shard five rows when it is made alone and four when it goes, and many at once four each", async () => {

@@ -64,8 +64,9 @@ export class ShardPages {
     const { createdAfter, createdBefore } = filter;
     let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
     let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
-    if (after && order.descending) high = Math.min(high, after.id);
-    if (after && !order.descending) low = Math.max(low, after.id);
+    // In this order the key of a token is its id.
+    if (after && order.descending) high = Math.min(high, after.key);
+    if (after && !order.descending) low = Math.max(low, after.key);
     const ids = (filter.tree === undefined ? null : this.#idsBetween(accessorsOfTree(filter.tree))) ?? found;
     if (ids) {
       const between = ids.filter((id) => id >= low && id <= high);
@@ -84,16 +85,15 @@ export class ShardPages {
 
   *#byEnd({ filter, order: { descending }, after, now }: PageQuery): Iterable<Row> {
     const [low, high] = endsOf(filter, now);
-    const seen = after && after.key >= low && after.key <= high ? after : null;
     const [comparison, direction] = descending ? ["<=", "DESC"] : [">=", "ASC"];
     const select = `SELECT ${COLUMNS} FROM inventory i WHERE`;
     // Many tokens can have one expiry, above all none. SQLite seeks an id in the index only for a single expiry.
-    if (seen) {
+    if (after && after.key >= low && after.key <= high) {
       const atOnce = `${select} i.ends = ? AND i.id ${comparison} ? ORDER BY i.id ${direction}`;
-      yield* this.#sql.exec<Row>(atOnce, seen.key, seen.id);
+      yield* this.#sql.exec<Row>(atOnce, after.key, after.id);
     }
-    const from = seen && !descending ? seen.key + 1 : low;
-    const to = seen && descending ? seen.key - 1 : high;
+    const from = after && !descending ? Math.max(low, after.key + 1) : low;
+    const to = after && descending ? Math.min(high, after.key - 1) : high;
     const others = `${select} i.ends BETWEEN ? AND ? ORDER BY i.ends ${direction}, i.id ${direction}`;
     yield* this.#sql.exec<Row>(others, from, to);
   }
