@@ -138,12 +138,19 @@ const DEFAULT_GRACE_SECONDS = 60;
 /** Longest duration of a request (ms). A request keeps the copy with which it began. */
 const LONGEST_REQUEST_MS = 60_000;
 
+/** Parsed settings. Cached, as an isolate has one environment and needs them several times per request. */
+const limits = new WeakMap<SystemEnv, CopyLimits>();
+
 /** Age limits of the copies of an isolate or an object: POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS. */
 export function copyLimits(env: SystemEnv): CopyLimits {
-  return {
+  const known = limits.get(env);
+  if (known) return known;
+  const parsed: CopyLimits = {
     maxAgeMs: secondsAsMs(env.POLICY_CACHE_SECONDS, DEFAULT_CACHE_SECONDS),
     graceMs: secondsAsMs(env.POLICY_GRACE_SECONDS, DEFAULT_GRACE_SECONDS),
   };
+  limits.set(env, parsed);
+  return parsed;
 }
 
 /** Maximum age of a copy in an isolate or an object, in ms: POLICY_CACHE_SECONDS. */
