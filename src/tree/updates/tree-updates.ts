@@ -131,9 +131,8 @@ export class TreeUpdates {
 
   died(tokens: readonly Pick<SweepCandidate, "row" | "parent" | "isBelowDead">[]): void {
     const children = tokens.filter(({ parent }) => parent !== null);
-    const ofLiving = children.filter(({ isBelowDead }) => !isBelowDead);
-    for (const [parent, of] of Map.groupBy(ofLiving, ({ parent }) => parent)) {
-      if (parent !== null) this.#addChildren(parent, -of.length);
+    for (const { parent, isBelowDead } of children) {
+      if (parent !== null && !isBelowDead) this.#addChildren(parent, -1);
     }
     if (children.length > 0) this.#addBelow(-children.length);
     // The inventory counts trees by their oldest token, and this token may have become the oldest.
