@@ -1,5 +1,5 @@
 import { currentTime, SoonestTimer } from "../base/clock.ts";
-import { SealedValues, type SecretsIn, Setting } from "../storage/sealed-table.ts";
+import { SealedTable, Setting, type TableShape, type ValueRow } from "../storage/sealed-table.ts";
 import type { Migration } from "../storage/tables.ts";
 import type { SystemEnv } from "../system/env.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -13,23 +13,17 @@ import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
  */
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
   /** Settings of the mount by name, among them the refused logins. */
-  protected readonly settings: SealedValues<unknown>;
+  protected readonly settings: SealedTable<ValueRow>;
   readonly #refused: Setting<readonly Refusal[]>;
   readonly #timer = new SoonestTimer();
   /** The stored refusals and those that are not written yet; null before the first use. */
   #refusals: readonly Refusal[] | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
-  /** @param kind kind of the rows of the table `settings`. See `SealedValues` for `secretsIn`. */
-  constructor(
-    ctx: DurableObjectState,
-    env: Env,
-    migrations: readonly Migration[],
-    kind: string,
-    secretsIn?: SecretsIn,
-  ) {
+  /** @param settings shape of the table of its settings. */
+  constructor(ctx: DurableObjectState, env: Env, migrations: readonly Migration[], settings: TableShape) {
     super(ctx, env, migrations);
-    this.settings = new SealedValues(this.tables, this.seals, "settings", kind, secretsIn);
+    this.settings = new SealedTable(this.tables, this.seals, settings);
     this.#refused = new Setting(this.settings, "refused logins");
   }
 

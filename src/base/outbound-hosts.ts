@@ -33,9 +33,16 @@ export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
 
 /** Returns the private hosts of this deployment. A list with an invalid item allows none. */
 export function privateHosts(env: { readonly GROVE_PRIVATE_HOSTS?: string }): PrivateHosts {
-  const hosts = readPrivateHosts(env.GROVE_PRIVATE_HOSTS ?? "");
-  return hosts.ok ? hosts.value : NO_PRIVATE_HOSTS;
+  const list = env.GROVE_PRIVATE_HOSTS ?? "";
+  if (list !== last.list) {
+    const hosts = readPrivateHosts(list);
+    last = { list, hosts: hosts.ok ? hosts.value : NO_PRIVATE_HOSTS };
+  }
+  return last.hosts;
 }
+
+/** Cache of the list that was read last: a deployment has one list. */
+let last = { list: "", hosts: NO_PRIVATE_HOSTS };
 
 /** True for a host on the list. @param host as the URL parser gives it. */
 export function isListed({ names, blocks }: PrivateHosts, host: string): boolean {

@@ -6,7 +6,7 @@ export type SealedContent = readonly (string | number | null | Uint8Array)[];
 
 /** The place of a row. The seal covers it, so a row with its seal can't be copied to another place. */
 export interface RowPlace {
-  /** Kind of the row, for example "token". No two tables of an object have the same. */
+  /** Kind of the row, for example "token". */
   readonly kind: string;
   /** Id of the object that stores the row. */
   readonly object: string;
@@ -16,6 +16,41 @@ export interface RowPlace {
 
 /** The verdict on a row by its seal. "renew": genuine, but sealed under an older term than the one in use. */
 export type SealVerdict = "good" | "renew" | "forged";
+
+/** Kinds of sealed rows. Every row of these kinds is written together with its seal, in one transaction. */
+export type SealedKind =
+  | "token"
+  | "policy"
+  | "mount"
+  | "token role"
+  | "cloud setting"
+  | "cloud certificate"
+  | "cloud sts role"
+  | "cloud role"
+  | "access list entry"
+  | "deny list entry"
+  | "entity"
+  | "entity name"
+  | "group"
+  | "group member"
+  | "group in group"
+  | "group alias"
+  | "team"
+  | "team token"
+  | "team notice"
+  | "organization"
+  | "webhook"
+  | "jwt setting"
+  | "jwt role"
+  | "issuer"
+  | "issuer key"
+  | "issuer key version"
+  | "issuer role"
+  | "watermark"
+  | "key rotation"
+  | "list opening"
+  | "rate limit quota"
+  | "quota setting";
 
 /** Length of a seal in bytes: 2 for the version of its term, and the first 16 of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;

@@ -146,8 +146,8 @@ function childOf(node: Node, segment: string): Node {
 }
 
 /**
- * Every grant of a set of policies, found by path. A look-up costs one probe of a map, one for each length of the rules
- * that end in `*`, and a walk along the `+` rules that match.
+ * Every grant of a set of policies, found by path. A look-up costs one probe of a map, one binary search and a walk
+ * along the `+` rules that match; rules that do not match cost nothing.
  */
 export class RuleIndex {
   readonly #exact = new Map<string, Grant>();

@@ -1,3 +1,4 @@
+import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
 /** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetwork`). */
@@ -153,17 +154,24 @@ export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, strin
   return ok(config);
 }
 
+interface MountQuotas {
+  readonly all: RateLimitQuota | null;
+  readonly byRole: ReadonlyMap<string, RateLimitQuota>;
+  readonly bySuffix: ReadonlyMap<string, RateLimitQuota>;
+  /** By the path without the asterisk. */
+  readonly byPrefix: PrefixIndex<RateLimitQuota>;
+}
+
 /** Finds the most specific quota of a request, in the reference's order. Built once for each copy of the quotas. */
 export class QuotaTable {
   readonly config: QuotaConfig;
-  /** The quotas of each mount, the most specific first. */
-  readonly #byMount: ReadonlyMap<string, readonly RateLimitQuota[]>;
+  readonly #byMount: ReadonlyMap<string, MountQuotas>;
   readonly #exempt: readonly { readonly prefix: string; readonly counted: boolean }[];
 
   constructor(quotas: readonly RateLimitQuota[], config: QuotaConfig) {
     this.config = config;
-    const sorted = quotas.toSorted((a, b) => rankOf(a) - rankOf(b) || b.pathSuffix.length - a.pathSuffix.length);
-    this.#byMount = Map.groupBy(sorted, ({ mountPath }) => mountPath);
+    const byMount = Map.groupBy(quotas, ({ mountPath }) => mountPath);
+    this.#byMount = new Map([...byMount].map(([path, ofMount]) => [path, quotasOfMount(ofMount)]));
     this.#exempt = config.exemptPaths
       .map((path) => ({ prefix: path.replace(/^!/, "").replace(/\*$/, ""), counted: path.startsWith("!") }))
       .filter(({ prefix }) => prefix !== "")
@@ -177,7 +185,7 @@ export class QuotaTable {
 
   /** True when the quota of a login at this mount can depend on its role, which is in the body. */
   hasRoles(mountPath: string): boolean {
-    return this.#byMount.get(mountPath)?.some(({ role }) => role !== "") ?? false;
+    return (this.#byMount.get(mountPath)?.byRole.size ?? 0) > 0;
   }
 
   /**
@@ -185,9 +193,11 @@ export class QuotaTable {
    * installation, in this order; null when none applies. `mountPath` and `role` are "" for none.
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
+    const ofMount = this.#byMount.get(mountPath);
     const path = suffix.replace(/\/$/, "");
-    const ofMount = this.#byMount.get(mountPath)?.find((quota) => appliesTo(quota, path, role));
-    return ofMount ?? this.#byMount.get("")?.[0] ?? null;
+    const found =
+      ofMount?.byRole.get(role.toLowerCase()) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
+    return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 
   /** True when a path is exempt from limits. The longest prefix in the configuration decides. */
@@ -197,15 +207,18 @@ export class QuotaTable {
   }
 }
 
-/** Place of a quota among those of its mount: one for a role, a path, a prefix of paths, or the mount. */
-function rankOf({ role, pathSuffix }: Target): number {
-  if (role !== "") return 0;
-  if (pathSuffix === "") return 3;
-  return pathSuffix.endsWith("*") ? 2 : 1;
+function quotasOfMount(quotas: readonly RateLimitQuota[]): MountQuotas {
+  const { role = [], prefix = [], suffix = [], all = [] } = Object.groupBy(quotas, whatCounts);
+  return {
+    all: all[0] ?? null,
+    byRole: new Map(role.map((quota) => [quota.role.toLowerCase(), quota])),
+    bySuffix: new Map(suffix.map((quota) => [quota.pathSuffix, quota])),
+    byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [quota.pathSuffix.slice(0, -1), quota]))),
+  };
 }
 
-function appliesTo(quota: Target, path: string, role: string): boolean {
-  if (quota.role !== "") return quota.role.toLowerCase() === role.toLowerCase();
-  if (quota.pathSuffix.endsWith("*")) return path.startsWith(quota.pathSuffix.slice(0, -1));
-  return quota.pathSuffix === "" || quota.pathSuffix === path;
+function whatCounts({ role, pathSuffix }: RateLimitQuota): "role" | "prefix" | "suffix" | "all" {
+  if (role !== "") return "role";
+  if (pathSuffix.endsWith("*")) return "prefix";
+  return pathSuffix === "" ? "all" : "suffix";
 }

@@ -1,13 +1,16 @@
 import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import type { RowKeys, RowPlace, SealedContent, SealVerdict } from "../crypto/row-keys.ts";
+import type { RowKeys, RowPlace, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 
 /** Size of one generation of the cache of checked rows, in characters. */
 const MAX_CHECKED_CHARACTERS = 2 ** 17;
 
 /** A row with its seal. */
-export interface SealedRow extends Pick<RowPlace, "kind" | "row"> {
+export interface SealedRow {
+  readonly kind: SealedKind;
+  /** Key of the row in its table. */
+  readonly row: string | number;
   readonly content: SealedContent;
   /** null: the row has none. */
   readonly seal: ArrayBuffer | null;
@@ -110,7 +113,7 @@ export class RowSeals {
   }
 
   /** Returns the seal for a row that is being written; null while the installation has no keys. */
-  make(kind: string, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
+  make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
     const keys = this.#keys();
     if (!keys) return null;
     const seal = keys.seal({ kind, object: this.#object, row }, content, currentTime());
@@ -160,7 +163,7 @@ export function joinedChecks(checks: readonly CheckedRows[]): CheckedRows {
 }
 
 /** A row as one text, which differs for every two rows. */
-function textOf(kind: string, row: string | number, content: SealedContent): string {
+function textOf(kind: SealedKind, row: string | number, content: SealedContent): string {
   return JSON.stringify([kind, row, ...content]);
 }
 

@@ -1,3 +1,4 @@
+import type { SealedKind } from "../crypto/row-keys.ts";
 import { termOfSealed } from "../crypto/sealed-data.ts";
 import type { CheckedPage, RowKey, RowSeals, SealedRow } from "./row-seals.ts";
 import { columnOf, type Sql, storedJson, upsert } from "./tables.ts";
@@ -9,7 +10,7 @@ type Columns = Record<string, SqlStorageValue>;
 
 export interface TableShape {
   readonly table: string;
-  readonly kind: string;
+  readonly kind: SealedKind;
   /** Columns of its primary key, in their order. */
   readonly key: readonly string[];
   /** The other columns that the seal covers. */
@@ -18,17 +19,14 @@ export interface TableShape {
   readonly values?: (row: Columns) => readonly Uint8Array[];
 }
 
-/**
- * A table with the column `seal`, whose rows decide about access. Every row is written together with its seal, in one
- * transaction. A row with an invalid seal counts as absent.
- */
+/** A table with the column `seal`, whose rows decide about access. A row with an invalid seal counts as absent. */
 export class SealedTable<Row extends Columns> {
-  protected readonly sql: Sql;
+  readonly #sql: Sql;
   readonly #seals: RowSeals;
   readonly #shape: TableShape;
 
   constructor(sql: Sql, seals: RowSeals, shape: TableShape) {
-    this.sql = sql;
+    this.#sql = sql;
     this.#seals = seals;
     this.#shape = shape;
     seals.add(this);
@@ -41,13 +39,13 @@ export class SealedTable<Row extends Columns> {
 
   /** Deletes the row with this key, also one with an invalid seal. Safe to repeat. */
   delete(...key: RowKey): void {
-    this.sql.exec(`DELETE FROM ${this.#shape.table} ${this.#whereKey}`, ...key);
+    this.#sql.exec(`DELETE FROM ${this.#shape.table} ${this.#whereKey}`, ...key);
   }
 
   /** Number of rows, including those with an invalid seal. @param which as in `list`. */
   count(which = "", ...values: SqlStorageValue[]): number {
     const query = `SELECT COUNT(*) FROM ${this.#shape.table} ${which}`;
-    return columnOf<number>(this.sql, query, ...values)[0] ?? 0;
+    return columnOf<number>(this.#sql, query, ...values)[0] ?? 0;
   }
 
   /** The rows that `which` selects: SQL after the name of the table, such as WHERE and ORDER BY. */
@@ -57,14 +55,14 @@ export class SealedTable<Row extends Columns> {
 
   /** The rows of `list`, and separately those with an invalid seal. */
   judged(which = "", ...values: SqlStorageValue[]) {
-    const rows = this.sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table} ${which}`, ...values).toArray();
+    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table} ${which}`, ...values).toArray();
     const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.admits(row) ? "good" : "tampered"));
     return { good, tampered };
   }
 
   /** Inserts a row with its seal, or replaces the one with its key. */
   put(row: Row): void {
-    upsert(this.sql, this.#shape.table, this.#shape.key, { ...row, seal: this.sealOf(row) });
+    upsert(this.#sql, this.#shape.table, this.#shape.key, { ...row, seal: this.sealOf(row) });
   }
 
   admitted(rows: readonly WithSeal<Row>[]): WithSeal<Row>[] {
@@ -81,7 +79,7 @@ export class SealedTable<Row extends Columns> {
   }
 
   sealAll(): void {
-    const rows = this.sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table}`).toArray();
+    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table}`).toArray();
     for (const row of rows) this.#writeSeal(row, this.sealOf(row));
   }
 
@@ -91,7 +89,7 @@ export class SealedTable<Row extends Columns> {
     const columns = key.join(", ");
     const where = after ? `WHERE (${columns}) > (${key.map(() => "?").join(", ")})` : "";
     const query = `SELECT * FROM ${table} ${where} ORDER BY ${columns} LIMIT ?`;
-    const rows = this.sql.exec<WithSeal<Row>>(query, ...(after ?? []), limit).toArray();
+    const rows = this.#sql.exec<WithSeal<Row>>(query, ...(after ?? []), limit).toArray();
     const verdicts = rows.map((row) => this.#seals.check(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal)));
     const last = rows.at(-1);
     return {
@@ -122,7 +120,7 @@ export class SealedTable<Row extends Columns> {
   }
 
   #writeSeal(row: Row, seal: Uint8Array | null): void {
-    this.sql.exec(`UPDATE ${this.#shape.table} SET seal = ? ${this.#whereKey}`, seal, ...this.#keyOf(row));
+    this.#sql.exec(`UPDATE ${this.#shape.table} SET seal = ? ${this.#whereKey}`, seal, ...this.#keyOf(row));
   }
 }
 
@@ -141,40 +139,53 @@ function contentOf(value: SqlStorageValue | undefined): string | number | null |
   return value instanceof ArrayBuffer ? new Uint8Array(value) : (value ?? null);
 }
 
-type ValueRow = { name: string; value: string };
+export type ValueRow = { name: string; value: string };
 
 /** SQL that creates a table of values, for a migration. */
 export function valuesTable(table: string): string {
   return `CREATE TABLE ${table} (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;`;
 }
 
-/** Returns the values in the JSON text of a row that `sealText` encrypted. */
-export type SecretsIn = (value: string) => readonly Uint8Array[];
-
 /** A sealed table of JSON values by name. A value with an invalid seal counts as absent, except for `has`. */
-export class SealedValues<T> extends SealedTable<ValueRow> {
+export class SealedValues<T> {
+  protected readonly sql: Sql;
   protected readonly table: string;
+  readonly #sealed: SealedTable<ValueRow>;
 
-  /** @param table has the columns of `valuesTable`, and possibly others. */
-  constructor(sql: Sql, seals: RowSeals, table: string, kind: string, secretsIn: SecretsIn = () => []) {
-    const values = ({ value }: Columns) => secretsIn(String(value));
-    super(sql, seals, { table, kind, key: ["name"], sealed: ["value"], values });
+  /**
+   * @param table has the columns of `valuesTable`, and possibly others.
+   * @param secretsIn returns the values in the JSON text of a row that `sealText` encrypted.
+   */
+  constructor(
+    sql: Sql,
+    seals: RowSeals,
+    table: string,
+    kind: SealedKind,
+    secretsIn: (value: string) => readonly Uint8Array[] = () => [],
+  ) {
+    this.sql = sql;
     this.table = table;
+    const values = ({ value }: Record<string, SqlStorageValue>) => secretsIn(String(value));
+    this.#sealed = new SealedTable(sql, seals, { table, kind, key: ["name"], sealed: ["value"], values });
   }
 
   read(name: string): T | null {
-    const row = this.find(name);
+    const row = this.#sealed.find(name);
     return row && storedJson<T>(row.value);
   }
 
   /** True when there is a row, also one with an invalid seal. */
   has(name: string): boolean {
-    return this.count("WHERE name = ?", name) > 0;
+    return this.sql.exec(`SELECT 1 FROM ${this.table} WHERE name = ?`, name).toArray().length > 0;
   }
 
   /** Creates or replaces a value. @param columns values of the other columns of the table. */
-  write(name: string, value: T, columns: Columns = {}): void {
-    this.put({ ...columns, name, value: JSON.stringify(value) });
+  write(name: string, value: T, columns: Readonly<Record<string, SqlStorageValue>> = {}): void {
+    this.#sealed.put({ ...columns, name, value: JSON.stringify(value) });
+  }
+
+  delete(name: string): void {
+    this.#sealed.delete(name);
   }
 
   names(after: string, limit: number): string[] {
@@ -184,13 +195,17 @@ export class SealedValues<T> extends SealedTable<ValueRow> {
 
   /** All values, sorted by name. For tables whose number of rows has a limit. */
   values(): T[] {
-    return this.list("ORDER BY name").map((row) => storedJson<T>(row.value));
+    return this.#sealed.list("ORDER BY name").map((row) => storedJson<T>(row.value));
   }
 
   /** Names and values whose JSON contains the string `item`, sorted by name. Reads the whole table. */
   holding(item: string): (readonly [name: string, value: T])[] {
-    const rows = this.list("WHERE instr(value, ?) > 0 ORDER BY name", JSON.stringify(item));
+    const rows = this.#sealed.list("WHERE instr(value, ?) > 0 ORDER BY name", JSON.stringify(item));
     return rows.map(({ name, value }) => [name, storedJson<T>(value)]);
+  }
+
+  count(): number {
+    return this.#sealed.count();
   }
 }
 

@@ -10,14 +10,22 @@ interface OpenRing {
   readonly wrappedByPrevious: boolean;
 }
 
+/** The last result of `sealKeyOf`. Cached, as the seal key is the same in every request of a deployment. */
+let last: { readonly text: string | undefined; readonly key: Result<SealKey, string> } | null = null;
+
+/** The seal key of this deployment; the error is a message for operators. */
+export function sealKeyOf({ GROVE_SEAL_KEY: text }: SystemEnv): Result<SealKey, string> {
+  if (!last || last.text !== text) last = { text, key: readSealKey(text) };
+  return last.key;
+}
+
 const WHERE_TO_SET = [
   "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
   "self-hosted in the server's environment",
   "for wrangler dev in the file .dev.vars, which is made with one when it is missing",
 ];
 
-/** The seal key of this deployment; the error is a message for operators. */
-export function sealKeyOf({ GROVE_SEAL_KEY: text }: SystemEnv): Result<SealKey, string> {
+function readSealKey(text: string | undefined): Result<SealKey, string> {
   const read = text ? parseSealKey(text) : err(`is not set. Set it ${WHERE_TO_SET.join(", ")}`);
   return read.ok ? read : err(`Grove is sealed: the secret GROVE_SEAL_KEY ${read.error}`);
 }

@@ -96,8 +96,11 @@ class SharedPublisher implements TokenPublisher {
     const known = marks.get(this.#treeId);
     const mark = known ?? {};
     if (!known) marks.set(this.#treeId, mark, 1);
-    const published = { mark, watermarks, verifier: row.fixed.verifier, view, until: aliveUntil() };
-    tokens.set(keyOf(this.#treeId, row.row), published, JSON.stringify(view).length);
+    const key = keyOf(this.#treeId, row.row);
+    const until = aliveUntil();
+    const previous = tokens.get(key);
+    if (previous?.mark === mark && previous.watermarks === watermarks && previous.until === until) return;
+    tokens.set(key, { mark, watermarks, verifier: row.fixed.verifier, view, until }, JSON.stringify(view).length);
   }
 
   #awaitDisk(): void {

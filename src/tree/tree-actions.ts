@@ -23,6 +23,9 @@ import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 
+/** Actions that withdraw the published tokens of the tree. */
+const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
+
 /** An authenticated caller. `row` is null when its token was found among the published ones and not read. */
 interface FoundCaller {
   readonly row: TokenRow | null;
@@ -44,7 +47,7 @@ export function findCaller(tree: SharedParts, { row, verifier, action }: TreeCal
 /** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
 export function findLive(tree: SharedParts, row: number, now: number): TokenRow | null {
   const found = tree.tokens.live(row, now);
-  if (found) noteUse(tree, found, tree.tokens.view(found, now), now);
+  if (found) noteUse(tree, found, tree.tokens.view(found, now), now, true);
   return found;
 }
 
@@ -55,7 +58,7 @@ export function answerCall(
   { action }: TreeCall,
   watermark: number,
 ): TreeAnswer {
-  if (row) noteUse(tree, row, caller, now);
+  if (row) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
   // A use counts as soon as the token is authenticated, also when the policies refuse the request.
   const usesLeft = !row || row.usesLeft === 0 ? 0 : tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
   if (usesLeft < 0) tree.arm();
@@ -81,10 +84,11 @@ export function writeChild(
   return ok({ kind: "created", token, warnings });
 }
 
-/** Notes the use of a token and publishes it. */
-function noteUse(tree: SharedParts, found: TokenRow, view: TokenView, now: number): void {
+/** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
+function noteUse(tree: SharedParts, found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
   const { tokens, inventory, publisher, keys } = tree;
   inventory.used(found.row, now);
+  if (!publishes) return;
   // The tree does not see the uses of a published token. It is withdrawn when the first use of the next hour is due.
   const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
   publisher.found(found, view, keys.watermarks(), until);

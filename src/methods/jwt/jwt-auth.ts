@@ -1,7 +1,7 @@
 import { MountObject } from "../../auth/mount-object.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { SealedValues, Setting, valuesTable } from "../../storage/sealed-table.ts";
+import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import { rolesGiving } from "../roles.ts";
@@ -17,6 +17,7 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
 const MAX_ROLES = 10_000;
 
 /** One mount of the jwt method: its configuration and roles. Tampered rows count as absent. */
@@ -25,7 +26,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
   readonly #roles: SealedValues<JwtRole>;
 
   constructor(ctx: DurableObjectState, env: JwtEnv) {
-    super(ctx, env, JWT_AUTH_MIGRATIONS, "jwt setting");
+    super(ctx, env, JWT_AUTH_MIGRATIONS, SETTINGS);
     this.#config = new Setting(this.settings, "config");
     this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
   }

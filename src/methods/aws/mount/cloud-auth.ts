@@ -3,7 +3,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { Setting, valuesTable } from "../../../storage/sealed-table.ts";
+import { Setting, type TableShape, valuesTable } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../roles.ts";
 import {
@@ -40,6 +40,13 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+const SETTINGS: TableShape = {
+  table: "settings",
+  kind: "cloud setting",
+  key: ["name"],
+  sealed: ["value"],
+  values: ({ value }) => sealedTexts(String(value)),
+};
 /** A login may try all certificates. */
 const CERTIFICATES = { table: "certificates", kind: "cloud certificate", max: 256, plural: "certificates" } as const;
 const STS_ROLES = { table: "sts_roles", kind: "cloud sts role", max: 10_000, plural: "sts roles" } as const;
@@ -69,7 +76,7 @@ export class CloudAuth extends MountObject<Env> {
   readonly #lists: CloudLists;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env, CLOUD_AUTH_MIGRATIONS, "cloud setting", sealedTexts);
+    super(ctx, env, CLOUD_AUTH_MIGRATIONS, SETTINGS);
     const { tables, seals, settings } = this;
     this.#client = new Setting(settings, "client");
     this.#identity = new Setting(settings, "identity");

@@ -1,5 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
+import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
@@ -60,7 +61,7 @@ type TidyReport = { readonly list: TidyList; readonly removed: number; readonly 
 interface ListOptions<T> {
   readonly list: TidyList;
   readonly table: string;
-  readonly kind: string;
+  readonly kind: SealedKind;
   /** True for an entry that has to stay after its end. */
   stays(name: string, value: T): boolean;
   /** The settings from which the time of the alarm follows. */

@@ -1,4 +1,5 @@
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
+import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
@@ -15,7 +16,7 @@ export function mayWrite(before: unknown, grants: WriteGrants): boolean {
 
 interface RecordTable {
   readonly table: string;
-  readonly kind: string;
+  readonly kind: SealedKind;
   readonly max: number;
   readonly plural: string;
 }
