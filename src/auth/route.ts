@@ -136,7 +136,7 @@ export interface LoginRenewal extends Pick<ReadyContext, "env" | "installation">
 }
 
 /** The part of a request's context that identifies its auth mount. */
-export type AtMount = Pick<ReadyContext, "request" | "installation">;
+type AtMount = Pick<ReadyContext, "request" | "installation">;
 
 /** Returns the auth mount of a request to a route of an auth method. @throws when no mount serves its path: a bug. */
 export function mountOf({ request, installation }: AtMount): Mount {

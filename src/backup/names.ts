@@ -15,7 +15,7 @@ export function timeOfBackup(name: string): number | null {
 }
 
 /** The place of a backup in a bucket, as clients know it. A bucket can hold backups of several installations. */
-export function placeOf(clusterId: string, name: string): string {
+export function backupPlace(clusterId: string, name: string): string {
   return `${clusterId}/${name}`;
 }
 

@@ -25,8 +25,8 @@ interface Copied<V> {
 }
 
 /**
- * A bounded cache of data of Durable Objects, so that an isolate does not call them for each request. Each copy has its
- * age. An answer is not kept when
+ * A bounded cache of data of Durable Objects, so that an isolate or another object does not call them for each request.
+ * Each copy has its age. An answer is not kept when
  *
  * - this isolate wrote while the read was in flight: the answer may be older than the write;
  * - another answer for the same key was kept while the read was in flight, and its value differs: which of the two is

@@ -28,7 +28,7 @@ export function identityPolicies(sent: readonly string[] | null): Result<string[
   return problem ? refuse(problem) : ok(policies);
 }
 
-/** Fields as they were sent; `undefined` and null keep the stored value. */
+/** Fields as they were sent; an empty name, `undefined` and null keep the stored value. */
 interface CommonFields {
   readonly name: string;
   readonly metadata: Metadata | null;

@@ -2,7 +2,7 @@ import { currentTime, earliest } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { mustLoadInstallation } from "../system/installation.ts";
+import { loadInstallation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
 import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
@@ -229,10 +229,11 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 
   /** Rotates the keys that are due. If that fails, for example while sealed, the old versions sign until a retry. */
   async #rotateDue(): Promise<void> {
-    const installation = await mustLoadInstallation(this.env);
+    const loaded = await loadInstallation(this.env);
+    if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
     for (const { name, config, nextRotation } of this.#store.keys()) {
       if (nextRotation > currentTime()) continue;
-      const next = await newKeyPair(installation.keys, config.algorithm);
+      const next = await newKeyPair(loaded.value.keys, config.algorithm);
       // Other requests may have run during the await: they may have rotated, deleted or changed the key.
       const key = this.#store.key(name);
       const now = currentTime();

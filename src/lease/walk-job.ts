@@ -164,8 +164,13 @@ export function changeWalk(tables: Tables, walk: Walk, changes: WalkChanges): Wa
   const changed = { ...walk, ...changes };
   const { phase, shards, incomplete, seen, failure, watermark, total } = changed;
   const columns = {
-    ...{ unit: phase, position: json(shards), incomplete: incomplete ? 1 : 0, seen, total },
-    ...{ failure: json(failure), watermark: json(watermark) },
+    unit: phase,
+    position: json(shards),
+    incomplete: incomplete ? 1 : 0,
+    seen,
+    total,
+    failure: json(failure),
+    watermark: json(watermark),
   };
   setColumns(tables, "walk", columns, "generation = ?", walk.generation);
   return changed;

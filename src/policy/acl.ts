@@ -73,7 +73,7 @@ export class Acl {
 
   /**
    * Evaluates the rules for the path of a request at `now` (ms): the capability of its operation, the limits of the
-   * deciding rule, and on a protected path `sudo` as well. Ignores other paths of the resource: `evaluateAcl` does not.
+   * deciding rule, and on a protected path `sudo` as well. The other paths of the resource are evaluated by `evaluateAcl`.
    *
    * @param trace receives the deciding step. Not called when no rule is evaluated: for root and for `help`.
    */

@@ -111,12 +111,23 @@ const MAX_LIST_ITEM = 128;
 const TOKEN_TYPES: readonly MountTokenType[] = ["default-service", "default-batch", "service", "batch"];
 const VISIBILITIES: readonly MountConfig["listingVisibility"][] = ["", "hidden", "unauth"];
 
-/** The settings that a change has as the client sent them. A location hint of "" is none. */
-type SentTexts = Record<"description" | "tokenType" | "listingVisibility" | "locationHint", string>;
-type Changed = Omit<MountConfig, keyof SentTexts> & SentTexts;
-
-/** A change of a mount's settings; null keeps a value. TTLs in seconds, 0 for the system's default or maximum. */
-export type MountChange = { readonly [Setting in keyof Changed]: Changed[Setting] | null };
+/**
+ * A change of a mount's settings; null keeps a value. Texts are as the client sent them. TTLs in seconds, 0 for the
+ * system's default or maximum.
+ */
+export interface MountChange {
+  readonly description: string | null;
+  readonly defaultLeaseTtl: number | null;
+  readonly maxLeaseTtl: number | null;
+  readonly tokenType: string | null;
+  readonly listingVisibility: string | null;
+  readonly passthroughRequestHeaders: readonly string[] | null;
+  readonly allowedResponseHeaders: readonly string[] | null;
+  readonly auditNonHmacRequestKeys: readonly string[] | null;
+  readonly auditNonHmacResponseKeys: readonly string[] | null;
+  /** "" for none. */
+  readonly locationHint: string | null;
+}
 
 /** The path of a mount as it is stored: without leading slashes, with one trailing slash. */
 export function normalizeMountPath(path: string): string {

@@ -8,7 +8,7 @@ import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
 import { joinedChecks } from "../storage/row-seals.ts";
 import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { mustLoadInstallation } from "../system/installation.ts";
+import { loadInstallation } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
@@ -267,8 +267,9 @@ export class Organization extends GroveObject<TeamEnv> {
   /** Creates the owners team. Its id is stored first, so that there is only one, even after a crash. */
   async #makeOwners(): Promise<void> {
     if (!this.#lacksOwners()) return;
-    const installation = await mustLoadInstallation(this.env);
-    const newId = await newTeamId(installation.keys);
+    const installation = await loadInstallation(this.env);
+    if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
+    const newId = await newTeamId(installation.value.keys);
     await this.keys.open();
     const before = this.#record;
     if (!before) return;

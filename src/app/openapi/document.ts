@@ -4,8 +4,7 @@ import { type Answer, plainAnswer, type RouteDescription } from "../../auth/rout
 import { currentTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
-import type { Operation } from "../../policy/operation.ts";
-import { requiresSudo } from "../../policy/operation.ts";
+import { type Operation, requiresSudo } from "../../policy/operation.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { FieldKind } from "../../wire/fields.ts";
 import type { GroveRequest } from "../../wire/request.ts";

@@ -8,7 +8,7 @@ import { columnOf, type Migration, setColumns, storedJson } from "../../storage/
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { type ListedPart, makePart, sealBackup } from "../make.ts";
-import { backupName, manifestKey, partKey, placeOf } from "../names.ts";
+import { backupName, backupPlace, manifestKey, partKey } from "../names.ts";
 import { nameOfRun } from "../seals.ts";
 import { deleteOld, missingParts } from "./bucket.ts";
 
@@ -168,21 +168,21 @@ export class BackupRuns extends GroveObject<Env> {
   async #makePart(bucket: R2Bucket, installation: Installation, current: BackupRun, position: string) {
     const { name, run, parts: number } = current;
     if (number >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
-    const read = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
-    if (!read.ok && read.error.code === "unavailable") throw new StepFailure(read.error.message);
-    if (!read.ok) return err("message" in read.error ? read.error.message : read.error.code);
-    const { part, bytes } = read.value;
+    const made = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
+    if (!made.ok && made.error.code === "unavailable") throw new StepFailure(made.error.message);
+    if (!made.ok) return err("message" in made.error ? made.error.message : made.error.code);
+    const { part, bytes } = made.value;
     if (!bytes) throw new Error("a part was made without its content");
-    await bucket.put(partKey(placeOf(installation.clusterId, name), part.sha256), bytes);
+    await bucket.put(partKey(backupPlace(installation.clusterId, name), part.sha256), bytes);
     this.tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
-    const made = { parts: 1, objects: part.objects, rows: part.rows, bytes: bytes.byteLength };
-    this.#change(current, { position: part.next, ...addNumbers(made, current), failures: 0, error: null });
+    const added = { parts: 1, objects: part.objects, rows: part.rows, bytes: bytes.byteLength };
+    this.#change(current, { position: part.next, ...addNumbers(added, current), failures: 0, error: null });
     return ok(null);
   }
 
   async #finish(bucket: R2Bucket, installation: Installation, run: BackupRun): Promise<Result<null, string>> {
     const { name, parts, objects, rows, bytes } = run;
-    const place = placeOf(installation.clusterId, name);
+    const place = backupPlace(installation.clusterId, name);
     const stored = columnOf<string>(this.tables, "SELECT part FROM parts ORDER BY number");
     const files = stored.map((part) => storedJson<ListedPart>(part));
     const hashes = files.map(({ sha256 }) => sha256);

@@ -4,7 +4,7 @@ import { retryDelayMs } from "../../lease/rules.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import { mustLoadInstallation } from "../../system/installation.ts";
+import { loadInstallation } from "../../system/installation.ts";
 import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
@@ -105,7 +105,9 @@ export class NoticeOutbox {
   }
 
   async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
-    const { keys } = await mustLoadInstallation(this.#env);
+    const installation = await loadInstallation(this.#env);
+    if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");
+    const { keys } = installation.value;
     const claimed = this.#due(now).map((notice) => this.#claim(notice, now));
     const deliveries: Delivery[] = [];
     await inGroups(claimed, async (notice) => {

@@ -30,7 +30,7 @@ const NONCE_BYTES = 8;
 /** The characters that the cloud allows in a tag, except the separators of items and policies. */
 const POLICY = /^[a-z0-9+\-=._/@]+$/;
 const ROLE = /^[a-z0-9_][a-z0-9_.-]*$/;
-const INSTANCE_ID = /^[a-z0-9-]+$/;
+const TAG_INSTANCE_ID = /^[a-z0-9-]+$/;
 const SECONDS = /^[1-9]\d{0,9}$/;
 
 /** A nonce for a new tag. */
@@ -104,7 +104,7 @@ function roleTagProblem(tag: RoleTag): string | null {
   if (policies !== null && canonicalPolicies(policies).join() !== policies.join()) {
     return "policies in a role tag must be in lower case, sorted and unique";
   }
-  if (instanceId !== null && !INSTANCE_ID.test(instanceId)) return "instance_id can't stand in a role tag";
+  if (instanceId !== null && !TAG_INSTANCE_ID.test(instanceId)) return "instance_id can't stand in a role tag";
   if (maxTtlSeconds !== 0 && !SECONDS.test(String(maxTtlSeconds))) return "max_ttl can't stand in a role tag";
   if (tag.allowInstanceMigration && tag.disallowReauthentication) {
     return "cannot set both disallow_reauthentication and allow_instance_migration";
