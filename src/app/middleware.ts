@@ -6,7 +6,7 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
-import { sharedTurns } from "../base/turns.ts";
+import { sweepPace } from "../base/turns.ts";
 import type { Env } from "../env.ts";
 import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counts.ts";
 import { loadInstallation, loadRestoring } from "../system/installation.ts";
@@ -24,7 +24,7 @@ import { TABLES } from "./routes.ts";
  * that disconnects does not stop its request: it is completed, and its last audit line is written.
  */
 export const arrival: Middleware = async (c, next) => {
-  sharedTurns()?.requestCame();
+  sweepPace().requestCame();
   const head = readHead(c.req.raw, c.env);
   c.set("requestId", crypto.randomUUID());
   c.set("head", head);

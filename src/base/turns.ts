@@ -145,21 +145,6 @@ export class SweepTurns {
   }
 }
 
-/** The turns where one process runs everything: all objects and all requests have the same thread. */
-export const ONE_THREAD = new SweepTurns();
-
-let current: SweepTurns | null = null;
-
-/** The turns of all trees of this deployment; null on the network, where each object has a thread. */
-export function sharedTurns(): SweepTurns | null {
-  return current;
-}
-
-/** Chooses the turns of all trees of this deployment; null: each tree has its own. */
-export function useSharedTurns(chosen: SweepTurns | null): void {
-  current = chosen;
-}
-
 /** Trees that are marked, and then swept together. Each shard of the list gets one call for all of them. */
 const TREES_TOGETHER = 24;
 /** Groups of trees at work at a time: one is marked while another is swept. */
@@ -175,36 +160,83 @@ export interface CleanUp<T, R> {
   readonly waitsElsewhere?: boolean;
 }
 
-/**
- * Marks dead tokens in many trees, and waits until they are swept. Only a few trees sweep at a time, however many there
- * are. Where one thread serves everything, marking takes turns with the pieces of sweeps. Results in the order of
- * `items`.
- */
-export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
-  const shared = sharedTurns();
-  if (shared && !work.waitsElsewhere) return inTurns(items, work, shared);
-  return inPool(items, MAX_PARALLEL_CALLS, async (item) => {
-    const marked = await work.mark(item);
-    await sweep(work, item, marked);
-    return marked;
-  });
+/** How clean-ups share threads with requests in this deployment. */
+export interface SweepPace {
+  /** True when all objects and all requests have one thread. */
+  readonly isShared: boolean;
+  /** Notes a request. */
+  requestCame(): void;
+  /** The turns in which a tree sweeps. */
+  turns(): SweepTurns;
+  /**
+   * Marks dead tokens in many trees, and waits until they are swept. Only a few trees sweep at a time, however many
+   * there are. Results in the order of `items`.
+   */
+  cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]>;
+  /** Calls many objects. Answers in the order of `items`. */
+  askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]>;
 }
 
-/**
- * Calls many objects. Where one thread serves everything, it calls one at a time and pauses after each, so that
- * requests are served: several objects that wake together hold the thread for a tenth of a second. A call takes no
- * turn: a tree may sweep before it answers, and takes a turn for that. Answers are in the order of `items`.
- */
-export async function askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
-  const shared = sharedTurns();
-  if (!shared) return inGroups(items, ask);
-  const answers: R[] = [];
-  for (const item of items) {
-    const began = currentTime();
-    answers.push(await ask(item));
-    await shared.letOthers(currentTime() - began);
+/** On the network each object has a thread. */
+export const OWN_THREADS: SweepPace = {
+  isShared: false,
+  requestCame: () => {},
+  turns: () => new SweepTurns(),
+  cleanUpTrees: (items, work) =>
+    inPool(items, MAX_PARALLEL_CALLS, async (item) => {
+      const marked = await work.mark(item);
+      await sweep(work, item, marked);
+      return marked;
+    }),
+  askApart: inGroups,
+};
+
+/** In one process all objects and all requests have the same thread. */
+class SharedThread implements SweepPace {
+  readonly isShared = true;
+  readonly #turns = new SweepTurns();
+
+  requestCame(): void {
+    this.#turns.requestCame();
   }
-  return answers;
+
+  turns(): SweepTurns {
+    return this.#turns;
+  }
+
+  /** Marking takes turns with the pieces of sweeps. */
+  cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
+    return work.waitsElsewhere ? OWN_THREADS.cleanUpTrees(items, work) : inTurns(items, work, this.#turns);
+  }
+
+  /**
+   * Calls one object at a time and pauses after each, so that requests are served: several objects that wake together
+   * hold the thread for a tenth of a second. A call takes no turn: a tree may sweep before it answers, and takes a turn
+   * for that.
+   */
+  async askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
+    const answers: R[] = [];
+    for (const item of items) {
+      const began = currentTime();
+      answers.push(await ask(item));
+      await this.#turns.letOthers(currentTime() - began);
+    }
+    return answers;
+  }
+}
+
+export const SHARED_THREAD: SweepPace = new SharedThread();
+
+let current = OWN_THREADS;
+
+/** Returns the pace of clean-ups in this deployment. */
+export function sweepPace(): SweepPace {
+  return current;
+}
+
+/** Chooses the pace of clean-ups in this deployment. */
+export function useSweepPace(chosen: SweepPace): void {
+  current = chosen;
 }
 
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {

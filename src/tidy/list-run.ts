@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { addNumbers } from "../base/sums.ts";
-import { askApart } from "../base/turns.ts";
+import { sweepPace } from "../base/turns.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
@@ -124,7 +124,7 @@ function positionAfter(position: ListPosition, entries: readonly string[]): List
 
 /** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
 async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly Question[]): Promise<TreeAnswer[]> {
-  const answers = await askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
+  const answers = await sweepPace().askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
     const step: TidyStep = { run: number, aged, from: null, accessors: [], customIds: [], ...question };
     try {
       return { treeId, ...(await treeAt(env, treeId).tidy(step)) };

@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { FIRST_PIECE, rowsOfNextPiece, SweepTurns, sharedTurns } from "../../base/turns.ts";
+import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns, sweepPace } from "../../base/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
@@ -38,7 +38,7 @@ export class TreeSweep {
   constructor(tree: SharedParts, end: TreeEnd) {
     this.#tree = tree;
     this.#end = end;
-    this.turns = sharedTurns() ?? new SweepTurns();
+    this.turns = sweepPace().turns();
     this.#dead = new DeadTokens(tree.sql, tree.treeId, tree.inventory);
   }
 

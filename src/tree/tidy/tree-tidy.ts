@@ -1,5 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
-import { askApart, sharedTurns } from "../../base/turns.ts";
+import { sweepPace } from "../../base/turns.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
@@ -107,7 +107,7 @@ export class TreeTidy {
   }
 
   async #tokens(after: number, { accessors }: TidyStep): Promise<TableStep> {
-    const limit = sharedTurns() ? SHARED_THREAD_TOKENS : TIDY_ROWS;
+    const limit = sweepPace().isShared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
     const { sql, treeId } = this.#tree;
     const query = "SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?";
     const tokens = sql.exec<StoredAccessor>(query, after, limit).toArray();
@@ -132,7 +132,9 @@ export class TreeTidy {
   async #relist(unsure: readonly { readonly row: number; readonly accessor: string }[]): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));
-    const added = await askApart([...byShard(alive)], ([shard, of]) => accessorShard(env, shard).relist(of));
+    const added = await sweepPace().askApart([...byShard(alive)], ([shard, of]) =>
+      accessorShard(env, shard).relist(of),
+    );
     const relisted = added.reduce((sum, count) => sum + count, 0);
     if (relisted > 0) inventory.sizeIsWanted();
     // The sweep has deleted these meanwhile, and `relist` may have put them on the list again after their removal.

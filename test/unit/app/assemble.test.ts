@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/assemble.ts";
 import { isolates } from "../../../src/base/isolates.ts";
-import { sharedTurns } from "../../../src/base/turns.ts";
+import { sweepPace } from "../../../src/base/turns.ts";
 import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
 import { treeReuse } from "../../../src/tree/supply/tree-end.ts";
 
@@ -10,7 +10,7 @@ afterEach(runOnNetwork);
 /** What objects of a deployment share. */
 function shared(): Record<string, boolean> {
   return {
-    thread: sharedTurns() !== null,
+    thread: sweepPace().isShared,
     isolate: !isolates().areMany,
     tokens: knownTokens() !== NO_KNOWN_TOKENS,
     trees: treeReuse().reuses,

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
-import { sharedTurns } from "../../../src/base/turns.ts";
+import { sweepPace } from "../../../src/base/turns.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";
@@ -112,7 +112,9 @@ describe("a tree whose alarm comes while another sweep has the thread", () => {
     await createToken(above.token, { ttl: "1h" });
     await publishPending(bindings);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const piece = sharedTurns()?.piece(() => promise);
+    const piece = sweepPace()
+      .turns()
+      .piece(() => promise);
     for (const { token } of [alone, above]) await call("POST", "auth/token/revoke-self", { token });
     const waits = runAlarm(above.stub);
     await runAlarm(alone.stub);

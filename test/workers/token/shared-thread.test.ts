@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
-import { ONE_THREAD } from "../../../src/base/turns.ts";
+import { SHARED_THREAD } from "../../../src/base/turns.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { atCalls, callsTo } from "../../support/calls.ts";
@@ -65,7 +65,7 @@ describe("where requests share the thread of clean-ups", () => {
   });
 
   it("it removes at most 50 in a call while requests arrive", async () => {
-    const sizes = await sizesOfRemovals(() => ONE_THREAD.requestCame());
+    const sizes = await sizesOfRemovals(() => SHARED_THREAD.requestCame());
     expect(sum(sizes)).toBe(CHILDREN + 1);
     expect(Math.max(...sizes)).toBe(50);
   });

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { askApart, cleanUpTrees, ONE_THREAD, useSharedTurns } from "../../../../src/base/turns.ts";
+import { OWN_THREADS, SHARED_THREAD, sweepPace, useSweepPace } from "../../../../src/base/turns.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
 
-afterEach(() => useSharedTurns(null));
+afterEach(() => useSweepPace(OWN_THREADS));
 
 /** Asks all trees. Returns the answers, and how many were asked at the same time at most. */
 async function askAll(): Promise<{ answers: number[]; together: number }> {
   let underWay = 0;
   let together = 0;
-  const answers = await askApart(TREES, async (tree) => {
+  const answers = await sweepPace().askApart(TREES, async (tree) => {
     together = Math.max(together, ++underWay);
     await Promise.resolve();
     underWay--;
@@ -22,7 +22,7 @@ describe("trees that are asked apart", () => {
   const doubled = TREES.map((tree) => tree * 2);
 
   it("are asked one after the other where one thread serves everything", async () => {
-    useSharedTurns(ONE_THREAD);
+    useSweepPace(SHARED_THREAD);
     expect(await askAll()).toEqual({ answers: doubled, together: 1 });
   });
 
@@ -33,7 +33,7 @@ describe("trees that are asked apart", () => {
 
 describe("trees that are cleaned up", () => {
   it("are marked one at a time where one thread serves everything, and swept together", async () => {
-    useSharedTurns(ONE_THREAD);
+    useSweepPace(SHARED_THREAD);
     const most = { marking: 0, sweeping: 0 };
     const underWay = { marking: 0, sweeping: 0 };
     const during = async (kind: keyof typeof most): Promise<void> => {
@@ -41,7 +41,7 @@ describe("trees that are cleaned up", () => {
       await new Promise((resolve) => setTimeout(resolve, 0));
       underWay[kind]--;
     };
-    const marked = await cleanUpTrees(TREES, {
+    const marked = await sweepPace().cleanUpTrees(TREES, {
       mark: async (tree) => {
         await during("marking");
         return tree * 2;
