@@ -270,13 +270,11 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const from = position === null ? null : storedJson<SelectionPosition>(position);
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
     const singles = listed.filter((token) => isSingle(token, selection));
-    const asked = await inGroups(
-      byTree(accessors, singles),
-      async ([treeId, of]): Promise<PlannedStep["ends"][number]> => {
-        const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
-        return [treeId, revoked, total];
-      },
-    );
+    const others = byTree(accessors, singles);
+    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedStep["ends"][number]> => {
+      const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
+      return [treeId, revoked, total];
+    });
     const taken = singles.filter((token) => selection.includeRoot || !isRoot(token));
     const ends = taken.map(({ accessor }) => [decodeStoredId(accessor)?.treeId ?? "", 1, 1] as const);
     return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
