@@ -38,7 +38,8 @@ export async function lookupLease(
     const token = await leasedToken(env, named);
     if (!token) return NOT_FOUND;
     notes.targetAccessor = token.accessor;
-    return ok({ ...token, id: leaseId, issuedAt: token.createdAt, error: null });
+    const { path, renewable, createdAt: issuedAt, expiresAt, renewedAt, grantedTtl } = token;
+    return ok({ id: leaseId, path, renewable, issuedAt, expiresAt, renewedAt, grantedTtl, error: null });
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;

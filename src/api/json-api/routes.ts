@@ -138,14 +138,13 @@ function pagePlace({ request, prepared: { page, parameters } }: PageContext, tot
   return { number, size, total, last, previous, next: number < last ? number + 1 : null, linkTo };
 }
 
+/** Shows an item of a list as a resource. */
+type Show<T> = (item: T) => Record<string, unknown>;
+
 /** Answers with a page of a list. */
-export function pageReply<T>(
-  context: PageContext,
-  { items, total }: Page<T>,
-  resourceOf: (item: T) => Record<string, unknown>,
-): Result<Reply, never> {
+export function pageReply<T>(context: PageContext, { items, total }: Page<T>, show: Show<T>): Result<Reply, never> {
   const included = context.prepared.parameters.include === undefined ? {} : { included: [] };
-  return plainReply({ data: items.map(resourceOf), ...PAGE_VIEW.show(pagePlace(context, total)), ...included });
+  return plainReply({ data: items.map(show), ...PAGE_VIEW.show(pagePlace(context, total)), ...included });
 }
 
 /** Answers with a document of one resource, or of several. */
@@ -224,7 +223,7 @@ interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operati
   readonly view: View<never>;
   find(context: CallContext<Record<string, unknown>, ListQuery<Q>>): Promise<Result<Page<T>>>;
   /** Returns the function that shows an item to the caller. */
-  showTo(context: CallContext): Promise<(item: T) => Record<string, unknown>>;
+  showTo(context: CallContext): Show<T> | Promise<Show<T>>;
 }
 
 /** Defines a list by page. */

@@ -57,9 +57,8 @@ const POLICY_VIEW = view<StoredPolicy>({
   "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
 });
 
-/** A page of the names below that in the path, or of all names: then `root` is the last one, as in the reference. */
-async function listNames({ env, params, fields: page }: CallContext<Page>): Promise<string[]> {
-  const above = params.prefix ?? params.name;
+/** A page of the names below `above`, or of all names without it: then `root` is the last one, as in the reference. */
+async function listNames({ env, fields: page }: CallContext<Page>, above?: string): Promise<string[]> {
   const all = above === undefined;
   const prefix = all ? "" : `${normalizePolicyName(above)}/`;
   if (all && page.after === ROOT_POLICY) return [];
@@ -73,7 +72,7 @@ async function listNames({ env, params, fields: page }: CallContext<Page>): Prom
 const DETAILED_CHUNK = 64;
 
 async function listDetailed(context: CallContext<Page>): Answered {
-  const keys = await listNames(context);
+  const keys = await listNames(context, context.params.name);
   const now = currentTime();
   const info: [string, Record<string, unknown>][] = [];
   for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
@@ -192,7 +191,7 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
       parameters: { prefix: PREFIX },
       answers: KEYS,
       input: NAMES,
-      handle: async (context) => dataReply({ keys: await listNames(context) }),
+      handle: async (context) => dataReply({ keys: await listNames(context, context.params.prefix) }),
     }),
     simpleRoute("delete", `${path}/:name{.+}`, {
       summary: "Deletes a policy.",

@@ -152,7 +152,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
         const { page, own } = context.prepared;
         return organization.listTokens(name, page, own.sort, own.q);
       },
-      showTo: async () => LISTED_TOKEN_VIEW.show,
+      showTo: () => LISTED_TOKEN_VIEW.show,
     }),
     tokenRoute("delete", "organizations/:organization/team-tokens", {
       summary: "Deletes up to 100 tokens of teams, all or none.",

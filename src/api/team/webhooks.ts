@@ -227,6 +227,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
       const page = await organization.deliveries(name, context.params.id ?? "", context.prepared.page);
       return page ? ok(page) : NOT_FOUND;
     },
-    showTo: async () => DELIVERY_VIEW.show,
+    showTo: () => DELIVERY_VIEW.show,
   }),
 ]);
