@@ -26,7 +26,7 @@ function bundled(example: string) {
 function secretEngine() {
   return {
     name: "secret-engine",
-    compatibilityDate: "2026-08-20",
+    compatibilityDate: "2026-11-10",
     modules: bundled("secret-engine"),
     serviceBindings: {
       GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" },
@@ -40,7 +40,7 @@ function secretEngine() {
 function protectedApi() {
   return {
     name: "protected-api",
-    compatibilityDate: "2026-08-20",
+    compatibilityDate: "2026-11-10",
     modules: bundled("protected-api"),
     serviceBindings: { GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" } },
   };
