@@ -30,11 +30,21 @@ Measures latency, throughput and CPU time per request of Grove under npm run ser
   --against URL     also runs operations and load on another server with the same API;
                     the environment variable AGAINST_TOKEN must contain a root token of that server
   --pid PID         process ID of that server, to read its CPU time and memory
+  --audited URL     the same server again, with a file audit device: operations runs on it too, and the targets are
+                    relative to it, because Grove always writes audit lines; same root token
+  --audited-pid PID process ID of that server
+  --before DIR      a checkout of an earlier commit with its packages installed; operations runs on it too
   --dir DIR         parent directory for the servers' data (default: the system's temporary directory)
   --write           stores the figures of each case in docs/performance/figures.json and docs/performance.md when
                     the case ends
   --help            prints this text
 `;
+
+/** A server that runs already. */
+export interface RunningServer {
+  readonly url: string;
+  readonly pid: number;
+}
 
 /** The parsed command line. */
 export interface BenchCommand {
@@ -43,7 +53,11 @@ export interface BenchCommand {
   readonly seconds: number;
   readonly loadSeconds: number;
   readonly tokens: readonly number[];
-  readonly against: { readonly url: string; readonly pid: number } | null;
+  readonly against: RunningServer | null;
+  /** The same server with an audit device. */
+  readonly audited: RunningServer | null;
+  /** A checkout of an earlier commit. Undefined: none. */
+  readonly before: string | undefined;
   /** Parent directory for the servers' data. Undefined: the system's temporary directory. */
   readonly directory: string | undefined;
   readonly write: boolean;
@@ -62,12 +76,15 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     quick: { type: "boolean", default: false },
     against: { type: "string" },
     pid: { type: "string" },
+    audited: { type: "string" },
+    "audited-pid": { type: "string" },
+    before: { type: "string" },
     dir: { type: "string" },
     write: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
-  const { only, quick, against, pid, dir, write } = values;
+  const { only, quick, before, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only: unknown case "${unknown}"; the cases are ${CASES.join(", ")}`);
@@ -81,17 +98,35 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   const tokens = (values.tokens ?? (quick ? "2000" : "100000,1000000")).split(",").map(Number);
   if (!tokens.every((count) => Number.isInteger(count) && count >= 2000))
     return err("--tokens takes integers of at least 2000");
-  if ((against === undefined) !== (pid === undefined)) return err("--against URL and --pid PID must be used together");
-  if (against !== undefined && !/^http:\/\/[^/]+$/.test(against)) return err("--against takes http://HOST:PORT");
-  if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes a process ID, not "${pid}"`);
+  const against = runningServer("against", values.against, "pid", values.pid);
+  if (!against.ok) return against;
+  const audited = runningServer("audited", values.audited, "audited-pid", values["audited-pid"]);
+  if (!audited.ok) return audited;
   if (write && quick) return err("--write can't be used with --quick: its figures are not representative");
   return ok({
     cases: CASES.filter((name) => asked.includes(name)),
     ...numbers,
     tokens,
-    against: against === undefined ? null : { url: against, pid: Number(pid) },
+    against: against.value,
+    audited: audited.value,
+    before,
     directory: dir,
     write,
     options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${tokens.join()}`,
   });
+}
+
+/** Reads the pair of options that names a server. */
+function runningServer(
+  option: string,
+  url: string | undefined,
+  pidOption: string,
+  pid: string | undefined,
+): Result<RunningServer | null, NotRun> {
+  if ((url === undefined) !== (pid === undefined))
+    return err(`--${option} URL and --${pidOption} PID must be used together`);
+  if (url === undefined) return ok(null);
+  if (!/^http:\/\/[^/]+$/.test(url)) return err(`--${option} takes http://HOST:PORT`);
+  if (!/^[1-9]\d{0,9}$/.test(pid ?? "")) return err(`--${pidOption} takes a process ID, not "${pid}"`);
+  return ok({ url, pid: Number(pid) });
 }

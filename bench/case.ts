@@ -35,6 +35,10 @@ export interface Bench {
   readonly forest: () => Promise<LargeInstallation>;
   /** Another server with the same API, measured alternately with Grove; null if there is none. */
   readonly against: Measured | null;
+  /** The same server with an audit device; null if there is none. */
+  readonly audited: Measured | null;
+  /** A checkout of an earlier commit; undefined if there is none. */
+  readonly before: string | undefined;
   /** Reports progress to the operator. */
   readonly say: (line: string) => void;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../scripts/local/command-line.ts";
 import { sourceCommit } from "../scripts/local/version.ts";
-import { type BenchCommand, type CaseName, HELP, parseBenchArguments } from "./arguments.ts";
+import { type BenchCommand, type CaseName, HELP, parseBenchArguments, type RunningServer } from "./arguments.ts";
 import type { Bench, CaseFigures, LargeInstallation, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";
 import { measureCleanUps, measureDevCleanUps } from "./cases/clean-ups.ts";
@@ -50,6 +50,8 @@ async function runBench(command: BenchCommand): Promise<number> {
   // Read once, because stored figures modify the working tree and thereby the commit's description.
   const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
   const against = otherServer(command.against);
+  const audited = otherServer(command.audited);
+  const { before } = command;
   const planted = new Map<number, Promise<LargeInstallation>>();
   const forestOf = (tokens: number) => {
     const forest = planted.get(tokens) ?? plant(join(directory, `forest-${tokens}`), tokens);
@@ -64,7 +66,19 @@ async function runBench(command: BenchCommand): Promise<number> {
       mkdirSync(data);
       const forest = () => forestOf(tokens);
       const secrets = newSecrets();
-      const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
+      const bench = {
+        directory: data,
+        secrets,
+        rounds,
+        seconds,
+        loadSeconds,
+        tokens,
+        forest,
+        against,
+        audited,
+        before,
+        say,
+      };
       const began = performance.now();
       try {
         const figures: StoredFigures = { ...about, ...(await measure(bench)) };
@@ -81,7 +95,7 @@ async function runBench(command: BenchCommand): Promise<number> {
   return code;
 }
 
-function otherServer(other: BenchCommand["against"]): Measured | null {
+function otherServer(other: RunningServer | null): Measured | null {
   if (other === null) return null;
   const { url, pid } = other;
   const usage = () => ({ worker: usageOf(pid), gateway: NO_USAGE });

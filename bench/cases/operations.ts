@@ -8,6 +8,7 @@ import {
   type Sample,
   type Target,
 } from "../case.ts";
+import { amount } from "../figures.ts";
 import type { LoadRequest } from "../load.ts";
 import { startBare } from "../servers/bare.ts";
 import { type Client, makeToken } from "../servers/client.ts";
@@ -15,24 +16,33 @@ import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
-/** The operations and their targets: CPU time per request as a ratio to the other server's. */
+/**
+ * The operations and their targets: CPU time per request as a ratio to that of the other server with an audit device,
+ * and to that of an earlier commit. A target of Infinity is none.
+ */
 const RATIOS = [
-  ["look-up of one token", 0.9],
-  ["look-up of 64 trees", 0.45],
-  ["look-up of a batch token", 0.45],
-  ["creation of a batch token", 0.8],
-  ["creation of a child", 0.5],
-  ["renewal", 0.5],
-  ["creation of an orphan", 1.2],
+  ["look-up of one token", { audited: 0.55, before: 0.9 }],
+  ["look-up of 64 trees", { audited: 0.4, before: 1 }],
+  ["look-up of a batch token", { audited: 0.45, before: 1 }],
+  ["creation of a batch token", { audited: 0.75, before: 1 }],
+  ["creation of a child", { audited: 0.45, before: 1 }],
+  ["renewal", { audited: 0.4, before: 1 }],
+  ["creation of an orphan", { audited: Number.POSITIVE_INFINITY, before: 0.85 }],
 ] as const;
 
 type Operation = (typeof RATIOS)[number][0];
 type Requests = readonly LoadRequest[];
 
+/** A server that is measured in turns with Grove. */
+interface Peer {
+  readonly name: "other" | "audited" | "before";
+  readonly server: Measured;
+}
+
 /** Operations that wait for the disk. They are also measured on a tmpfs. */
 const WRITES: ReadonlySet<Operation> = new Set(["creation of a child", "renewal", "creation of an orphan"]);
 /** Target: CPU time of the Worker per orphan as a ratio to a bare new object. */
-const BARE_RATIO = 1.2;
+const BARE_RATIO = 1.4;
 
 /** Number of trees in the operation "look-up of 64 trees". */
 const TREES = 64;
@@ -59,27 +69,36 @@ export async function measureOperations(bench: Bench): Promise<CaseFigures> {
 }
 
 async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured | null) {
-  const { against } = bench;
   const bare = await startBare(`${bench.directory}/bare`);
+  const earlier = await startBefore(bench);
   try {
     const own = await requestsFor(grove);
-    const others = against && (await requestsFor(against));
     const onTmpfs = inMemory && (await requestsFor(inMemory));
+    const peers = await Promise.all(
+      peersOf(bench, earlier).map(async (peer) => ({ ...peer, requests: await requestsFor(peer.server) })),
+    );
     const bareRequests: Requests = [{ method: "POST", path: "/", body: { ttl: "1h" } }];
     const rows: Row[] = [];
     const targets: Target[] = [];
-    for (const [name, atMost] of RATIOS) {
+    for (const [name, limits] of RATIOS) {
       const isOrphan = name === "creation of an orphan";
-      const [samples = [], other = [], withoutDisk = [], bareSamples = []] = await inTurns(bench, name, [
+      const [samples = [], withoutDisk = [], bareSamples = [], ...others] = await inTurns(bench, name, [
         [grove, own[name]],
-        against && others && [against, others[name]],
         inMemory && onTmpfs && WRITES.has(name) ? [inMemory, onTmpfs[name]] : null,
         isOrphan ? [bare, bareRequests] : null,
+        ...peers.map(({ server, requests }) => [server, requests[name]] as const),
       ]);
-      rows.push({ operation: name, ...figuresOf(samples), ...(against && comparison(samples, other)) });
+      const cpu = samples.map(cpuOf);
+      const compared = peers.map((peer, at) => {
+        const peerCpu = (others[at] ?? []).map(cpuOf);
+        return { name: peer.name, us: median(peerCpu), ratio: pairedRatio(cpu, peerCpu) };
+      });
+      rows.push({ operation: name, ...figuresOf(samples), ...Object.assign({}, ...compared.map(comparison)) });
       if (withoutDisk.length > 0) rows.push({ operation: `${name}, on a tmpfs`, ...figuresOf(withoutDisk) });
-      const ratio = pairedRatio(samples.map(cpuOf), other.map(cpuOf)).median;
-      if (against) targets.push({ what: `${name}: CPU beside the other server`, got: ratio, atMost });
+      for (const { name: peer, ratio } of compared) {
+        if (peer === "other" || !Number.isFinite(limits[peer])) continue;
+        targets.push({ what: `${name}: CPU beside ${SAID[peer]}`, got: ratio.median, atMost: limits[peer] });
+      }
       if (!isOrphan) continue;
       rows.push({ operation: "a bare new object", ...figuresOf(bareSamples) });
       const worker = (of: readonly Sample[]) => of.map(({ workerMicros }) => workerMicros);
@@ -89,7 +108,25 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
     return { rows, targets };
   } finally {
     await bare.stop();
+    await earlier?.stop();
   }
+}
+
+/** How a target names the server that it is relative to. */
+const SAID = { audited: "the other server with audit", before: "the earlier commit" } as const;
+
+/** Grove of the earlier commit, on the same kind of disk. */
+async function startBefore({ before, directory, secrets }: Bench): Promise<ServeProcess | null> {
+  if (before === undefined) return null;
+  return ServeProcess.start(`${directory}/before`, secrets, { checkout: before });
+}
+
+function peersOf({ against, audited }: Bench, earlier: Measured | null): Peer[] {
+  return [
+    ...(against ? [{ name: "other" as const, server: against }] : []),
+    ...(audited ? [{ name: "audited" as const, server: audited }] : []),
+    ...(earlier ? [{ name: "before" as const, server: earlier }] : []),
+  ];
 }
 
 /** Measures several servers alternately in each round. Discards the first round, which fills the caches. */
@@ -125,14 +162,11 @@ function figuresOf(samples: readonly Sample[]): Row {
   };
 }
 
-function comparison(own: readonly Sample[], other: readonly Sample[]): Row {
-  const ratio = pairedRatio(own.map(cpuOf), other.map(cpuOf));
+function comparison({ name, us, ratio }: { name: string; us: number; ratio: ReturnType<typeof pairedRatio> }): Row {
   return {
-    "other: requests/s": median(other.map(({ perSecond }) => perSecond)),
-    "other: us": median(other.map(cpuOf)),
-    "CPU ratio": ratio.median,
-    least: ratio.min,
-    most: ratio.max,
+    [`${name}: us`]: us,
+    [`${name}: ratio`]: ratio.median,
+    [`${name}: least to most`]: `${amount(ratio.min)} to ${amount(ratio.max)}`,
   };
 }
 

@@ -42,6 +42,8 @@ export interface ServeOptions {
   readonly flags?: readonly string[];
   /** Settings of the Worker, as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The checkout to run (default: this one). */
+  readonly checkout?: string;
   /** Called with each line of stdout and stderr. Absent: stdout, which has the log, goes to /dev/null. */
   readonly onLine?: (line: string) => void;
 }
@@ -68,7 +70,7 @@ export class ServeProcess implements Client {
   static async start(
     data: string,
     secrets: Secrets,
-    { script = "serve", flags = [], settings, onLine }: ServeOptions = {},
+    { script = "serve", flags = [], settings, checkout = PROJECT, onLine }: ServeOptions = {},
   ): Promise<ServeProcess> {
     const isDev = script === "dev";
     const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen=127.0.0.1:0"];
@@ -76,7 +78,7 @@ export class ServeProcess implements Client {
     const words = project.scripts[script].split(" ").slice(1);
     words.push(...own, "--data", data, "--allow-private-host=127.0.0.0/8", ...flags);
     const child = spawn(process.execPath, words, {
-      cwd: PROJECT,
+      cwd: checkout,
       // A separate registry hides this Worker from other local development sessions.
       env: { ...process.env, ...settings, ...secrets, WRANGLER_REGISTRY_PATH: join(data, "registry") },
       stdio: ["ignore", onLine || isDev ? "pipe" : "ignore", "pipe"],

@@ -34,6 +34,11 @@ describe("npm run bench", () => {
     expect(other.against).toEqual({ url: "http://127.0.0.1:8300", pid: 42 });
   });
 
+  it("takes the other server again with an audit device, and a checkout of an earlier commit", () => {
+    const peers = parse("--audited", "http://127.0.0.1:8301", "--audited-pid", "43", "--before", "../earlier");
+    expect(peers).toMatchObject({ audited: { url: "http://127.0.0.1:8301", pid: 43 }, before: "../earlier" });
+  });
+
   it("takes several numbers of tokens", () => {
     expect(parse("--tokens", "2000,50000")).toMatchObject({ tokens: [2000, 50_000] });
   });
@@ -50,6 +55,7 @@ describe("npm run bench", () => {
     [["--against", "127.0.0.1", "--pid", "1"], "http://"],
     [["--against", "http://127.0.0.1:1", "--pid", "self"], "--pid"],
     [["--pid", "1"], "--against"],
+    [["--audited", "http://127.0.0.1:1"], "--audited-pid"],
     [["--quick", "--write"], "--write"],
     [["stray"], "stray"],
     [["--wrong"], "--wrong"],
