@@ -75,6 +75,8 @@ function make(directory: string): number {
     // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
     scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
     dependencies: { [SERVER_PACKAGE]: project.version },
+    // Wrangler pins an older engine. One copy of it is enough.
+    overrides: project.overrides,
   };
   write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
   write("wrangler.toml", settings(name));

@@ -16,10 +16,11 @@ export const CONSOLE_LIBRARIES = ["d3-hierarchy", "preact"] as const;
  * @param directory an empty directory
  */
 export function describeContents(directory: string): string {
-  const { version, license, dependencies, devDependencies } = project;
+  const { version, license, dependencies, devDependencies, overrides } = project;
   const bundled = CONSOLE_LIBRARIES.map((name) => [name, devDependencies[name]] as const);
-  const shipped = { ...dependencies, ...Object.fromEntries(bundled), wrangler: devDependencies.wrangler };
-  const manifest = { name: SERVER_PACKAGE, version, license, dependencies: shipped };
+  const tools = { wrangler: devDependencies.wrangler, workerd: overrides.workerd };
+  const shipped = { ...dependencies, ...Object.fromEntries(bundled), ...tools };
+  const manifest = { name: SERVER_PACKAGE, version, license, dependencies: shipped, overrides };
   const lock = JSON.parse(readFileSync(join(PROJECT, "package-lock.json"), "utf8"));
   lock.packages[""] = manifest;
   const write = (name: string, content: unknown) => writeFileSync(join(directory, name), JSON.stringify(content));

@@ -57,8 +57,8 @@ export async function packServer(directory: string, to: string): Promise<Result<
     description: project.description,
     engines: { node: ">=24" },
     bin: { grove: "bin/grove.js" },
-    // Wrangler brings workerd, in the version that the Worker is tested with.
-    dependencies: { wrangler: project.devDependencies.wrangler },
+    // Wrangler pins an older engine than the one that the Worker is tested with.
+    dependencies: { wrangler: project.devDependencies.wrangler, workerd: project.overrides.workerd },
   };
   return ok(packPackage(directory, manifest, README, to));
 }

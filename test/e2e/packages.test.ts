@@ -19,6 +19,8 @@ const BINARY = join(MODULES, SERVER_PACKAGE, "bin/grove.js");
 /** What npm would install beside the packages. */
 const DEPENDENCIES = ["wrangler", "workerd", "hono"];
 
+const WORKERD = JSON.parse(readFileSync(join(PROJECT, "node_modules/workerd/package.json"), "utf8"));
+
 let packages: string;
 let project: string;
 
@@ -53,7 +55,11 @@ describe("the package of the server", () => {
     expect(readdirSync(INSTALLATION).sort()).toEqual([".gitignore", "package.json", "secrets.env", "wrangler.toml"]);
     expect(statSync(join(INSTALLATION, "secrets.env")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n")).toContain("secrets.env");
-    const { scripts } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
+    const { scripts, overrides } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
+    const { dependencies } = JSON.parse(readFileSync(join(MODULES, SERVER_PACKAGE, "package.json"), "utf8"));
+    // The Worker's compatibility date needs the engine that it is tested with, and one copy of the engine is enough.
+    expect(dependencies.workerd).toBe(WORKERD.version);
+    expect(overrides).toEqual({ workerd: WORKERD.version });
     expect(scripts).toMatchObject({ serve: "grove serve", backup: "grove backup", grove: "grove" });
     expect(grove("new", INSTALLATION)).toMatchObject({
       status: 1,
