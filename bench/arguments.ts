@@ -35,8 +35,7 @@ Measures latency, throughput and CPU time per request of Grove under npm run ser
   --audited-pid PID process ID of that server
   --before DIR      a checkout of an earlier commit with its packages installed; operations runs on it too
   --dir DIR         parent directory for the servers' data (default: the system's temporary directory)
-  --write           stores the figures of each case in docs/performance/figures.json and docs/performance.md when
-                    the case ends
+  --write           stores the figures of each case in docs/performance/figures.json and figures.md when the case ends
   --help            prints this text
 `;
 

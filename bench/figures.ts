@@ -15,11 +15,11 @@ export interface StoredFigures extends CaseFigures {
 }
 
 const FILE = join(PROJECT, "docs/performance/figures.json");
-const PAGE = join(PROJECT, "docs/performance.md");
+const PAGE = join(PROJECT, "docs/performance/figures.md");
 /** Significant digits of a stored figure. */
 const DIGITS = 4;
 
-/** Replaces the stored figures of a case and variant, and updates the tables in docs/performance.md. */
+/** Replaces the stored figures of a case and variant, and updates the tables in docs/performance/figures.md. */
 export function storeFigures(name: string, { variant, ...figures }: StoredFigures): void {
   const kept = { ...readFigures(), [variant === undefined ? name : `${name} ${variant}`]: figures };
   const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);

@@ -57,8 +57,8 @@ it("what was measured with several numbers of tokens is one part of the page, th
   expect(incident.match(/--tokens \d+/g)).toEqual(["--tokens 100000", "--tokens 1000000"]);
 });
 
-it("docs/performance.md has the kept figures, and a place for every case", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../../docs/performance.md"), "utf8");
+it("docs/performance/figures.md has the kept figures, and a place for every case", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/performance/figures.md"), "utf8");
   expect(fillPage(page, renderFigures(readFigures()))).toBe(page);
   for (const name of CASES) expect(page).toContain(`<!-- begin ${name} -->`);
 });
