@@ -12,16 +12,16 @@ type ShownBy = Readonly<Record<string, Readonly<Record<string, readonly string[]
 
 const SHOWN_BY: ShownBy = JSON.parse(readFileSync(join(PROJECT, "test/conformance/shown-by.json"), "utf8"));
 
-/** The page that says for every line of the conformance lists which test shows it. */
+/** The page that says for every line of the conformance lists where its tests are. */
 export function conformancePage(): string {
   const sections = LISTS.map(({ title, source, lines }) => {
     const rows = Object.entries(lines).map(([line, rule]) => `| ${line} | ${cellText(rule)} | ${cell(line)} |`);
-    return `## ${title}\n\nSource: ${source}.\n\n| Line | Rule | Shown by |\n|---|---|---|\n${rows.join("\n")}\n`;
+    return `## ${title}\n\nSource: ${source}.\n\n| Line | Rule | Tests |\n|---|---|---|\n${rows.join("\n")}\n`;
   });
   return `# Conformance
 
 Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published vulnerabilities of
-the reference servers: the rule, and the titles of the tests that show it. The rules are in \`test/conformance/lines.json\`, the titles in \`shown-by.json\` beside it.
+the reference servers: the rule, and the number of tests that show it by file (below \`test/\`). The rules are in \`test/conformance/lines.json\`, the tests' titles in \`shown-by.json\` beside it.
 \`npm run docs:conformance\` writes this page from them; a test fails when it is stale, when a line has neither a test nor a reason, or when a test has another title.
 
 ${sections.join("\n")}
@@ -47,16 +47,12 @@ export function lostTests(): string[] {
 }
 
 function cell(line: string): string {
-  const texts = Object.entries(SHOWN_BY[line] ?? {}).flatMap(([file, titles]) =>
-    titles.map((title) => `${cellText(title)} (\`${file}\`)`),
-  );
+  const tests = Object.entries(SHOWN_BY[line] ?? {}).map(([file, titles]) => {
+    return `${titles.length} in \`${file.replace(/^test\//, "").replace(/\.test\.ts$/, "")}\``;
+  });
   const reason = ABSENT[line];
-  if (texts.length === 0) return reason ? `Does not apply: ${reason}` : "**no test**";
-  return (
-    texts.slice(0, 3).join("<br>") +
-    (texts.length > 3 ? `<br>and ${texts.length - 3} more` : "") +
-    (reason ? `<br>${reason}` : "")
-  );
+  if (tests.length === 0) return reason ? `Does not apply: ${reason}` : "**no test**";
+  return [...tests, ...(reason ? [reason] : [])].join("; ");
 }
 
 /** The strings of a test file, as they read when it runs. */
