@@ -1,36 +1,85 @@
-import { err, ok, type Result } from "./result.ts";
+import { LATE, orLate } from "./clock.ts";
+import { outboundProblem, type PrivateHosts } from "./outbound-hosts.ts";
+import { err, type Failure, ok, type Result, unavailable } from "./result.ts";
+
+export type OutboundRequest = {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+};
+
+export type SendLimits = {
+  readonly timeoutMs: number;
+  /** Maximum size of the answer's body; 0: the body is not read. */
+  readonly maxBytes: number;
+  /** Hosts that may be called besides public ones; "any" for a URL that was checked before. */
+  readonly hosts: PrivateHosts | "any";
+};
+
+export interface SentAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+  readonly retryAfterSeconds: number | null;
+}
+
+/** Why there is no answer. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed". */
+export type NoAnswer = "unreachable" | "timeout" | "unreadable" | "not_allowed";
+
+/** Fetches over the network, or from a service binding. */
+export type FetchFrom = (request: Request) => Promise<Response>;
 
 /**
- * Posts a JSON document once with `send`. It does not follow redirects, because they could lead to a host that was not
- * checked (SSRF). It does not read the body of the response, which was not checked either.
- *
- * @returns the status of the response; "late" after `timeoutMs`, "unreachable" for any other failure.
+ * Sends one request. A redirect is returned and not followed, because it could lead to a host that was not checked
+ * (SSRF).
  */
-export async function postOnce(
-  send: (init: RequestInit) => Promise<Response>,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-): Promise<Result<number, "late" | "unreachable">> {
-  // Not AbortSignal.timeout: its timer would outlast the response and keep the object awake.
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), timeoutMs);
-  const type = { "Content-Type": "application/json" };
+export async function send(
+  request: OutboundRequest,
+  limits: SendLimits,
+  fetchFrom: FetchFrom = (sent) => fetch(sent),
+): Promise<Result<SentAnswer, NoAnswer>> {
+  const { method, url, headers, body } = request;
+  if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
+  // Not AbortSignal.timeout: its timer would outlast the answer and keep an object awake.
+  const abort = new AbortController();
   try {
-    const response = await send({
-      method: "POST",
-      headers: { ...type, ...headers },
-      body,
-      redirect: "manual",
-      signal: timeout.signal,
-    });
-    await response.body?.cancel();
-    return ok(response.status);
+    const sent = new Request(url, { method, headers, body, redirect: "manual", signal: abort.signal });
+    const answer = await orLate(answerTo(sent, limits, fetchFrom), limits.timeoutMs);
+    if (answer !== LATE) return answer;
+    abort.abort();
+    return err("timeout");
   } catch {
-    return err(timeout.signal.aborted ? "late" : "unreachable");
-  } finally {
-    clearTimeout(timer);
+    return err("unreachable");
   }
+}
+
+/** Fetches the answer and reads its body. An unreadable body of an error status is "". */
+async function answerTo(
+  request: Request,
+  { maxBytes }: SendLimits,
+  fetchFrom: FetchFrom,
+): Promise<Result<SentAnswer, NoAnswer>> {
+  const response = await fetchFrom(request);
+  const body = maxBytes === 0 ? await withoutBody(response) : await readBoundedText(response, maxBytes);
+  if (!body.ok && response.ok) return err("unreadable");
+  const retryAfter = response.headers.get("Retry-After") ?? "";
+  return ok({
+    status: response.status,
+    contentType: response.headers.get("Content-Type"),
+    body: body.ok ? body.value : "",
+    retryAfterSeconds: /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null,
+  });
+}
+
+async function withoutBody(response: Response): Promise<Result<string, never>> {
+  await response.body?.cancel();
+  return ok("");
+}
+
+/** The failure of a request that needs a service that does not answer. The client may retry after 5 s. */
+export function serviceUnavailable(message: string): Failure {
+  return unavailable(message, 5);
 }
 
 /** True for a status that reports success. */

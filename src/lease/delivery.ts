@@ -1,4 +1,4 @@
-import { isSuccess, postOnce } from "../base/outbound-http.ts";
+import { type FetchFrom, isSuccess, send } from "../base/outbound-http.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { openText } from "../crypto/sealed-data.ts";
@@ -53,26 +53,35 @@ export async function sendRevocation(
   const issueTime = new Date(revocation.issuedAt).toISOString();
   const body = JSON.stringify({ lease_id: leaseId, path, target: target.value, issue_time: issueTime, data });
   const headers = {
+    "Content-Type": "application/json",
     "Idempotency-Key": leaseId,
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
   };
-  const posted = await postOnce((init) => fetchTarget(env, target.value, init), headers, body, TIMEOUT_MS);
-  if (!posted.ok) {
-    if (posted.error === "late") return failed(`the target did not answer in ${TIMEOUT_MS / 1000} s`, false);
+  const { url, fetchFrom } = addressOf(env, target.value);
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
+  const sent = await send({ method: "POST", url, headers, body }, limits, fetchFrom);
+  if (!sent.ok) {
+    if (sent.error === "timeout") return failed(`the target did not answer in ${TIMEOUT_MS / 1000} s`, false);
     return failed("the target can't be reached", false);
   }
-  const status = posted.value;
+  const { status } = sent.value;
   if (!isSuccess(status) && status !== 410) return failed(`the target answered ${status}`, HOPELESS.has(status));
   countEvent("lease_revocation", ["success"]);
   return { delivered: true };
 }
 
-async function fetchTarget(env: LeaseEnv, target: string, init: RequestInit): Promise<Response> {
+/** Where to send a request for this target: over the network, or to the service binding that it names. */
+function addressOf(env: LeaseEnv, target: string): { readonly url: string; readonly fetchFrom?: FetchFrom } {
   const service = serviceBindingOf(target);
-  if (!service) return fetch(target, init);
+  if (!service) return { url: target };
   const binding: unknown = Reflect.get(env, service.name);
-  if (!isFetcher(binding)) throw new Error("there is no service binding of this name");
-  return binding.fetch(`https://${service.name.toLowerCase()}.service${service.path}`, init);
+  return {
+    url: `https://${service.name.toLowerCase()}.service${service.path}`,
+    fetchFrom: async (request) => {
+      if (!isFetcher(binding)) throw new Error("there is no service binding of this name");
+      return binding.fetch(request);
+    },
+  };
 }
 
 /** True for a service binding. The setting only names it, so its type is known only at run time. */

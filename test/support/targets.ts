@@ -24,11 +24,13 @@ globalThis.fetch = () => Promise.reject(new TypeError("tests have no network"));
 /** Stands in for every address on the internet. Returns what arrived; `answer` decides what comes back. */
 export function standInForTargets(answer: (received: Received) => TargetAnswer = () => 204): Received[] {
   const received: Received[] = [];
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const text = String(init?.body);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    const request = new Request(input);
+    const { url, headers } = request;
+    const text = await request.text();
     const arrived: Received = {
-      url: String(input),
-      headers: new Headers(init?.headers as HeadersInit),
+      url,
+      headers,
       body: JSON.parse(text) as Received["body"],
       text,
     };

@@ -2,10 +2,10 @@ import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader, err
 import { isWithin } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
+import { type NoAnswer, send } from "../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { fromUtf8 } from "../../crypto/bytes.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
-import { type NoAnswer, send } from "../send.ts";
 import type { Claims } from "./claims.ts";
 import { isVerificationKey, JWT_ALGORITHMS, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 

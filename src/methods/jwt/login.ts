@@ -18,10 +18,10 @@ import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
+import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { isRoleName } from "../roles.ts";
-import { serviceUnavailable } from "../send.ts";
 import {
   audienceProblem,
   boundClaimProblem,

@@ -1,4 +1,4 @@
-import { isSuccess, postOnce } from "../../base/outbound-http.ts";
+import { isSuccess, send } from "../../base/outbound-http.ts";
 import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
@@ -168,15 +168,17 @@ export async function sendToWebhook(
   const url = readWebhookUrl(env, webhook.url);
   if (!url.ok) return failed("the URL is not allowed any more");
   const body = JSON.stringify(document);
-  const headers: Record<string, string> = { "Idempotency-Key": id };
+  const headers: Record<string, string> = { "Content-Type": "application/json", "Idempotency-Key": id };
   if (webhook.secret) {
     const secret = await openText(keys, contextOf(webhook), webhook.secret);
     if (secret === null) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
-  const posted = await postOnce((init) => fetch(url.value, init), headers, body, TIMEOUT_MS);
-  if (!posted.ok) return failed(posted.error === "late" ? "no answer in time" : "can't be reached");
-  return { delivered: isSuccess(posted.value), status: posted.value, error: null };
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
+  const sent = await send({ method: "POST", url: url.value, headers, body }, limits);
+  if (!sent.ok) return failed(sent.error === "timeout" ? "no answer in time" : "can't be reached");
+  const { status } = sent.value;
+  return { delivered: isSuccess(status), status, error: null };
 }
 
 async function signatureOf(secret: string, body: string): Promise<string> {

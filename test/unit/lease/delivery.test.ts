@@ -36,10 +36,9 @@ describe("sending a revocation", () => {
     const fetched = answer(() => new Response(null, { status: 204 }));
     const data = await sealText(keys, leaseDataContext("tail", REVOCATION.target), '{"user":"u1"}');
     expect(await send({ data })).toEqual({ delivered: true });
-    const [url, init] = fetched.mock.calls[0] ?? [];
-    expect(url).toBe("https://db.example.com/revoke");
-    expect(init).toMatchObject({ method: "POST", redirect: "manual" });
-    const body = String(init?.body);
+    const sent = new Request(fetched.mock.calls[0]?.[0] ?? "");
+    expect(sent).toMatchObject({ url: "https://db.example.com/revoke", method: "POST", redirect: "manual" });
+    const body = await sent.text();
     expect(JSON.parse(body)).toEqual({
       lease_id: "db/creds/app/tail",
       path: "db/creds/app",
@@ -47,7 +46,8 @@ describe("sending a revocation", () => {
       issue_time: new Date(NOW - 5000).toISOString(),
       data: { user: "u1" },
     });
-    const headers = new Headers(init?.headers as HeadersInit);
+    const { headers } = sent;
+    expect(headers.get("Content-Type")).toBe("application/json");
     expect(headers.get("Idempotency-Key")).toBe("db/creds/app/tail");
     const key = await signingKey(keys, "https://db.example.com/other");
     const mac = createHmac("sha256", key)
@@ -87,13 +87,23 @@ describe("sending a revocation", () => {
 
   it("does not wait for a target longer than 5 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    vi.spyOn(globalThis, "fetch").mockImplementation((_, init) => {
+    const aborted: boolean[] = [];
+    vi.spyOn(globalThis, "fetch").mockImplementation(async (request) => {
+      const { signal } = new Request(request);
+      // The timer starts when the request is on its way.
+      await Promise.resolve();
       vi.advanceTimersByTime(4_999);
-      expect(init?.signal?.aborted).toBe(false);
+      aborted.push(signal.aborted);
       vi.advanceTimersByTime(1);
-      return Promise.reject(init?.signal?.reason);
+      return new Promise<never>((_, reject) => {
+        signal.addEventListener("abort", () => {
+          aborted.push(true);
+          reject(signal.reason);
+        });
+      });
     });
     expect(await send()).toMatchObject({ error: "the target did not answer in 5 s", hopeless: false });
+    expect(aborted).toEqual([false, true]);
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
   });
@@ -121,7 +131,7 @@ describe("sending a revocation", () => {
     const fetched = answer(() => new Response(null, { status: 500 }));
     const called: string[] = [];
     const engine = {
-      fetch: async (url: string) => {
+      fetch: async ({ url }: Request) => {
         called.push(url);
         return new Response(null, { status: 200 });
       },

@@ -1,6 +1,6 @@
 import { parseRfc3339 } from "../../../base/clock.ts";
+import { type SentAnswer, serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
-import { type SentAnswer, serviceUnavailable } from "../../send.ts";
 import { ACCOUNT_ID, type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";

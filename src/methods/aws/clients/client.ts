@@ -1,12 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
 import { currentTime, sleep } from "../../../base/clock.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
-import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
-import { toHex } from "../../../crypto/bytes.ts";
-import type { Env } from "../../../env.ts";
-import { countEvent } from "../../../metrics/counts.ts";
-import type { Installation } from "../../../system/installation.ts";
-import type { Mount } from "../../../system/mount.ts";
 import {
   type NoAnswer,
   type OutboundRequest,
@@ -14,7 +8,13 @@ import {
   type SentAnswer,
   send,
   serviceUnavailable,
-} from "../../send.ts";
+} from "../../../base/outbound-http.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
+import { toHex } from "../../../crypto/bytes.ts";
+import type { Env } from "../../../env.ts";
+import { countEvent } from "../../../metrics/counts.ts";
+import type { Installation } from "../../../system/installation.ts";
+import type { Mount } from "../../../system/mount.ts";
 import {
   type CloudAnswer,
   type Credentials,

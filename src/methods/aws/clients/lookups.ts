@@ -2,8 +2,8 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
+import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { serviceUnavailable } from "../../send.ts";
 import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
 import { type AccountClient, hashOf } from "./client.ts";
 

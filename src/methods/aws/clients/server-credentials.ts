@@ -1,9 +1,9 @@
 import { currentTime, parseRfc3339 } from "../../../base/clock.ts";
+import { send } from "../../../base/outbound-http.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
-import { send } from "../../send.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/answers.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";

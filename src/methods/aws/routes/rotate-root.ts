@@ -1,7 +1,7 @@
 import { type CallContext, mountOf } from "../../../auth/route.ts";
+import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { serviceUnavailable } from "../../send.ts";
 import { type CloudAnswer, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/answers.ts";
 import {
   type CallPolicy,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/outbound-hosts.ts";
+import type { OutboundRequest, SentAnswer } from "../../../../../src/base/outbound-http.ts";
 import { err, ok } from "../../../../../src/base/result.ts";
 import { CALL_MS, callService, pauseBeforeNext } from "../../../../../src/methods/aws/clients/client.ts";
-import type { OutboundRequest, SentAnswer } from "../../../../../src/methods/send.ts";
 
 const request: OutboundRequest = { method: "POST", url: "https://sts.example/", headers: {}, body: "x" };
 const answer = (status: number, fields: Partial<SentAnswer> = {}) =>
