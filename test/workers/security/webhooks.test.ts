@@ -27,8 +27,9 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   sent = [];
   status = 200;
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    sent.push({ url: String(input), text: String(init?.body) });
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    const request = new Request(input);
+    sent.push({ url: request.url, text: await request.text() });
     return new Response(null, { status });
   });
   ({ organization: name, teamId } = await organizationWithTeam(root));

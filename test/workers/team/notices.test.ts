@@ -39,15 +39,11 @@ beforeEach(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   arrived = [];
   answer = () => 200;
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const text = String(init?.body);
-    expect(init?.redirect).toBe("manual");
-    arrived.push({
-      url: String(input),
-      headers: new Headers(init?.headers as HeadersInit),
-      text,
-      body: JSON.parse(text),
-    });
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input) => {
+    const request = new Request(input);
+    const text = await request.text();
+    expect(request.redirect).toBe("manual");
+    arrived.push({ url: request.url, headers: request.headers, text, body: JSON.parse(text) });
     const status = answer();
     if (status instanceof Error) throw status;
     return new Response("what nobody reads", { status });
