@@ -98,8 +98,8 @@ interface Setting<T> {
 }
 
 /**
- * Reads the settings of one block by type; null for an absent one. The lists or objects of a repeated key are merged;
- * of other values the last one applies. A value of the wrong type is reported in `problems` and counts as absent.
+ * Reads the settings of one block by type; null for an absent one. A value of the wrong type is reported in `problems`
+ * and counts as absent. So is a repeated key, of which any value may be read.
  */
 class Settings {
   readonly #block: SyntaxObject;
@@ -117,11 +117,12 @@ class Settings {
     this.#problems.add(this.#context + message, at);
   }
 
-  /** Reports unknown keys, and unsupported ones with a value other than an empty text or list. */
+  /** Reports unknown keys, repeated ones, and unsupported ones with a value other than an empty text or list. */
   checkKeys(): void {
     for (const { key, at } of this.#block.entries) {
       if (!KEYS.includes(key)) this.#problems.addInvalidKey(this.#context, key, at);
     }
+    this.#problems.addRepeatedKeys(this.#context, this.#block.entries);
     for (const key of UNSUPPORTED_KEYS) {
       for (const { value, at } of this.#given(key)) {
         const empty = value.kind === "string" ? value.value === "" : value.kind === "list" && value.items.length === 0;
@@ -169,7 +170,7 @@ class Settings {
     });
   }
 
-  /** Parameters and their values. Names are lower-cased. */
+  /** Parameters and their values. Names are lower-cased; the values of two spellings of a name are merged. */
   parameters(key: string): ParameterRule[] | null {
     const given = this.#given(key);
     if (given.length === 0) return null;
@@ -177,8 +178,11 @@ class Settings {
     for (const { value, at } of given) {
       const objects = objectsOf(value);
       if (!objects) this.problem(`${key} must be an object of lists`, at);
-      for (const entry of objects?.flatMap(({ entries }) => entries) ?? []) {
+      const entries = objects?.flatMap((object) => object.entries) ?? [];
+      this.#problems.addRepeatedKeys(`${this.#context}${key}: `, entries);
+      for (const entry of entries) {
         if (entry.value.kind === "list") {
+          for (const item of entry.value.items) this.#checkValue(key, item);
           addParameters(merged, [{ name: entry.key.toLowerCase(), values: entry.value.items.map(plainValue) }]);
         } else {
           this.problem(`${key} must be an object of lists`, entry.at);
@@ -186,6 +190,14 @@ class Settings {
       }
     }
     return [...merged].map(([name, values]) => ({ name, values }));
+  }
+
+  /** Reports repeated keys of the objects in a value of a parameter. */
+  #checkValue(key: string, value: SyntaxValue): void {
+    if (value.kind === "list") for (const item of value.items) this.#checkValue(key, item);
+    if (value.kind !== "object") return;
+    this.#problems.addRepeatedKeys(`${this.#context}${key}: `, value.entries);
+    for (const entry of value.entries) this.#checkValue(key, entry.value);
   }
 
   #given(key: string): SyntaxEntry[] {

@@ -5,7 +5,7 @@ import type { ParameterRule, ParameterValue } from "./rule.ts";
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */
 export type ParameterMap = ReadonlyMap<string, readonly ParameterValue[]>;
 
-/** Maximum number of list items that are compared with denied values. No field takes more: a longer list is refused. */
+/** Maximum number of list items that are compared with the values of a rule. No field takes more: a longer list is refused. */
 const MAX_ITEMS = 1000;
 
 /** The limits of the merged rules of one path on the fields of a request. */
@@ -58,9 +58,19 @@ export function parameterRefusal(
   if (anyName && allowed.size === 1) return null;
   const other = fields.find(([name, value]) => {
     const values = allowed.get(name.toLowerCase());
-    return values === undefined ? !anyName : !listed(value, values);
+    return values === undefined ? !anyName : !meansAllowed(value, values);
   });
   return other ? { kind: "parameter", problem: "not_allowed", name: other[0] } : null;
+}
+
+/**
+ * True when one of the values in the policy is the field's `value`, or when `value` is a list, not empty, and each of
+ * its items is one of them. Items that are lists or objects match only as a part of the whole.
+ */
+function meansAllowed(value: unknown, allowed: readonly ParameterValue[]): boolean {
+  if (listed(value, allowed)) return true;
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_ITEMS) return false;
+  return value.every((item) => (isScalar(item) || item === null) && listed(item, allowed));
 }
 
 function listed(value: unknown, values: readonly ParameterValue[]): boolean {
@@ -82,7 +92,7 @@ function valueMatches(pattern: ParameterValue, value: unknown): boolean {
  * spellings: a list as text with commas, pairs as `name=value`, a flag as `"1"`, a duration in seconds, a name in any
  * case, and null for the zero value. A denied value is denied in every spelling and for every type of field, so that
  * another spelling does not evade the rule. So a rule may deny more than its author wrote. Allowed values are compared
- * by `valueMatches`.
+ * by `meansAllowed`.
  */
 function meansDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
   if (listed(value, denied)) return true;

@@ -63,6 +63,11 @@ function readSyntax(source: string): Result<SyntaxObject, Problem> {
 
 function readTopLevel(root: SyntaxObject, problems: Problems): PathRule[] {
   const rules: PathRule[] = [];
+  // Blocks of paths may stand in any number; those of the same path are merged.
+  problems.addRepeatedKeys(
+    "",
+    root.entries.filter(({ key }) => key !== "path"),
+  );
   for (const { key, value, at } of root.entries) {
     if (key === "path") {
       const paths = objectsOf(value);

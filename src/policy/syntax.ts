@@ -119,6 +119,21 @@ export class Problems {
     }
   }
 
+  /**
+   * Adds each key that stands more than once in one object. Readers of policies disagree about what that means: the
+   * first, the last, or all of them. @param context prefix of the message.
+   */
+  addRepeatedKeys(context: string, entries: readonly SyntaxEntry[]): void {
+    const first = new Map<string, number>();
+    for (const { key, at } of entries) {
+      const firstAt = first.get(key);
+      if (firstAt === undefined) first.set(key, at);
+      else if (this.#found.length < MAX_PROBLEMS) {
+        this.add(`${context}${quote(key)} is already set on line ${lineAt(this.#source, firstAt)}`, at);
+      }
+    }
+  }
+
   /** Joins all messages into one error at the position of the first; null without a message. */
   toError(): PolicyParseError | null {
     const inOrder = this.#found.toSorted((a, b) => a.at - b.at);

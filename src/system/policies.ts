@@ -40,7 +40,7 @@ export interface StoredPolicy extends PolicySettings {
 /** A write that creates or replaces a policy. */
 export interface PolicyWrite extends PolicySettings {
   readonly content: PolicyText;
-  /** The version that the writer has seen, -1 for no policy; null when the writer sent none. */
+  /** The version that the writer has seen, -1 or 0 for no policy; null when the writer sent none. */
   readonly cas: number | null;
 }
 
@@ -159,7 +159,7 @@ export class PolicyStore extends SystemStore {
 
 /**
  * Message that refuses a write by its check-and-set version, or null. `cas` is the version that the writer has seen, -1
- * for no policy yet. It must be given when `casRequired` is set in the stored policy or in this write.
+ * or 0 for no policy yet. It must be given when `casRequired` is set in the stored policy or in this write.
  * Messages are the reference's (sys/policies/acl).
  */
 export function checkAndSetProblem(
@@ -170,7 +170,8 @@ export function checkAndSetProblem(
     return stored?.casRequired || write.casRequired ? "check-and-set parameter required for this call" : null;
   }
   if (stored && write.cas === -1) return "check-and-set parameter set to -1 on existing entry";
-  return write.cas === (stored?.version ?? -1) ? null : "check-and-set parameter did not match the current version";
+  const isSeen = stored ? write.cas === stored.version : write.cas === -1 || write.cas === 0;
+  return isSeen ? null : "check-and-set parameter did not match the current version";
 }
 
 function storedPolicy(row: PolicyColumns): StoredPolicy {

@@ -94,7 +94,7 @@ const WRITE_FIELDS = fieldSchema({
   expiration: text().describe("When the policy expires, as RFC 3339"),
   // Described as a duration, but read as text: `policyExpiry` parses it.
   ttl: new Field({ shape: "integer", format: "seconds" }, text().read).describe("The lifetime of the policy"),
-  cas: sent(integer()).describe("The write is refused unless the policy has this version; -1: it must not exist"),
+  cas: sent(integer()).describe("The write is refused unless the policy has this version; -1 or 0: it must not exist"),
   cas_required: flag(false).describe("True: every write must send the version that it replaces"),
   allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may contain slashes"),
   allow_wildcards_in_identity_templates: flag(false).describe("True: values of templates may contain `*` and `+`"),

@@ -246,7 +246,7 @@ path "no/numbers" { ${FULL}
     ["test/types", { int: 1 }, true],
     ["test/types", { int: 3 }, false],
     ["test/types", { int: "1" }, false],
-    ["test/types", { int: [1] }, false],
+    ["test/types", { int: [1] }, true],
     ["test/types", { int: true }, false],
     ["test/types", { bool: false }, true],
     ["test/types", { bool: true }, false],
@@ -263,6 +263,36 @@ path "no/numbers" { ${FULL}
     ["no/numbers", { n: 2 }, true],
   ])("%s with %j: %s", (path, data, allowed) => {
     for (const operation of WRITES) expect(allows(acl, operation, path, { data })).toBe(allowed);
+  });
+
+  const teams = aclOf(`
+path "create" { ${FULL}
+  allowed_parameters = { "allowed_policies" = ["one", "two", "team-*", ["x", ["y"]], { "k" = "v" }] } }`);
+
+  test.each<[unknown, boolean]>([
+    [["one"], true],
+    [["one", "two"], true],
+    [["two", "team-a"], true],
+    [["team-a", "team-a"], true],
+    [["x", ["y"]], true],
+    [["one", "three"], false],
+    [["three"], false],
+    [[], false],
+    [["one", null], false],
+    [["one", 1], false],
+    // Lists and objects within a list match only as a part of the whole.
+    [[["one"]], false],
+    [[["x", ["y"]]], false],
+    [[{ k: "v" }], false],
+    [["one", { k: "v" }], false],
+    [{ k: "v" }, true],
+    [{ one: "one" }, false],
+    [Array.from({ length: 1000 }, () => "one"), true],
+    [Array.from({ length: 1001 }, () => "one"), false],
+  ])("a list is allowed as a whole, or when each of its items is: %j, %s", (allowed_policies, allowed) => {
+    for (const operation of WRITES) {
+      expect(allows(teams, operation, "create", { data: { allowed_policies } })).toBe(allowed);
+    }
   });
 
   test("null in a policy equals null only", () => {

@@ -224,25 +224,17 @@ path "denies" {
     ]);
   });
 
-  test("a repeated key adds to a list or an object and replaces a single value", () => {
-    const text = `path "p" {
-      capabilities = ["read"]
-      capabilities = ["list"]
-      allowed_parameters = { "a" = [1] }
-      allowed_parameters = { "a" = [2], "b" = [] }
-      pagination_limit = 5
-      pagination_limit = 7
-    }
+  test("spellings of one parameter are merged, as are the blocks of one path", () => {
+    const text = `path "p" { allowed_parameters = { "a" = [1], "A" = [2], "b" = [] } }
     path "p" { capabilities = ["deny"] }`;
     expect(rulesOf(text)).toEqual([
       {
         path: "p",
-        capabilities: ["list", "read"],
+        capabilities: [],
         allowedParameters: [
           { name: "a", values: [2, 1] },
           { name: "b", values: [] },
         ],
-        paginationLimit: 7,
       },
       { path: "p", capabilities: ["deny"] },
     ]);
@@ -251,6 +243,54 @@ path "denies" {
   test("a block without a policy, and a policy without a block", () => {
     expect(rulesOf('path "p" {}')).toEqual([{ path: "p", capabilities: [] }]);
     for (const empty of ["", " \n", "# nothing", "{}", "// x\n/* y */"]) expect(rulesOf(empty)).toEqual([]);
+  });
+});
+
+describe("what is set twice is refused at its second place", () => {
+  const KEYS = [
+    ["capabilities", '["read"]'],
+    ["policy", '"read"'],
+    ["allowed_parameters", '{ "a" = [] }'],
+    ["denied_parameters", "{}"],
+    ["required_parameters", '["a"]'],
+    ["min_wrapping_ttl", "5"],
+    ["max_wrapping_ttl", '"5s"'],
+    ["pagination_limit", "5"],
+    ["expiration", `"${FUTURE}"`],
+    ["comment", '"x"'],
+    ["mfa_methods", "[]"],
+  ] as const;
+
+  test.each(KEYS)("%s of a rule, in HCL and in JSON", (key, value) => {
+    const message = `path "p": "${key}" is already set on line 2`;
+    expect(errorOf(`path "p" {\n  ${key} = ${value}\n   ${key} = ${value}\n}`)).toEqual({
+      message,
+      line: 3,
+      column: 4,
+    });
+    const json = value.replace("=", ":");
+    const text = `{"path": {"p": {\n "${key}": ${json},\n  "${key}": ${json}}}}`;
+    expect(errorOf(text)).toEqual({ message, line: 3, column: 3 });
+    expect(errorOf(btoa(text))).toEqual({ message, line: 3, column: 3 });
+  });
+
+  test.each([
+    ['path "p" { allowed_parameters = { a = [1]\n a = [2] } }', 'path "p": allowed_parameters: "a"', 2, 2],
+    ['path "p" { denied_parameters { a = []\n "a" = [] } }', 'path "p": denied_parameters: "a"', 2, 2],
+    ['path "p" { denied_parameters { a = [] }\n denied_parameters { b = [] } }', 'path "p": "denied_parameters"', 2, 2],
+    ['path "p" { allowed_parameters = [{ a = [1] },\n { a = [2] }] }', 'path "p": allowed_parameters: "a"', 2, 4],
+    ['path "p" { allowed_parameters = { a = [[{ x = 1\n x = 2 }]] } }', 'path "p": allowed_parameters: "x"', 2, 2],
+    ['{"path": {"p": {"allowed_parameters": {"a": [],\n"a": []}}}}', 'path "p": allowed_parameters: "a"', 2, 1],
+    ['name = "a"\nname = "b"', '"name"', 2, 1],
+    ['{"name": "a",\n"name": "b"}', '"name"', 2, 1],
+  ])("%s", (text, what, line, column) => {
+    expect(errorOf(text)).toEqual({ message: `${what} is already set on line 1`, line, column });
+  });
+
+  test("blocks of paths may stand in any number", () => {
+    const block = { path: "p", capabilities: [] };
+    expect(rulesOf('path "p" {}\npath "p" {}')).toEqual([block, block]);
+    expect(rulesOf('{"path": {"p": {}, "p": {}}, "path": [{"p": [{}, {}]}]}')).toEqual([block, block, block, block]);
   });
 });
 

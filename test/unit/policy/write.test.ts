@@ -13,12 +13,15 @@ describe("check and set", () => {
     [null, { cas: null, casRequired: false }, null],
     [null, { cas: null, casRequired: true }, required],
     [null, { cas: 3, casRequired: false }, mismatch],
-    [null, { cas: 0, casRequired: false }, mismatch],
+    [null, { cas: -2, casRequired: false }, mismatch],
+    [null, { cas: 0, casRequired: false }, null],
+    [null, { cas: 0, casRequired: true }, null],
     [null, { cas: -1, casRequired: true }, null],
     [{ version: 1, casRequired: false }, { cas: null, casRequired: false }, null],
     [{ version: 1, casRequired: true }, { cas: null, casRequired: false }, required],
     [{ version: 1, casRequired: true }, { cas: -1, casRequired: false }, exists],
     [{ version: 1, casRequired: true }, { cas: 1, casRequired: false }, null],
+    [{ version: 1, casRequired: false }, { cas: 0, casRequired: false }, mismatch],
     [{ version: 2, casRequired: false }, { cas: 1, casRequired: false }, mismatch],
   ])("stored %j, write %j: %s", (stored, write, problem) => {
     expect(checkAndSetProblem(stored, write)).toBe(problem);

@@ -42,6 +42,40 @@ describe("policies over HTTP", () => {
     expect((await read("mixed")).status).toBe(404);
   });
 
+  it("refuses a setting that stands twice, at both paths and of a patch, with its place", async () => {
+    const policy = 'path "x" {\n  capabilities = ["deny"]\n  capabilities = ["read"]\n}';
+    const errors = ['failed to parse policy: path "x": "capabilities" is already set on line 2 (line 3, column 3)'];
+    await write("twice", { policy: TEXT });
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    for (const { status, body } of [
+      await write("twice", { policy }),
+      await write("twice", { policy }, "sys/policy"),
+      await call("PATCH", "sys/policies/acl/twice", { token: root, headers, body: { policy } }),
+    ]) {
+      expect([status, body.errors]).toEqual([400, errors]);
+    }
+    expect((await read("twice")).body.data).toMatchObject({ policy: TEXT, version: 1 });
+  });
+
+  it("a policy that an earlier release stored with a setting twice holds on, as it was read then", async () => {
+    const text = 'path "sys/policies/acl/default" {\n capabilities = ["list"]\n capabilities = ["read"] }';
+    const settings = { expiresAt: null, cas: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    const rulesJson = JSON.stringify([{ path: "sys/policies/acl/default", capabilities: ["list", "read"] }]);
+    await systemOf(bindings).writePolicy("earlier", { ...settings, content: { text, rulesJson } }, Date.now());
+    forgetInstallation();
+    const { client_token: token } = await createToken(root, { policies: ["earlier"] });
+    expect((await call("GET", "sys/policies/acl/default", { token })).status).toBe(200);
+    expect((await read("earlier")).body.data).toMatchObject({ policy: text });
+    const asked = { token, path: "sys/policies/acl/default", operation: "read" };
+    const explained = await call("POST", "sys/explain/access", { token: root, body: asked });
+    expect(explained.body.data).toMatchObject({ allowed: true, rule: { policies: [{ name: "earlier", lines: [1] }] } });
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    const patched = await call("PATCH", "sys/policies/acl/earlier", { token: root, headers, body: { ttl: "1h" } });
+    expect(patched.status).toBe(200);
+    expect((await call("GET", "sys/policies/acl/default", { token })).status).toBe(200);
+    expect((await write("earlier", { policy: text })).status).toBe(400);
+  });
+
   it("names with slashes are listed below their folder", async () => {
     await write("team/a", { policy: TEXT });
     await write("team/b", { policy: TEXT });

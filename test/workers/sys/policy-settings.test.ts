@@ -37,6 +37,25 @@ describe("check and set", () => {
     expect((await read("cas")).body.data).toMatchObject({ version: 1, cas_required: true });
   });
 
+  it("creates with cas 0 or null as with -1, at both paths and of a deletion; a stored policy has no version 0", async () => {
+    for (const [at, cas] of [
+      [ACL, 0],
+      [ACL, null],
+      [ACL, -1],
+      ["sys/policy", 0],
+      ["sys/policy", null],
+    ] as const) {
+      const name = `${at}/first${String(cas)}-${at.length}`;
+      const made = await call("POST", name, { token: root, body: { policy: TEXT, cas } });
+      expect([name, made.status]).toEqual([name, 204]);
+      const again = await call("POST", name, { token: root, body: { policy: TEXT, cas: 0 } });
+      expect(refusal(again)).toEqual([400, ["check-and-set parameter did not match the current version"]]);
+      expect((await call("DELETE", `${name}?cas=0`, { token: root })).status).toBe(400);
+      expect((await call("GET", name, { token: root })).body.data.version).toBe(1);
+    }
+    expect((await call("DELETE", `${ACL}/never?cas=0`, { token: root })).status).toBe(204);
+  });
+
   it("of writers that have seen one version one wins, and later ones must say what they have seen", async () => {
     await write("race", { cas_required: true, cas: -1 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => write("race", { cas: 1, cas_required: true })));
