@@ -290,8 +290,10 @@ function readWrapTtl(header: string | null): Result<number> {
   return ok(ttl.value);
 }
 
-/** Returns the refusal of a namespace other than the root. Only its exact name is accepted, in no other spelling. */
+/** The root namespace: nothing or its exact name, with or without a slash before and after it. */
+const ROOT_NAMESPACE = /^(?:|\/|\/?root\/?)$/;
+
+/** Returns the refusal of a namespace other than the root. */
 export function readNamespace(header: string | null): Failure | null {
-  if (header === null || header === "" || header === "root") return null;
-  return { code: "unknown_namespace" };
+  return header === null || ROOT_NAMESPACE.test(header) ? null : { code: "unknown_namespace" };
 }

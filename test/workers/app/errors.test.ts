@@ -126,6 +126,18 @@ describe("paths and methods", () => {
     expect([answer.status, answer.body.errors]).toEqual([status, errors]);
   });
 
+  it.each([
+    ...["", "root", "/", "root/", "/root", "/root/"].map((name) => [name, 200] as const),
+    ...["ROOT", "Root", "root/x", "x/root", "//", "//root", "root//", "/root/x", "ro ot"].map(
+      (name) => [name, 404] as const,
+    ),
+  ])("X-Vault-Namespace %j is answered %i, also of the interface of teams", async (name, status) => {
+    const headers = { "X-Vault-Namespace": name };
+    for (const path of ["auth/token/lookup-self", "account/details"]) {
+      expect([path, (await call("GET", path, { token: root, headers })).status]).toEqual([path, status]);
+    }
+  });
+
   it("an unknown method is a 405 without a text", async () => {
     const response = await SELF.fetch("http://grove.test/v1/auth/token/create", { method: "OPTIONS" });
     expect([response.status, await response.json()]).toEqual([405, { errors: [] }]);
