@@ -1,0 +1,73 @@
+import { type Creation, type HistoryEvent, latestEffect, type Revocation, type Watermark } from "./history.ts";
+
+/** The period in which a token ends: it is alive before `begin`, and dead after `end` (ms; Infinity: perhaps never). */
+export interface EndOfToken {
+  readonly begin: number;
+  readonly end: number;
+  readonly by: string;
+}
+
+/** Which requests can end a token: those of the token, of its ancestors, and watermarks over any of them. */
+export class EndsOfTokens {
+  readonly #creations = new Map<string, Creation>();
+  readonly #revocations: ReadonlyMap<string, readonly Revocation[]>;
+  readonly #watermarks: ReadonlyMap<string, readonly Watermark[]>;
+
+  constructor(history: readonly HistoryEvent[]) {
+    for (const event of history) if (event.kind === "create") this.#creations.set(event.token, event);
+    const revocations = history.filter((event) => event.kind === "revoke");
+    this.#revocations = Map.groupBy(revocations, ({ token }) => token);
+    const watermarks = history.filter((event) => event.kind === "watermark");
+    this.#watermarks = Map.groupBy(watermarks, ({ group }) => group);
+  }
+
+  creation(token: string): Creation | undefined {
+    return this.#creations.get(token);
+  }
+
+  /** Every period in which this token can end. */
+  of(token: string): EndOfToken[] {
+    const ends: EndOfToken[] = [];
+    /** When a token between this one and the ancestor may have been revoked alone, which detaches this one. */
+    let detachedFrom = Number.POSITIVE_INFINITY;
+    for (let at: string | null = token; at !== null; ) {
+      const creation = this.#creations.get(at);
+      if (creation === undefined) break;
+      const isItself = at === token;
+      for (const { begin, end, by } of this.#endsAt(creation, isItself)) {
+        // A token that was detached before the ancestor ended lives on, so that end is not certain.
+        ends.push({ begin, end: detachedFrom < end ? Number.POSITIVE_INFINITY : end, by });
+      }
+      if (!isItself) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
+      at = creation.parent;
+    }
+    return ends;
+  }
+
+  #endsAt({ token, groups, begin, end, expiresAt }: Creation, isItself: boolean): EndOfToken[] {
+    const revocations = (this.#revocations.get(token) ?? []).filter(({ alone }) => isItself || !alone);
+    const watermarks = groups.flatMap((group) => this.#watermarks.get(group) ?? []);
+    return [
+      ...revocations.map((event) => ({
+        begin: event.begin,
+        end: latestEffect(event),
+        by: `the revocation of ${token}`,
+      })),
+      // A token that was created at the same time may be issued after the watermark.
+      ...watermarks.flatMap((event) => {
+        if (begin >= latestEffect(event)) return [];
+        const isBefore = (end ?? Number.POSITIVE_INFINITY) < event.begin;
+        const by = `the watermark of ${event.group}`;
+        return [{ begin: event.begin, end: isBefore ? latestEffect(event) : Number.POSITIVE_INFINITY, by }];
+      }),
+      ...(expiresAt === null
+        ? []
+        : [{ begin: expiresAt, end: Number.POSITIVE_INFINITY, by: `the expiry of ${token}` }]),
+    ];
+  }
+
+  #firstAlone(token: string): number {
+    const alone = (this.#revocations.get(token) ?? []).filter((event) => event.alone);
+    return Math.min(Number.POSITIVE_INFINITY, ...alone.map(({ begin }) => begin));
+  }
+}
