@@ -5,6 +5,7 @@ import type { JwtEnv } from "./methods/jwt/env.ts";
 import type { TeamEnv } from "./team/env.ts";
 import type { ShardTidy } from "./tidy/shard-tidy.ts";
 import type { Tidy } from "./tidy/tidy.ts";
+import type { TreeDeployment } from "./tree/deployment.ts";
 import type { TreeEnv } from "./tree/env.ts";
 
 /**
@@ -12,6 +13,7 @@ import type { TreeEnv } from "./tree/env.ts";
  * declares what it uses; what is declared here is still to find its room.
  */
 export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
+  readonly deployment: TreeDeployment;
   readonly TIDY: DurableObjectNamespace<Tidy>;
   readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
   readonly BACKUP_RUNS: DurableObjectNamespace<BackupRuns>;
@@ -36,17 +38,12 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly GROVE_DEV_ROOT_TOKEN?: string;
   /** The commit that the Worker was built from, for `sys/health`; set by `npm run dev`, `serve` and `deploy`. */
   readonly GROVE_COMMIT?: string;
-  /**
-   * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live
-   * tokens is read by the Worker without a call; and which requests of the gateway have begun is remembered. Set by
-   * `npm run serve`, and by nothing else: on Cloudflare's network an object can be in another isolate.
-   */
+  /** "true" chooses the deployment ONE_PROCESS of `src/app/assemble.ts`. Set by `npm run serve` alone. */
   readonly ONE_PROCESS?: string;
-  /**
-   * "true" where all objects run on one thread and share nothing else: clean-ups leave it to requests. Set by
-   * `npm run dev` and in .dev.vars.
-   */
+  /** "true" chooses the deployment ONE_THREAD. Set by `npm run dev` and in .dev.vars. */
   readonly ONE_THREAD?: string;
+  /** "true" chooses the deployment CLUSTER. */
+  readonly CLUSTER?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */

@@ -1,13 +1,11 @@
 import { env } from "cloudflare:workers";
 import { app } from "./app/app.ts";
-import { runInOneProcess, runOnOneThread } from "./app/assemble.ts";
+import { deploymentOf } from "./app/assemble.ts";
 import { hourly } from "./app/cron.ts";
 import type { Env } from "./env.ts";
 
-// Here and nowhere else: everything below has an implementation for the network and one for a single process.
-const { ONE_PROCESS, ONE_THREAD } = env as Env;
-if (ONE_PROCESS === "true") runInOneProcess();
-else if (ONE_THREAD === "true") runOnOneThread();
+// The runtime gives this `env` to every request, object and entrypoint of the isolate.
+Object.assign(env, { deployment: deploymentOf(env as Env) });
 
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";

@@ -1,26 +1,56 @@
-import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
-import { OWN_THREADS, SHARED_THREAD, useSweepPace } from "../base/turns.ts";
-import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
-import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-end.ts";
+import { OWN_THREADS, SharedThread } from "../base/turns.ts";
+import type { Env } from "../env.ts";
+import type { TreeDeployment } from "../tree/deployment.ts";
+import { NO_KNOWN_TOKENS, SharedKnownTokens } from "../tree/known-tokens.ts";
 
-/** Chooses the implementations for Cloudflare's network. */
-export function runOnNetwork(): void {
-  useIsolates(MANY_ISOLATES);
-  useKnownTokens(NO_KNOWN_TOKENS);
-  useSweepPace(OWN_THREADS);
-  useTreeReuse(DELETED_TREES);
-}
+/** Maximum share of the time of all checks together where one thread serves everything. */
+const CHECKS_OF_ONE_THREAD = 0.2;
 
-/** Chooses the implementations for `wrangler dev`: as on the network, but sweeps take turns on the one thread. */
-export function runOnOneThread(): void {
-  runOnNetwork();
-  useSweepPace(SHARED_THREAD);
-}
+/** Cloudflare's network: Workers and objects run in many isolates, each object on a thread of its own. */
+export const NETWORK: TreeDeployment = {
+  pace: OWN_THREADS,
+  clockSkewMs: 60_000,
+  offersJurisdictions: true,
+  recognisesRepetitions: false,
+  delayElsewhereMs: (maxAgeMs) => maxAgeMs,
+  treesElsewhere: (changed) => changed,
+  shareOfCheck: () => 0.05,
+  knownTokens: NO_KNOWN_TOKENS,
+  reusesTrees: false,
+};
 
-/** Chooses the implementations for one process, where the Worker and all its objects run in one isolate. */
-export function runInOneProcess(): void {
-  useIsolates(ONE_ISOLATE);
-  useKnownTokens(SHARED_KNOWN_TOKENS);
-  useSweepPace(SHARED_THREAD);
-  useTreeReuse(REUSED_TREES);
+/** `wrangler dev`: as on the network, but all objects run on one thread. */
+export const ONE_THREAD: TreeDeployment = { ...NETWORK, pace: new SharedThread() };
+
+/** `npm run serve`: one isolate of one process runs the Worker and all its objects. */
+export const ONE_PROCESS: TreeDeployment = {
+  pace: new SharedThread(),
+  clockSkewMs: 0,
+  offersJurisdictions: false,
+  recognisesRepetitions: true,
+  delayElsewhereMs: () => 0,
+  treesElsewhere: () => [],
+  shareOfCheck: (checks) => CHECKS_OF_ONE_THREAD / checks,
+  knownTokens: new SharedKnownTokens(),
+  reusesTrees: true,
+};
+
+/**
+ * A cluster: each node runs the Worker and the objects that it owns on one thread. Another node can own the object that
+ * a request needs, and an object moves to another node.
+ */
+export const CLUSTER: TreeDeployment = {
+  ...NETWORK,
+  pace: new SharedThread(),
+  clockSkewMs: 30_000,
+  offersJurisdictions: false,
+  recognisesRepetitions: true,
+  shareOfCheck: ONE_PROCESS.shareOfCheck,
+};
+
+/** Chooses the deployment by the settings that `npm run serve` and `npm run dev` set. */
+export function deploymentOf(env: Pick<Env, "CLUSTER" | "ONE_PROCESS" | "ONE_THREAD">): TreeDeployment {
+  if (env.CLUSTER === "true") return CLUSTER;
+  if (env.ONE_PROCESS === "true") return ONE_PROCESS;
+  return env.ONE_THREAD === "true" ? ONE_THREAD : NETWORK;
 }

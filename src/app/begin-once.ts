@@ -1,5 +1,4 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { isolates } from "../base/isolates.ts";
 import { EXCHANGE_HEADER, type Exchange, NOT_BEGUN_STATUS, readExchange } from "../wire/exchange.ts";
 import type { Middleware } from "./context.ts";
 
@@ -36,12 +35,12 @@ export class BegunExchanges {
   }
 }
 
-/** The requests of all gateways. In a deployment of one process, all requests reach one isolate. */
+/** The requests of all gateways of this isolate. */
 const BEGUN = new BegunExchanges();
 
 /** Refuses a request of the gateway that may have been begun already. Other clients do not send the header. */
 export const beginOnce: Middleware = (c, next) => {
-  const text = isolates().areMany ? null : c.req.raw.headers.get(EXCHANGE_HEADER);
+  const text = c.env.deployment.recognisesRepetitions ? c.req.raw.headers.get(EXCHANGE_HEADER) : null;
   const exchange = text === null ? null : readExchange(text);
   const begins = text === null || (exchange !== null && BEGUN.begin(exchange));
   return begins ? next() : Promise.resolve(new Response(null, { status: NOT_BEGUN_STATUS }));

@@ -6,7 +6,6 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
-import { sweepPace } from "../base/turns.ts";
 import type { Env } from "../env.ts";
 import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counts.ts";
 import { loadInstallation, loadRestoring } from "../system/installation.ts";
@@ -24,7 +23,7 @@ import { TABLES } from "./routes.ts";
  * that disconnects does not stop its request: it is completed, and its last audit line is written.
  */
 export const arrival: Middleware = async (c, next) => {
-  sweepPace().requestCame();
+  c.env.deployment.pace.requestCame();
   const head = readHead(c.req.raw, c.env);
   c.set("requestId", crypto.randomUUID());
   c.set("head", head);

@@ -12,7 +12,7 @@ import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
-import { knownToken } from "../tree/known-tokens.ts";
+import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
 
@@ -97,16 +97,17 @@ async function runKnown(
 ): Promise<Result<TreeAnswer> | null> {
   if (action && !isReadOnly(action)) return null;
   const { watermarks } = installation;
+  const { knownTokens } = env.deployment;
   const source = {
     find: (now: number) => {
-      const caller = knownToken(credential, watermarks, now);
+      const caller = knownToken(knownTokens, credential, watermarks, now);
       return caller && { caller };
     },
     loadEntity: (id: string) => loadActiveEntity(env, id),
   };
   return findAndDecide(installation, call, source, ({ found: { caller }, verdict, now }) => {
     if (!verdict || !action) return ok({ caller, verdict, outcome: null });
-    const outcome = outcomeOf(watermarks, action, caller, verdict, now);
+    const outcome = outcomeOf(knownTokens, watermarks, action, caller, verdict, now);
     return outcome && ok({ caller, verdict, outcome });
   });
 }
@@ -125,6 +126,7 @@ function isReadOnly(action: CallerAction): boolean {
 }
 
 function outcomeOf(
+  knownTokens: KnownTokens,
   watermarks: Watermarks,
   action: CallerAction,
   caller: TokenView,
@@ -142,6 +144,6 @@ function outcomeOf(
   const { target } = action;
   if (target.by === "self") return ok({ kind: "token", token: caller });
   if (target.by !== "token") return null;
-  const token = knownToken({ ...target, treeId: caller.treeId }, watermarks, now);
+  const token = knownToken(knownTokens, { ...target, treeId: caller.treeId }, watermarks, now);
   return token && ok({ kind: "token", token });
 }

@@ -30,7 +30,7 @@ import {
 import { auditAuth, PLAIN_RECORD, type TokenRecord, type TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
+import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 
@@ -135,8 +135,9 @@ async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | nu
 /** True when a batch token is valid at `now` (ms): not expired, not ended by a watermark, its parent (if any) alive. */
 export async function isBatchAlive(env: Env, { watermarks }: Installation, token: BatchToken, now: number) {
   if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
-  if (!token.parent || isKnownAlive(token.parent.treeId, token.parent.row, watermarks, now)) return true;
-  return treeAt(env, token.parent.treeId).isAlive(token.parent.row);
+  if (!token.parent) return true;
+  const { treeId, row } = token.parent;
+  return env.deployment.knownTokens.find(treeId, row, watermarks, now) !== null || treeAt(env, treeId).isAlive(row);
 }
 
 /** Returns the ACL of the token of a request to an open endpoint; null for an invalid one. Counts no use. */
@@ -175,7 +176,8 @@ export async function callerOf(
     return { kind: "team", ...found, record: tokenRecordOf(found), accessor: found.token.tokenId };
   }
   const { treeId, row, verifier } = presented.credential;
-  const known = knownToken(presented.credential, installation.watermarks, currentTime());
+  const { knownTokens } = env.deployment;
+  const known = knownToken(knownTokens, presented.credential, installation.watermarks, currentTime());
   if (known) return serviceCaller(known);
   const found = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;

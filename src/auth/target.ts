@@ -120,10 +120,11 @@ export async function holderOf(
 }
 
 function knownOutcome(
-  { installation }: CallContext,
+  { env, installation }: CallContext,
   { treeId, action }: TargetedAction,
 ): Result<Outcome, never> | null {
   if (action.kind !== "lookup" || action.target.by !== "token") return null;
-  const token = knownToken({ ...action.target, treeId }, installation.watermarks, currentTime());
+  const { watermarks } = installation;
+  const token = knownToken(env.deployment.knownTokens, { ...action.target, treeId }, watermarks, currentTime());
   return token && ok({ kind: "token", token });
 }

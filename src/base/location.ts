@@ -1,4 +1,4 @@
-import { isolates } from "./isolates.ts";
+import type { Deployment } from "./deployment.ts";
 import { err, ok, type Result } from "./result.ts";
 
 /** Location hints for new objects (developers.cloudflare.com/durable-objects/reference/data-location). */
@@ -37,12 +37,15 @@ interface WithinJurisdictions<Objects> {
 }
 
 /** Why the setting JURISDICTION can't be used, as a message for operators; null when it can. */
-export function jurisdictionProblem({ JURISDICTION: set = "" }: WithJurisdiction): string | null {
+export function jurisdictionProblem({
+  JURISDICTION: set = "",
+  deployment,
+}: WithJurisdiction & { readonly deployment: Pick<Deployment, "offersJurisdictions"> }): string | null {
   if (set === "") return null;
   if (!jurisdictionOf(set)) return `Grove is sealed: JURISDICTION must be one of ${JURISDICTIONS.join(", ")}, or empty`;
-  return !isolates().areMany
-    ? "Grove is sealed: JURISDICTION is for Cloudflare's network, and all data are here"
-    : null;
+  return deployment.offersJurisdictions
+    ? null
+    : "Grove is sealed: JURISDICTION is for Cloudflare's network, and all data are here";
 }
 
 /**

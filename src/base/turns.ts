@@ -162,8 +162,10 @@ export interface CleanUp<T, R> {
 
 /** How clean-ups share threads with requests in this deployment. */
 export interface SweepPace {
-  /** True when all objects and all requests have one thread. */
-  readonly isShared: boolean;
+  /** True when the removals of all sweeps are collected, and sent in turns. */
+  readonly collectsRemovals: boolean;
+  /** Tokens that a step of tidy checks in a tree. */
+  readonly tidyTokens: number;
   /** Notes a request. */
   requestCame(): void;
   /** The turns in which a tree sweeps. */
@@ -179,7 +181,9 @@ export interface SweepPace {
 
 /** On the network each object has a thread. */
 export const OWN_THREADS: SweepPace = {
-  isShared: false,
+  collectsRemovals: false,
+  // Each step calls all shards of the list.
+  tidyTokens: 200,
   requestCame: () => {},
   turns: () => new SweepTurns(),
   cleanUpTrees: (items, work) =>
@@ -191,9 +195,11 @@ export const OWN_THREADS: SweepPace = {
   askApart: inGroups,
 };
 
-/** In one process all objects and all requests have the same thread. */
-class SharedThread implements SweepPace {
-  readonly isShared = true;
+/** All objects and all requests have the same thread, as in one process. */
+export class SharedThread implements SweepPace {
+  readonly collectsRemovals = true;
+  /** Requests wait some ms for a step. */
+  readonly tidyTokens = 50;
   readonly #turns = new SweepTurns();
 
   requestCame(): void {
@@ -223,20 +229,6 @@ class SharedThread implements SweepPace {
     }
     return answers;
   }
-}
-
-export const SHARED_THREAD: SweepPace = new SharedThread();
-
-let current = OWN_THREADS;
-
-/** Returns the pace of clean-ups in this deployment. */
-export function sweepPace(): SweepPace {
-  return current;
-}
-
-/** Chooses the pace of clean-ups in this deployment. */
-export function useSweepPace(chosen: SweepPace): void {
-  current = chosen;
 }
 
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {

@@ -2,7 +2,6 @@ import { currentTime, LATE, orLate } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
-import { sweepPace } from "../base/turns.ts";
 import { accessorShard, MAX_ACCESSOR_SHARDS, shardNumbers } from "../listing/accessor-shards.ts";
 import type { IndexedLease, IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
@@ -274,7 +273,11 @@ async function notifyTrees(
   };
   // Revocations of secrets wait for their targets, which are other services.
   const waitsElsewhere = kind === "secret";
-  return sweepPace().cleanUpTrees([...Map.groupBy(leases, ({ treeId }) => treeId)], { mark, sweep, waitsElsewhere });
+  return env.deployment.pace.cleanUpTrees([...Map.groupBy(leases, ({ treeId }) => treeId)], {
+    mark,
+    sweep,
+    waitsElsewhere,
+  });
 }
 
 /** The last pass begins as soon as every isolate knows the watermark. */

@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import { isolates } from "../base/isolates.ts";
 import { inGroups } from "../base/parallel.ts";
 import { columnOf, type Migration, type Sql, storedJson, Tables } from "../storage/tables.ts";
 import { newTreeId, treeAt } from "../token/find-tree.ts";
@@ -101,7 +100,7 @@ export class TreePool {
     for (const { tree, row } of trees) {
       const batch = this.#batchOf.get(tree);
       // The clock of the isolate that created the token may be behind.
-      if (batch && batch.at <= rowGeneratedAt(row) + isolates().clockSkewMs) this.#settle(tree);
+      if (batch && batch.at <= rowGeneratedAt(row) + this.#env.deployment.clockSkewMs) this.#settle(tree);
     }
   }
 

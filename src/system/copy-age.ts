@@ -1,7 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime, inTime, isWithin } from "../base/clock.ts";
 import { MAX_UPDATE_DELAY_MS, RENEWAL_SHARE } from "../base/isolate-copy.ts";
-import { isolates } from "../base/isolates.ts";
 import type { SystemEnv } from "./env.ts";
 
 /** Time (ms) after which another background reading begins: the last one may have ended with its request. */
@@ -179,7 +178,6 @@ export function listOpeningLeadMs(env: SystemEnv): number {
 
 /** Warnings in the answer to a change that other isolates see later; none where one process serves all requests. */
 export function stalenessWarnings(env: SystemEnv): string[] {
-  const ms = maxCopyAgeMs(env);
-  if (ms === 0 || !isolates().areMany) return [];
-  return [`in effect here from now on, and elsewhere within ${ms / 1000} seconds`];
+  const ms = env.deployment.delayElsewhereMs(maxCopyAgeMs(env));
+  return ms === 0 ? [] : [`in effect here from now on, and elsewhere within ${ms / 1000} seconds`];
 }

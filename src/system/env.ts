@@ -1,7 +1,9 @@
+import type { Deployment } from "../base/deployment.ts";
 import type { System } from "./system.ts";
 
 /** The bindings and settings that the installation uses. */
 export interface SystemEnv {
+  readonly deployment: Deployment;
   readonly SYSTEM: DurableObjectNamespace<System>;
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
   readonly GROVE_SEAL_KEY?: string;

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
 import { addNumbers } from "../base/sums.ts";
-import { sweepPace } from "../base/turns.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
@@ -124,15 +123,18 @@ function positionAfter(position: ListPosition, entries: readonly string[]): List
 
 /** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
 async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly Question[]): Promise<TreeAnswer[]> {
-  const answers = await sweepPace().askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
-    const step: TidyStep = { run: number, aged, from: null, accessors: [], customIds: [], ...question };
-    try {
-      return { treeId, ...(await treeAt(env, treeId).tidy(step)) };
-    } catch (error) {
-      console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
-      return null;
-    }
-  });
+  const answers = await env.deployment.pace.askApart(
+    questions,
+    async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
+      const step: TidyStep = { run: number, aged, from: null, accessors: [], customIds: [], ...question };
+      try {
+        return { treeId, ...(await treeAt(env, treeId).tidy(step)) };
+      } catch (error) {
+        console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
+        return null;
+      }
+    },
+  );
   return answers.filter((answer) => answer !== null);
 }
 

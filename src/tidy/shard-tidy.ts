@@ -1,6 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
-import { isolates } from "../base/isolates.ts";
 import { within } from "../base/location.ts";
 import { addNumbers } from "../base/sums.ts";
 import type { Env } from "../env.ts";
@@ -74,7 +73,7 @@ export class ShardTidy extends DurableObject<Env> {
     }
     if (!this.#read()?.progress.running) return;
     const now = currentTime();
-    await this.ctx.storage.setAlarm(now + pauseAfter(now - began, shareOf(shardCount())));
+    await this.ctx.storage.setAlarm(now + pauseAfter(now - began, this.env.deployment.shareOfCheck(shardCount())));
   }
 
   async #step(now: number): Promise<void> {
@@ -132,16 +131,6 @@ export async function startShardChecks(env: Env): Promise<void> {
 /** Shortest and longest pause between two steps (ms). */
 const SHORTEST_MS = 25;
 const LONGEST_MS = 60_000;
-
-/** Maximum share of time that the check of one shard works, where each object has its own thread. */
-const SHARE = 0.05;
-/** Maximum share of time of all checks together, where one process has one thread for everything. */
-const SHARE_OF_ONE_THREAD = 0.2;
-
-/** Returns the maximum share of time that each of `checks` checks works. */
-export function shareOf(checks: number): number {
-  return isolates().areMany ? SHARE : SHARE_OF_ONE_THREAD / checks;
-}
 
 /**
  * Returns the pause (ms) after a step of `workedMs`, waiting included, that limits work to a share of the time. A step

@@ -47,25 +47,37 @@ export const NO_KNOWN_TOKENS: KnownTokens = {
   publisherOf: () => ({ changed: () => {}, found: () => {} }),
 };
 
-const tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
-/** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
-const marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
+/** Published tokens of the isolate. */
+interface Memory {
+  readonly tokens: GenerationalCache<string, Published>;
+  /** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
+  readonly marks: GenerationalCache<string, object>;
+}
 
 /**
  * Published tokens in the memory of an isolate that runs the Worker and all trees. An entry is valid until the tree
  * changes anything that a look-up shows: the tree withdraws all its tokens in the same step, before any client gets the
  * answer.
  */
-export const SHARED_KNOWN_TOKENS: KnownTokens = {
-  find(treeId, row, watermarks, now) {
-    const known = tokens.get(keyOf(treeId, row));
-    if (!known || known.mark !== marks.get(treeId) || known.watermarks !== watermarks) return null;
+export class SharedKnownTokens implements KnownTokens {
+  readonly #memory: Memory = {
+    tokens: new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS),
+    marks: new GenerationalCache<string, object>(MAX_KNOWN_TREES),
+  };
+
+  find(treeId: string, row: number, watermarks: Watermarks, now: number): Published | null {
+    const known = this.#memory.tokens.get(keyOf(treeId, row));
+    if (!known || known.mark !== this.#memory.marks.get(treeId) || known.watermarks !== watermarks) return null;
     return known.until === null || now < known.until ? known : null;
-  },
-  publisherOf: (treeId, sync) => new SharedPublisher(treeId, sync),
-};
+  }
+
+  publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher {
+    return new SharedPublisher(this.#memory, treeId, sync);
+  }
+}
 
 class SharedPublisher implements TokenPublisher {
+  readonly #memory: Memory;
   readonly #treeId: string;
   readonly #sync: () => Promise<void>;
   /** Number of changes so far, and of those that are on disk. */
@@ -74,15 +86,16 @@ class SharedPublisher implements TokenPublisher {
   #syncing = false;
 
   /** Withdraws the tokens that a previous instance of the object has published. */
-  constructor(treeId: string, sync: () => Promise<void>) {
+  constructor(memory: Memory, treeId: string, sync: () => Promise<void>) {
+    this.#memory = memory;
     this.#treeId = treeId;
     this.#sync = sync;
-    marks.forget(treeId);
+    memory.marks.forget(treeId);
   }
 
   changed(): void {
     this.#changes++;
-    marks.forget(this.#treeId);
+    this.#memory.marks.forget(this.#treeId);
   }
 
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
@@ -93,6 +106,7 @@ class SharedPublisher implements TokenPublisher {
       this.#awaitDisk();
       return;
     }
+    const { tokens, marks } = this.#memory;
     const known = marks.get(this.#treeId);
     const mark = known ?? {};
     if (!known) marks.set(this.#treeId, mark, 1);
@@ -118,31 +132,15 @@ class SharedPublisher implements TokenPublisher {
   }
 }
 
-let current: KnownTokens = NO_KNOWN_TOKENS;
-
-/** The published tokens of this deployment. */
-export function knownTokens(): KnownTokens {
-  return current;
-}
-
-/** Chooses the implementation of `KnownTokens` for this deployment. */
-export function useKnownTokens(chosen: KnownTokens): void {
-  current = chosen;
-}
-
 /** The published token with this address and verifier; null when the tree has to be asked. */
 export function knownToken(
+  known: KnownTokens,
   { treeId, row, verifier }: TokenAddress & Pick<Published, "verifier">,
   watermarks: Watermarks,
   now: number,
 ): TokenView | null {
-  const known = current.find(treeId, row, watermarks, now);
-  return known && equalBytes(known.verifier, verifier) ? known.view : null;
-}
-
-/** True when the token of this row is published as alive at `now` (ms). False does not mean that it is dead. */
-export function isKnownAlive(treeId: string, row: number, watermarks: Watermarks, now: number): boolean {
-  return current.find(treeId, row, watermarks, now) !== null;
+  const found = known.find(treeId, row, watermarks, now);
+  return found && equalBytes(found.verifier, verifier) ? found.view : null;
 }
 
 function keyOf(treeId: string, row: number): string {

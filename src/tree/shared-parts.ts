@@ -3,7 +3,6 @@ import type { Origin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
-import { knownTokens } from "./known-tokens.ts";
 import { TreeKeys } from "./tree-keys.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
@@ -25,7 +24,7 @@ export function sharedParts(
   const { sql } = storage;
   const treeId = origin.id;
   const keys = new TreeKeys(env);
-  const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
+  const publisher = env.deployment.knownTokens.publisherOf(treeId, () => storage.sync());
   const tokens = new TreeStore(sql, treeId, keys, () => publisher.changed(), versions);
   const inventory = new TreeUpdates(env, treeId, keys, tokens);
   const cubbyhole = new CubbyholeStore(sql, versions);

@@ -34,9 +34,9 @@ interface FoundCaller {
 
 /** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
 export function findCaller(tree: SharedParts, { row, verifier, action }: TreeCall, now: number): FoundCaller | null {
-  const { treeId, tokens, keys } = tree;
+  const { env, treeId, tokens, keys } = tree;
   if (action?.kind === "create") {
-    const known = knownToken({ treeId, row, verifier }, keys.watermarks(), now);
+    const known = knownToken(env.deployment.knownTokens, { treeId, row, verifier }, keys.watermarks(), now);
     if (known) return { row: null, caller: known };
   }
   const found = tokens.live(row, now);

@@ -2,7 +2,6 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { addNumbers } from "../../base/sums.ts";
-import { sweepPace } from "../../base/turns.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -288,7 +287,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       if (revoked > 0 || (repeated && gone > 0)) await treeAt(this.env, treeId).sweep();
     };
     const trees = byTree(accessors);
-    const answers = await sweepPace().cleanUpTrees(trees, { mark, sweep });
+    const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
     const counted = answers.map((answer, at) => {
       const planned = ends.filter(([treeId]) => treeId === trees[at]?.[0]);
       return repeated ? withLostAnswer(answer, planned) : answer;

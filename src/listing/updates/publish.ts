@@ -1,5 +1,4 @@
 import { currentTime, SoonestTimer, sleep } from "../../base/clock.ts";
-import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -201,15 +200,14 @@ export function noteWaiting(treeId: string, waits: boolean): void {
 }
 
 /**
- * Has the trees that this isolate changed recently publish their updates, so that a client finds what it created. Where
- * one process serves everything, all trees with updates publish them. `now` in ms.
+ * Publishes the updates of all trees of this isolate, and of the trees in other isolates that its requests changed
+ * recently, so that a client finds what it created. `now` in ms.
  */
 export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());
-  // Where one process serves everything their updates are in the queue by now.
-  const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
+  const elsewhere = env.deployment.treesElsewhere(changed).filter((treeId) => !waiting.has(treeId));
   await inGroups(elsewhere, (treeId) => treeAt(env, treeId).publishUpdates());
   await publishPending(env);
 }

@@ -1,5 +1,5 @@
 import { currentTime, sleep } from "../../base/clock.ts";
-import { type SweepTurns, sweepPace } from "../../base/turns.ts";
+import type { SweepTurns } from "../../base/turns.ts";
 import { treeIdOf } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -96,7 +96,7 @@ export async function removeFromLists(
     const freed = of.flatMap(({ frees }) => frees ?? []);
     await accessorShard(env, shard).remove(endings, freed);
   };
-  if (turns && sweepPace().isShared) {
+  if (turns && env.deployment.pace.collectsRemovals) {
     QUEUE.add(removals);
     return sendUntilGone(accessors, remove, turns);
   }

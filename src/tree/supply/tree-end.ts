@@ -9,43 +9,6 @@ const MAX_KEPT_BYTES = 262_144;
 /** A row floor further in the future than this (ms) shows that the clock was wrong when it was written. */
 const CLOCK_MS = 86_400_000;
 
-/** How a deployment frees empty trees. */
-export interface TreeReuse {
-  /** True when the id of an empty tree is allocated again. */
-  readonly reuses: boolean;
-  free(tree: TreeEnd): Promise<void>;
-}
-
-/** Deletes empty trees. On the network an object without storage costs nothing, and a new tree is near its client. */
-export const DELETED_TREES: TreeReuse = {
-  reuses: false,
-  free: (tree) => tree.deleteStorage(false),
-};
-
-/**
- * Reuses empty trees, in one process: a freed tree keeps its file, and its id is returned to the pool of a shard. The
- * next login neither makes a file nor waits for the disk as a new object does, and the number of files stays bounded.
- */
-export const REUSED_TREES: TreeReuse = {
-  reuses: true,
-  async free(tree) {
-    if (tree.isFileTooLarge) await tree.deleteStorage(true);
-    await tree.giveBack();
-  },
-};
-
-let current = DELETED_TREES;
-
-/** How this deployment frees empty trees. */
-export function treeReuse(): TreeReuse {
-  return current;
-}
-
-/** Chooses how this deployment frees empty trees. */
-export function useTreeReuse(chosen: TreeReuse): void {
-  current = chosen;
-}
-
 /** Frees an empty tree: returns its id to a shard, or deletes its storage. */
 export class TreeEnd {
   readonly #tree: SharedParts;
@@ -76,7 +39,11 @@ export class TreeEnd {
    * into the future: every creation would be refused.
    */
   get isFree(): boolean {
-    return treeReuse().reuses && this.isEmpty && this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
+    return (
+      this.#tree.env.deployment.reusesTrees &&
+      this.isEmpty &&
+      this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS)
+    );
   }
 
   /** Notes that the tree gets a first token: its id has to be returned to a shard when it is freed. */
@@ -91,7 +58,7 @@ export class TreeEnd {
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    const keepsFile = treeReuse().reuses && !this.isFileTooLarge;
+    const keepsFile = this.#tree.env.deployment.reusesTrees && !this.isFileTooLarge;
     this.#isOffered = keepsFile && leases.store.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
@@ -107,7 +74,9 @@ export class TreeEnd {
   /** Frees the tree, which is empty. Each login makes a tree, so without this their number would grow for ever. */
   async free(): Promise<void> {
     this.#tree.inventory.forget();
-    await treeReuse().free(this);
+    if (!this.#tree.env.deployment.reusesTrees) return this.deleteStorage(false);
+    if (this.isFileTooLarge) await this.deleteStorage(true);
+    await this.giveBack();
   }
 
   /** Returns the id of the tree to the pool of a shard, which allocates it again, unless a shard has it already. */

@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns, sweepPace } from "../../base/turns.ts";
+import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns } from "../../base/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
@@ -9,7 +9,7 @@ import { rowGeneratedAt } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
-import { type TreeEnd, treeReuse } from "../supply/tree-end.ts";
+import type { TreeEnd } from "../supply/tree-end.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
 /** Maximum tokens of one step: some 200 for each shard of the list, which cost little more than a few. */
@@ -38,7 +38,7 @@ export class TreeSweep {
   constructor(tree: SharedParts, end: TreeEnd) {
     this.#tree = tree;
     this.#end = end;
-    this.turns = sweepPace().turns();
+    this.turns = tree.env.deployment.pace.turns();
     this.#dead = new DeadTokens(tree.sql, tree.treeId, tree.inventory);
   }
 
@@ -101,7 +101,7 @@ export class TreeSweep {
    * the list. Pieces take no turns when `turns` is null. Returns the deleted tokens; null when no dead token was left.
    */
   async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
-    const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
+    const { env, sql, tokens, cubbyhole, inventory, leases } = this.#tree;
     const victims = await this.#find(turns);
     // The tree may have been freed meanwhile.
     if (victims === null || !tokens.isCreated) return null;
@@ -121,7 +121,7 @@ export class TreeSweep {
         const rows = piece.map(({ row }) => row);
         cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
-        tokens.deleted(rows, currentTime(), treeReuse().reuses);
+        tokens.deleted(rows, currentTime(), env.deployment.reusesTrees);
       });
     }
     return victims;

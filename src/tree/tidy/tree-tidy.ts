@@ -1,5 +1,4 @@
 import { currentTime } from "../../base/clock.ts";
-import { sweepPace } from "../../base/turns.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
@@ -21,11 +20,6 @@ import {
 
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
-/**
- * Tokens of one step where requests share its thread: they wait some ms for it. Elsewhere a step has `TIDY_ROWS`
- * tokens, because each step calls all shards of the list.
- */
-const SHARED_THREAD_TOKENS = 50;
 
 /** Makes orphans of the tokens in a range of rows whose parent has no row. */
 const ORPHAN_CHILDREN_OF_MISSING_PARENTS = `UPDATE tokens SET parent = NULL
@@ -107,8 +101,8 @@ export class TreeTidy {
   }
 
   async #tokens(after: number, { accessors }: TidyStep): Promise<TableStep> {
-    const limit = sweepPace().isShared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
-    const { sql, treeId } = this.#tree;
+    const { env, sql, treeId } = this.#tree;
+    const limit = env.deployment.pace.tidyTokens;
     const query = "SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?";
     const tokens = sql.exec<StoredAccessor>(query, after, limit).toArray();
     const last = tokens.at(-1);
@@ -132,7 +126,7 @@ export class TreeTidy {
   async #relist(unsure: readonly { readonly row: number; readonly accessor: string }[]): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));
-    const added = await sweepPace().askApart([...byShard(alive)], ([shard, of]) =>
+    const added = await env.deployment.pace.askApart([...byShard(alive)], ([shard, of]) =>
       accessorShard(env, shard).relist(of),
     );
     const relisted = added.reduce((sum, count) => sum + count, 0);

@@ -1,29 +1,29 @@
-import { afterEach, describe, expect, it } from "vitest";
-import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/assemble.ts";
-import { isolates } from "../../../src/base/isolates.ts";
-import { sweepPace } from "../../../src/base/turns.ts";
-import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
-import { treeReuse } from "../../../src/tree/supply/tree-end.ts";
+import { describe, expect, it } from "vitest";
+import { CLUSTER, deploymentOf, NETWORK, ONE_PROCESS, ONE_THREAD } from "../../../src/app/assemble.ts";
+import { NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
 
-afterEach(runOnNetwork);
-
-/** What objects of a deployment share. */
-function shared(): Record<string, boolean> {
-  return {
-    thread: sweepPace().isShared,
-    isolate: !isolates().areMany,
-    tokens: knownTokens() !== NO_KNOWN_TOKENS,
-    trees: treeReuse().reuses,
-  };
-}
-
-describe("the objects of a deployment", () => {
+describe("a deployment", () => {
   it.each([
-    ["on the network", runOnNetwork, { thread: false, isolate: false, tokens: false, trees: false }],
-    ["under `wrangler dev`", runOnOneThread, { thread: true, isolate: false, tokens: false, trees: false }],
-    ["in one process", runInOneProcess, { thread: true, isolate: true, tokens: true, trees: true }],
-  ])("share nothing that is not theirs: %s", (_, assemble, expected) => {
-    assemble();
-    expect(shared()).toEqual(expected);
+    ["Cloudflare's network", {}, NETWORK],
+    ["`npm run dev`", { ONE_THREAD: "true" }, ONE_THREAD],
+    ["`npm run serve`", { ONE_PROCESS: "true" }, ONE_PROCESS],
+    ["a cluster", { CLUSTER: "true" }, CLUSTER],
+  ])("is chosen by its setting: %s", (_, env, deployment) => {
+    expect(deploymentOf(env)).toBe(deployment);
+  });
+
+  it.each([
+    ["Cloudflare's network", NETWORK, { thread: false, isolate: false, tokens: false, trees: false, requests: false }],
+    ["`npm run dev`", ONE_THREAD, { thread: true, isolate: false, tokens: false, trees: false, requests: false }],
+    ["`npm run serve`", ONE_PROCESS, { thread: true, isolate: true, tokens: true, trees: true, requests: true }],
+    ["a cluster", CLUSTER, { thread: true, isolate: false, tokens: false, trees: false, requests: true }],
+  ])("shares nothing that another isolate may have: %s", (_, deployment, shared) => {
+    expect({
+      thread: deployment.pace.collectsRemovals,
+      isolate: deployment.treesElsewhere(["tree"]).length === 0 && deployment.delayElsewhereMs(5000) === 0,
+      tokens: deployment.knownTokens !== NO_KNOWN_TOKENS,
+      trees: deployment.reusesTrees,
+      requests: deployment.recognisesRepetitions,
+    }).toEqual(shared);
   });
 });

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { PROJECT } from "../../../scripts/local/worker-definition.ts";
-import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../../../src/base/isolates.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { jurisdictionProblem, LOCATION_HINTS, readLocationHint, within } from "../../../src/base/location.ts";
 
 describe("a location hint", () => {
@@ -34,12 +34,14 @@ describe("the jurisdiction of an installation", () => {
   });
 
   it("that can't be used is reported to operators, and nothing is written elsewhere", () => {
-    expect(jurisdictionProblem({ JURISDICTION: "EU" })).toContain("must be one of eu, fedramp, fedramp-high, us");
+    expect(jurisdictionProblem({ JURISDICTION: "EU", deployment: NETWORK })).toContain(
+      "must be one of eu, fedramp, fedramp-high, us",
+    );
     expect(() => within({ JURISDICTION: "EU" }, objects)).toThrow();
-    useIsolates(ONE_ISOLATE);
-    expect(jurisdictionProblem({ JURISDICTION: "eu" })).toContain("Cloudflare's network");
-    useIsolates(MANY_ISOLATES);
-    for (const good of [{}, { JURISDICTION: "" }, { JURISDICTION: "eu" }]) expect(jurisdictionProblem(good)).toBeNull();
+    expect(jurisdictionProblem({ JURISDICTION: "eu", deployment: ONE_PROCESS })).toContain("Cloudflare's network");
+    for (const good of [{}, { JURISDICTION: "" }, { JURISDICTION: "eu" }]) {
+      expect(jurisdictionProblem({ ...good, deployment: NETWORK })).toBeNull();
+    }
   });
 
   it("is passed by no source: each finds objects through `within`", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../../../src/base/isolates.ts";
-import { pauseAfter, shareOf } from "../../../src/tidy/shard-tidy.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { pauseAfter } from "../../../src/tidy/shard-tidy.ts";
 
 describe("the pause after a step", () => {
   it("leaves the rest of the time to others", () => {
@@ -28,9 +28,7 @@ describe("the pause after a step", () => {
   });
 
   it("shares a fifth of the one thread of a self-hosted server between all checks", () => {
-    useIsolates(ONE_ISOLATE);
-    expect(16 * shareOf(16)).toBeCloseTo(0.2);
-    useIsolates(MANY_ISOLATES);
-    expect(shareOf(16)).toBe(0.05);
+    expect(16 * ONE_PROCESS.shareOfCheck(16)).toBeCloseTo(0.2);
+    expect(NETWORK.shareOfCheck(16)).toBe(0.05);
   });
 });

@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { indexWatermarks, NO_WATERMARKS, type Watermarks } from "../../../src/system/watermarks.ts";
 import { PLAIN_RECORD, type TokenView } from "../../../src/token/record.ts";
 import {
-  isKnownAlive,
+  type KnownTokens,
   knownToken,
   NO_KNOWN_TOKENS,
-  SHARED_KNOWN_TOKENS,
+  SharedKnownTokens,
   type TokenPublisher,
-  useKnownTokens,
 } from "../../../src/tree/known-tokens.ts";
 import type { TokenRow } from "../../../src/tree/token-rows.ts";
 
@@ -15,6 +14,7 @@ const NOW = 1_700_000_000_000;
 const VERIFIER = new Uint8Array(24).fill(7);
 
 let trees = 0;
+let known: KnownTokens;
 let treeId: string;
 /** Ends the write to disk that the publisher waits for; absent while it waits for none. */
 let finishWrite: (() => void) | null;
@@ -22,7 +22,7 @@ let tree: TokenPublisher;
 
 /** The next object of the tree, as after a restart. */
 function startTree(): TokenPublisher {
-  return SHARED_KNOWN_TOKENS.publisherOf(
+  return known.publisherOf(
     treeId,
     () =>
       new Promise((resolve) => {
@@ -32,13 +32,10 @@ function startTree(): TokenPublisher {
 }
 
 beforeEach(() => {
-  useKnownTokens(SHARED_KNOWN_TOKENS);
+  known = new SharedKnownTokens();
   treeId = `tree-${++trees}`;
   finishWrite = null;
   tree = startTree();
-});
-afterEach(() => {
-  useKnownTokens(NO_KNOWN_TOKENS);
 });
 
 interface Found {
@@ -71,15 +68,15 @@ async function onDisk(): Promise<void> {
 }
 
 const isKnown = (watermarks = NO_WATERMARKS, now = NOW, verifier = VERIFIER) =>
-  knownToken({ treeId, row: 1, verifier }, watermarks, now) !== null;
+  knownToken(known, { treeId, row: 1, verifier }, watermarks, now) !== null;
 
 describe("a token of a tree in the same isolate", () => {
   it("is known once it was found alive, to the holder of the token alone", () => {
     expect(isKnown()).toBe(false);
     find();
-    expect([isKnown(), isKnownAlive(treeId, 1, NO_WATERMARKS, NOW)]).toEqual([true, true]);
+    expect([isKnown(), known.find(treeId, 1, NO_WATERMARKS, NOW) !== null]).toEqual([true, true]);
     expect(isKnown(NO_WATERMARKS, NOW, new Uint8Array(24).fill(8))).toBe(false);
-    expect(isKnownAlive(treeId, 2, NO_WATERMARKS, NOW)).toBe(false);
+    expect(known.find(treeId, 2, NO_WATERMARKS, NOW)).toBe(null);
   });
 
   it("is unknown from the step on in which the tree changes", () => {
@@ -137,8 +134,8 @@ describe("a token of a tree in the same isolate", () => {
   });
 
   it("is never known on the network, where the tree is in another isolate", () => {
-    useKnownTokens(NO_KNOWN_TOKENS);
-    tree = NO_KNOWN_TOKENS.publisherOf(treeId, () => Promise.resolve());
+    known = NO_KNOWN_TOKENS;
+    tree = known.publisherOf(treeId, () => Promise.resolve());
     find();
     expect(isKnown()).toBe(false);
   });

@@ -1,10 +1,11 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
 import { knownToken } from "../../../src/tree/known-tokens.ts";
+import { runAs } from "../../support/deployments.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 import { evictTree, holdSweeps, locate } from "../../support/trees.ts";
@@ -83,10 +84,10 @@ const USES = [
 
 describe.each([["on a network"], ["in one process"]])("the token of a request in the audit log, %s", (where) => {
   beforeAll(() => {
-    if (where === "in one process") runInOneProcess();
+    if (where === "in one process") runAs(ONE_PROCESS);
   });
   afterAll(() => {
-    runOnNetwork();
+    runAs(NETWORK);
   });
 
   it("stands in each line of a service token, before the act and after it", async () => {
@@ -135,7 +136,8 @@ async function makeKnown(token: string): Promise<void> {
   const credential = await readServiceToken(keys, token);
   await vi.waitFor(async () => {
     await call("GET", "auth/token/lookup-self", { token });
-    if (!credential || !knownToken(credential, watermarks, Date.now())) throw new Error("not yet");
+    if (!credential || !knownToken(bindings.deployment.knownTokens, credential, watermarks, Date.now()))
+      throw new Error("not yet");
   }, 60_000);
 }
 

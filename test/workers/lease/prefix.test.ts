@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
 import type { WalkJob } from "../../../src/lease/walk-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
@@ -9,6 +9,7 @@ import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { putSweepsOff } from "../../support/faults.ts";
 import { indexedPaths, leaseFor, loseTree } from "../../support/leases.ts";
 import { issuingMount } from "../../support/logins.ts";
@@ -21,7 +22,7 @@ import { countWalkCalls, holdWalks, stepWalk } from "../../support/walks.ts";
 let root: string;
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
 });

@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, expect, it } from "vitest";
-import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { pathScope } from "../../../src/system/watermarks.ts";
+import { runAs } from "../../support/deployments.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { tamperingLines, writeStorage } from "../../support/storage-writer.ts";
@@ -13,7 +14,7 @@ const HIGH = Number.MAX_SAFE_INTEGER;
 let root: string;
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
   await call("POST", "sys/auth/logins", { token: root, body: { type: "aws" } });
   await systemOf(bindings).addWatermark({ id: "newest", scope: pathScope("auth/x/"), createdBefore: null }, NEWEST);

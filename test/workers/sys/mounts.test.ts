@@ -1,14 +1,15 @@
 import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
 import { AUTH_METHODS } from "../../../src/methods/registry.ts";
+import { runAs } from "../../support/deployments.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
 });
 
@@ -277,7 +278,7 @@ describe("sys/mounts", () => {
 
 describe("where other isolates serve too", () => {
   it("revoking by prefix says when they learn of it", async () => {
-    runOnNetwork();
+    runAs(NETWORK);
     const send = async (method: string, path: string) => {
       const request = new Request(`http://grove.test/v1/${path}`, { method, headers: { "X-Vault-Token": root } });
       const response = await worker.fetch(request, bindings, createExecutionContext());
@@ -285,6 +286,6 @@ describe("where other isolates serve too", () => {
     };
     const warned = { status: 200, warnings: ["in effect here from now on, and elsewhere within 5 seconds"] };
     expect(await send("POST", "sys/leases/revoke-prefix/auth/far")).toEqual(warned);
-    runInOneProcess();
+    runAs(ONE_PROCESS);
   });
 });

@@ -1,8 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
-import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { costOf } from "../../support/costs.ts";
+import { runAs } from "../../support/deployments.ts";
 import { Meter } from "../../support/meter.ts";
 import { methodsOf } from "../../support/operations.ts";
 import { madeIn } from "../../support/rows.ts";
@@ -165,14 +166,14 @@ describe("calls to objects", () => {
 
 describe("calls to objects where one process serves everything", () => {
   beforeAll(async () => {
-    runInOneProcess();
+    runAs(ONE_PROCESS);
     // Trees publish their tokens from their next start on.
     await restartTree((await locate(token)).stub);
     // The first look-up finds out that all writes are on disk.
     for (let look = 0; look < 2; look++) await hopsOf("GET", "auth/token/lookup-self", { token });
   });
   afterAll(() => {
-    runOnNetwork();
+    runAs(NETWORK);
   });
 
   it.each([

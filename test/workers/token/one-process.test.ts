@@ -1,24 +1,25 @@
 import { createExecutionContext } from "cloudflare:test";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
-import { knownToken, NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../../../src/tree/known-tokens.ts";
+import { knownToken, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
 import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { callsTo } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { evictTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 /** Does `work` as a Worker that asks the trees. */
 async function askingTrees<T>(work: () => Promise<T>): Promise<T> {
-  useKnownTokens(NO_KNOWN_TOKENS);
+  runAs({ ...ONE_PROCESS, knownTokens: NO_KNOWN_TOKENS });
   try {
     return await work();
   } finally {
-    useKnownTokens(SHARED_KNOWN_TOKENS);
+    runAs(ONE_PROCESS);
   }
 }
 
@@ -27,12 +28,12 @@ let root: string;
 beforeEach(holdSweeps);
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
   await call("POST", "auth/token/roles/person", { token: root, body: { allowed_entity_aliases: "*" } });
 });
 afterAll(() => {
-  runOnNetwork();
+  runAs(NETWORK);
 });
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
@@ -68,7 +69,9 @@ async function isKnown(token: string): Promise<boolean> {
   if (!installation.ok) return false;
   const { keys, watermarks } = installation.value;
   const credential = await readServiceToken(keys, token);
-  return credential !== null && knownToken(credential, watermarks, Date.now()) !== null;
+  return (
+    credential !== null && knownToken(bindings.deployment.knownTokens, credential, watermarks, Date.now()) !== null
+  );
 }
 
 /** Looks it up until the tree has made it known: what was written last has to be on disk first. */
@@ -159,7 +162,14 @@ describe("a token that its tree made known to the isolate", () => {
     const token = await orphan();
     expect(await makeKnown(token)).toBe(true);
     const { treeId, row } = await locate(token);
-    expect(knownToken({ treeId, row, verifier: new Uint8Array(24) }, NO_WATERMARKS, Date.now())).toBe(null);
+    expect(
+      knownToken(
+        bindings.deployment.knownTokens,
+        { treeId, row, verifier: new Uint8Array(24) },
+        NO_WATERMARKS,
+        Date.now(),
+      ),
+    ).toBe(null);
   });
 
   it("is forgotten when its object wakes anew", async () => {
@@ -263,7 +273,11 @@ describe("a request with a token that is known", () => {
     const type = path.startsWith("api/") ? "application/vnd.api+json" : "application/json";
     const headers = { "X-Vault-Token": token, Authorization: `Bearer ${token}`, "Content-Type": type };
     const request = new Request(`http://grove.test/${path}`, { method, headers, body: body && JSON.stringify(body) });
-    const answer = await worker.fetch(request, treeless, createExecutionContext());
+    const answer = await worker.fetch(
+      request,
+      { ...treeless, deployment: bindings.deployment },
+      createExecutionContext(),
+    );
     expect([answer.status, await answer.text()]).toEqual([
       expect.toSatisfy((status) => status < 300),
       expect.anything(),
@@ -289,10 +303,10 @@ describe("what is never made known", () => {
   });
 
   it("is anything, where the objects can be elsewhere", async () => {
-    runOnNetwork();
+    runAs(NETWORK);
     const token = await orphan();
     for (let look = 0; look < 5; look++) await lookUp(token);
-    runInOneProcess();
+    runAs(ONE_PROCESS);
     expect(await isKnown(token)).toBe(false);
   });
 });
@@ -329,9 +343,9 @@ describe("a request of the gateway", () => {
 
   it("may say what it wants where there is more than one process: nothing is remembered there", async () => {
     const token = await orphan({ num_uses: 10 });
-    runOnNetwork();
+    runAs(NETWORK);
     expect([await ask(token, "far.1"), await ask(token, "far.1")]).toEqual([200, 200]);
-    runInOneProcess();
+    runAs(ONE_PROCESS);
     expect(await usesOf(token)).toBe(8);
   });
 });

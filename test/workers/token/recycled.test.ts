@@ -1,13 +1,13 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { runInOneProcess } from "../../../src/app/assemble.ts";
-import { sweepPace } from "../../../src/base/turns.ts";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";
 import { UNASKED } from "../../../src/system/end-request.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { endBeforeTakingBack, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
@@ -19,7 +19,7 @@ const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorSh
 let root: string;
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
   const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "list"] }';
   await call("POST", "sys/policies/acl/all", { token: root, body: { policy } });
@@ -112,9 +112,7 @@ describe("a tree whose alarm comes while another sweep has the thread", () => {
     await createToken(above.token, { ttl: "1h" });
     await publishPending(bindings);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const piece = sweepPace()
-      .turns()
-      .piece(() => promise);
+    const piece = bindings.deployment.pace.turns().piece(() => promise);
     for (const { token } of [alone, above]) await call("POST", "auth/token/revoke-self", { token });
     const waits = runAlarm(above.stub);
     await runAlarm(alone.stub);

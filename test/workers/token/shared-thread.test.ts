@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
-import { SHARED_THREAD } from "../../../src/base/turns.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { atCalls, callsTo } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { growTree, holdInventory, holdSweeps, locate, sweep, tokenRows } from "../../support/trees.ts";
 
@@ -20,11 +20,11 @@ let root: string;
 beforeEach(holdSweeps);
 beforeEach(holdInventory);
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
 });
 afterAll(() => {
-  runOnNetwork();
+  runAs(NETWORK);
 });
 let clock = Date.now();
 
@@ -65,7 +65,7 @@ describe("where requests share the thread of clean-ups", () => {
   });
 
   it("it removes at most 50 in a call while requests arrive", async () => {
-    const sizes = await sizesOfRemovals(() => SHARED_THREAD.requestCame());
+    const sizes = await sizesOfRemovals(() => ONE_PROCESS.pace.requestCame());
     expect(sum(sizes)).toBe(CHILDREN + 1);
     expect(Math.max(...sizes)).toBe(50);
   });

@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { walkOf } from "../../../src/lease/walk.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
@@ -9,6 +9,7 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { entityScope, MAX_WATERMARKS, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
@@ -20,7 +21,7 @@ import { countWalkCalls, holdWalks, stepWalk } from "../../support/walks.ts";
 let root: string;
 
 beforeAll(async () => {
-  runInOneProcess();
+  runAs(ONE_PROCESS);
   root = await initialized();
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
   await post("sys/policies/acl/holder", {

@@ -1,0 +1,22 @@
+import type { SweepPace } from "./turns.ts";
+
+/**
+ * What depends on where the Worker and its objects run: in many isolates of Cloudflare's network, in one process, or in
+ * the nodes of a cluster. `src/app/assemble.ts` chooses one and adds it to the `env` that every request and object gets.
+ */
+export interface Deployment {
+  /** How clean-ups share threads with requests. */
+  readonly pace: SweepPace;
+  /** Maximum difference between the clocks of the isolates (ms). */
+  readonly clockSkewMs: number;
+  /** True when the platform can restrict where objects are stored and run. */
+  readonly offersJurisdictions: boolean;
+  /** True when all requests of a gateway reach one isolate, which can recognise one that it has begun already. */
+  readonly recognisesRepetitions: boolean;
+  /** Time (ms) after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
+  delayElsewhereMs(maxAgeMs: number): number;
+  /** Returns the trees that can have updates which this isolate does not know, of those that it has changed. */
+  treesElsewhere(changed: readonly string[]): readonly string[];
+  /** Maximum share of the time that each of `checks` background checks works. */
+  shareOfCheck(checks: number): number;
+}
