@@ -11,7 +11,7 @@ import { type Call, findAndDecide } from "../token/decide.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
-import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
+import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
@@ -121,7 +121,7 @@ function isReadOnly(action: CallerAction): boolean {
   return (
     ids === null ||
     role !== null ||
-    isMadeElsewhere({ orphan, type: request.type === "batch" ? "batch" : "service" }, request)
+    needsWorkerWrite({ orphan, type: request.type === "batch" ? "batch" : "service" }, request)
   );
 }
 
@@ -137,7 +137,7 @@ function outcomeOf(
     const plan = planCreate(action, caller, sudo, watermarks.newest, now);
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
-    const goesOn = action.ids === null || isMadeElsewhere(spec, action.request);
+    const goesOn = action.ids === null || needsWorkerWrite(spec, action.request);
     return goesOn ? ok({ kind: "planned", spec, warnings }) : null;
   }
   if (action.kind !== "lookup") return null;

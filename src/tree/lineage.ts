@@ -7,8 +7,8 @@ import { storedJson } from "../storage/tables.ts";
 import { decodeStoredId, type RowAndTail } from "../token/ids.ts";
 import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/state.ts";
 import { childrenOf, countDescendants, descendantsOf } from "./descendants.ts";
-import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
+import type { TreeParts } from "./tree-parts.ts";
 
 /** Maximum number of ancestors in an answer: the nearest ones. */
 const MAX_ANCESTORS = 100;
@@ -65,7 +65,7 @@ export interface TreePicture {
  * The lineage of a token, with at most `limit` children after the row `after`; null when it is not alive. Every answer
  * is bounded, however large the tree is.
  */
-export function lineageOf(tree: SharedParts, named: RowAndTail, limit: number, after: number): Lineage | null {
+export function lineageOf(tree: TreeParts, named: RowAndTail, limit: number, after: number): Lineage | null {
   const { row } = named;
   const now = currentTime();
   const token = tree.tokens.liveNamed(named, now);
@@ -92,7 +92,7 @@ export function lineageOf(tree: SharedParts, named: RowAndTail, limit: number, a
 }
 
 /** Two levels below a token; null when it is not alive. */
-export function pictureOf(tree: SharedParts, named: RowAndTail): TreePicture | null {
+export function pictureOf(tree: TreeParts, named: RowAndTail): TreePicture | null {
   const now = currentTime();
   const [listed] = tree.tokens.liveNamed(named, now) ? listedOf(tree, [named.row]) : [];
   if (!listed) return null;
@@ -112,7 +112,7 @@ export function pictureOf(tree: SharedParts, named: RowAndTail): TreePicture | n
 }
 
 /** Accessors of the token in `row` and of its nearest ancestors. */
-export function accessorsFrom(tree: SharedParts, row: number): string[] {
+export function accessorsFrom(tree: TreeParts, row: number): string[] {
   const token = tree.tokens.find(row);
   if (!token) return [];
   const { tokens } = ancestorsOf(tree, token, currentTime());
@@ -120,7 +120,7 @@ export function accessorsFrom(tree: SharedParts, row: number): string[] {
 }
 
 /** How a token ended, if it waits for the sweep; null while it is alive. */
-export function unsweptEnd(tree: SharedParts, { row, tail }: RowAndTail): Ending | null {
+export function unsweptEnd(tree: TreeParts, { row, tail }: RowAndTail): Ending | null {
   const now = currentTime();
   const token = tree.tokens.find(row);
   if (!token || !equalBytes(token.fixed.accessorTail, tail)) return null;
@@ -135,7 +135,7 @@ export function unsweptEnd(tree: SharedParts, { row, tail }: RowAndTail): Ending
 }
 
 /** True when `isOne` is true for an ancestor of `row`. `known` caches results by row, for the same `isOne`. */
-export function hasAbove(tree: SharedParts, row: number, isOne: (row: number) => boolean, known: Map<number, boolean>) {
+export function hasAbove(tree: TreeParts, row: number, isOne: (row: number) => boolean, known: Map<number, boolean>) {
   const passed: number[] = [];
   let found = false;
   const now = currentTime();
@@ -153,19 +153,19 @@ export function hasAbove(tree: SharedParts, row: number, isOne: (row: number) =>
 }
 
 /** The rows of a token and of all its ancestors: if one of them is revoked, the token ends. */
-export function rowsAbove(tree: SharedParts, row: number): number[] {
+export function rowsAbove(tree: TreeParts, row: number): number[] {
   const token = tree.tokens.find(row);
   return token ? Array.from(upwards(tree, token, currentTime()), (one) => one.row) : [];
 }
 
 /** Accessors of these tokens and of all their ancestors. */
-export function accessorsAbove(tree: SharedParts, tokens: readonly RowAndTail[]): string[] {
+export function accessorsAbove(tree: TreeParts, tokens: readonly RowAndTail[]): string[] {
   const rows = new Set(tokens.flatMap(({ row }) => rowsAbove(tree, row)));
   return [...rows].flatMap((row) => tree.tokens.accessorOf(row) ?? []);
 }
 
 /** The nearest ancestors, the oldest first. */
-function ancestorsOf(tree: SharedParts, token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
+function ancestorsOf(tree: TreeParts, token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
   const above: TokenRow[] = [];
   for (const one of upwards(tree, token, now)) {
     if (one === token) continue;
@@ -175,16 +175,16 @@ function ancestorsOf(tree: SharedParts, token: TokenRow, now: number): { tokens:
   return { tokens: above.reverse(), more: false };
 }
 
-function withCount({ sql }: SharedParts, token: ListedToken, now: number, most: number): CountedToken {
+function withCount({ sql }: TreeParts, token: ListedToken, now: number, most: number): CountedToken {
   return { token, descendants: boundedCount(countDescendants(sql, token.id, now, most + 1), most) };
 }
 
-function listedOf({ inventory }: SharedParts, rows: readonly number[]): ListedToken[] {
+function listedOf({ inventory }: TreeParts, rows: readonly number[]): ListedToken[] {
   return inventory.describe(rows).map((entry) => ({ ...entry, id: decodeStoredId(entry.accessor)?.row ?? 0 }));
 }
 
 /** A token and its ancestors. The parent column is not sealed: `seen` also ends the walk in a forged cycle. */
-function* upwards(tree: SharedParts, token: TokenRow, now: number): Iterable<TokenRow> {
+function* upwards(tree: TreeParts, token: TokenRow, now: number): Iterable<TokenRow> {
   const seen = new Set<number>();
   for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tree, one, now)) {
     seen.add(one.row);
@@ -192,7 +192,7 @@ function* upwards(tree: SharedParts, token: TokenRow, now: number): Iterable<Tok
   }
 }
 
-function parentOf({ tokens }: SharedParts, token: TokenRow, now: number): TokenRow | null {
+function parentOf({ tokens }: TreeParts, token: TokenRow, now: number): TokenRow | null {
   const parent = tokens.parentOf(token, now);
   return parent === null ? null : tokens.find(parent);
 }

@@ -14,8 +14,8 @@ import type { RowAndTail } from "../token/ids.ts";
 import { REVOKED } from "../token/state.ts";
 import { countDescendants, walkBelow } from "./descendants.ts";
 import { hasAbove, rowsAbove } from "./lineage.ts";
-import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
+import type { TreeParts } from "./tree-parts.ts";
 
 /** Tokens that one step reads. */
 const STEP = 500;
@@ -33,7 +33,7 @@ type LastUses = ReadonlyMap<string, number | null>;
  * seals: without this check an attacker who can write its storage could choose what is revoked. Only the hour of the
  * last use is taken from the list, because the tree does not store it.
  */
-function selectionOf(tree: SharedParts, request: SelectedInTree, now: number, lastUses: LastUses) {
+function selectionOf(tree: TreeParts, request: SelectedInTree, now: number, lastUses: LastUses) {
   const { treeId, tokens, inventory } = tree;
   const { filter } = request;
   const spared = new Set(request.spare === null ? [] : rowsAbove(tree, request.spare));
@@ -88,7 +88,7 @@ function selectionOf(tree: SharedParts, request: SelectedInTree, now: number, la
 
 /** Revokes the matching tokens of a request. Synchronous, so that all of them are revoked in one transaction. */
 export function revokeFiltered(
-  tree: SharedParts,
+  tree: TreeParts,
   request: Omit<RevokeInTree, "sweptByCaller">,
   now: number,
 ): RevokedInTree {
@@ -116,7 +116,7 @@ export function revokeFiltered(
  * the same tree.
  */
 export function countSelected(
-  tree: SharedParts,
+  tree: TreeParts,
   request: SelectedInTree,
   from: CountCursor | null,
   lastUses: LastUses,
@@ -147,7 +147,7 @@ export function countSelected(
   return { tally: step.tally(), anew, next: null };
 }
 
-function countStep(tree: SharedParts, now: number) {
+function countStep(tree: TreeParts, now: number) {
   const rows: number[] = [];
   const counted: GroupedToken[] = [];
   const seen: Record<Verdict, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };

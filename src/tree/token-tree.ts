@@ -44,10 +44,10 @@ import {
   unsweptEnd,
 } from "./lineage.ts";
 import { countSelected, revokeFiltered } from "./selected-tokens.ts";
-import { sharedParts } from "./shared-parts.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
-import { TreeUpkeep } from "./tree-upkeep.ts";
+import { TreeMaintenance } from "./tree-maintenance.ts";
+import { treeParts } from "./tree-parts.ts";
 
 /**
  * A token tree: a token without a parent, and all its descendants. Methods that change something wait for the
@@ -62,7 +62,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const versions = readVersions(ctx.storage.sql);
     super(ctx, env, versions);
     this.#tree = assembleTree(ctx.storage, this.origin, env, versions);
-    if (this.#tree.tokens.isCreated) ctx.blockConcurrencyWhile(() => this.#tree.upkeep.wake());
+    if (this.#tree.tokens.isCreated) ctx.blockConcurrencyWhile(() => this.#tree.maintenance.wake());
   }
 
   /**
@@ -80,32 +80,32 @@ export class TokenTree extends StoredObject<TreeEnv> {
     values: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    const { keys, tokens, cubbyhole, inventory, upkeep } = this.#tree;
-    if (!upkeep.end.isEmpty || ids.row <= tokens.floor) return ok("taken");
+    const { keys, tokens, cubbyhole, inventory, maintenance } = this.#tree;
+    if (!maintenance.end.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    upkeep.begin(allocatedBy);
+    maintenance.begin(allocatedBy);
     tokens.begin();
     const token = tokens.insert(spec, ids, null);
     if (!token) return ok("taken");
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
     inventory.started(spec, ids, allocatedBy);
-    upkeep.arm();
+    maintenance.arm();
     return ok(token);
   }
 
   /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
   abandon(row: number): Promise<void> {
-    return this.#tree.upkeep.abandon(row);
+    return this.#tree.maintenance.abandon(row);
   }
 
   /** Publishes the first token for the shard that allocated the tree's id. True when the id can be allocated again. */
   report(): Promise<boolean> {
-    return this.#tree.upkeep.report();
+    return this.#tree.maintenance.report();
   }
 
-  /** Ends the only token of the tree when it has expired. See `TreeUpkeep.endSingleToken`. */
+  /** Ends the only token of the tree when it has expired. See `TreeMaintenance.endSingleToken`. */
   endSingleToken(row: number): Promise<SingleTokenEnd> {
-    return this.#opened(({ upkeep }) => upkeep.endSingleToken(row));
+    return this.#opened(({ maintenance }) => maintenance.endSingleToken(row));
   }
 
   /**
@@ -230,9 +230,9 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** Sweeps dead tokens, as many as one alarm would. Returns true when none is left. See `TreeUpkeep.sweep`. */
+  /** Sweeps dead tokens, as many as one alarm would. Returns true when none is left. See `TreeMaintenance.sweep`. */
   sweep(): Promise<boolean> {
-    return this.#tree.upkeep.sweep();
+    return this.#tree.maintenance.sweep();
   }
 
   /** Sends all pending updates now. Once it returns, the lists have them, unless a shard did not answer. */
@@ -247,7 +247,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
   lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#opened(({ leases, upkeep }) => upkeep.keepingTables(() => leases.perform(action)));
+    return this.#opened(({ leases, maintenance }) => maintenance.keepingTables(() => leases.perform(action)));
   }
 
   /**
@@ -255,17 +255,17 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
   walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    const walk = (tree: Tree) => tree.upkeep.keepingTables(() => walkLeases(tree, found, purpose));
+    const walk = (tree: Tree) => tree.maintenance.keepingTables(() => walkLeases(tree, found, purpose));
     return this.#opened(walk, purpose.watermark ?? 0);
   }
 
-  /** Performs one bounded step of a tidy run in this tree. See `TreeUpkeep.tidy`. */
+  /** Performs one bounded step of a tidy run in this tree. See `TreeMaintenance.tidy`. */
   tidy(step: TidyStep): Promise<TidyStepResult> {
-    return this.#opened(({ upkeep }) => upkeep.tidy(step));
+    return this.#opened(({ maintenance }) => maintenance.tidy(step));
   }
 
   override alarm(): Promise<void> {
-    return this.#tree.upkeep.alarm();
+    return this.#tree.maintenance.alarm();
   }
 
   /**
@@ -279,7 +279,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const { storage } = this.ctx;
     this.#tree = assembleTree(storage, this.origin, this.env, readVersions(storage.sql));
     await this.#tree.keys.open();
-    return ok(await this.#tree.upkeep.restored());
+    return ok(await this.#tree.maintenance.restored());
   }
 
   /** Loads the keys for seals of rows, then runs `work` on the parts of the tree. For `watermark` see `TreeKeys.open`. */
@@ -292,7 +292,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 type Tree = ReturnType<typeof assembleTree>;
 
 function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
-  const shared = sharedParts(storage, origin, env, versions, (options) => upkeep.arm(options));
-  const upkeep: TreeUpkeep = new TreeUpkeep(shared);
-  return { ...shared, upkeep };
+  const shared = treeParts(storage, origin, env, versions, (options) => maintenance.arm(options));
+  const maintenance: TreeMaintenance = new TreeMaintenance(shared);
+  return { ...shared, maintenance };
 }

@@ -15,13 +15,13 @@ import {
 import type { Decided } from "../token/decide.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import { isWrappingToken, type TokenSpec, type TokenView } from "../token/record.ts";
-import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
+import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
 import { type HowEnded, LIVE, REVOKED, REVOKED_ALONE, type RevokedState } from "../token/state.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
 import { knownToken } from "./known-tokens.ts";
-import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
+import type { TreeParts } from "./tree-parts.ts";
 
 /** Actions that withdraw the published tokens of the tree. */
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
@@ -33,7 +33,7 @@ interface FoundCaller {
 }
 
 /** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
-export function findCaller(tree: SharedParts, { row, verifier, action }: TreeCall, now: number): FoundCaller | null {
+export function findCaller(tree: TreeParts, { row, verifier, action }: TreeCall, now: number): FoundCaller | null {
   const { env, treeId, tokens, keys } = tree;
   if (action?.kind === "create") {
     const known = knownToken(env.deployment.knownTokens, { treeId, row, verifier }, keys.watermarks(), now);
@@ -45,7 +45,7 @@ export function findCaller(tree: SharedParts, { row, verifier, action }: TreeCal
 }
 
 /** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
-export function findLive(tree: SharedParts, row: number, now: number): TokenRow | null {
+export function findLive(tree: TreeParts, row: number, now: number): TokenRow | null {
   const found = tree.tokens.live(row, now);
   if (found) noteUse(tree, found, tree.tokens.view(found, now), now, true);
   return found;
@@ -53,7 +53,7 @@ export function findLive(tree: SharedParts, row: number, now: number): TokenRow 
 
 /** Counts the use and performs the action of a request after its decision. One step, without an `await`. */
 export function answerCall(
-  tree: SharedParts,
+  tree: TreeParts,
   { found: { row, caller }, verdict, now }: Decided<FoundCaller>,
   { action }: TreeCall,
   watermark: number,
@@ -71,7 +71,7 @@ export function answerCall(
 
 /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
 export function writeChild(
-  { tokens, inventory, arm }: SharedParts,
+  { tokens, inventory, arm }: TreeParts,
   spec: TokenSpec,
   ids: NewTokenIds,
   parent: number,
@@ -85,7 +85,7 @@ export function writeChild(
 }
 
 /** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
-function noteUse(tree: SharedParts, found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
+function noteUse(tree: TreeParts, found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
   const { tokens, inventory, publisher, keys } = tree;
   inventory.used(found.row, now);
   if (!publishes) return;
@@ -95,7 +95,7 @@ function noteUse(tree: SharedParts, found: TokenRow, view: TokenView, now: numbe
 }
 
 function perform(
-  tree: SharedParts,
+  tree: TreeParts,
   action: CallerAction,
   caller: TokenView,
   callerRow: TokenRow | null,
@@ -108,7 +108,7 @@ function perform(
       const plan = planCreate(action, caller, verdict.sudo, watermark, now);
       if (!plan.ok) return plan;
       const { spec, warnings } = plan.value;
-      if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
+      if (!action.ids || needsWorkerWrite(spec, action.request)) return ok({ kind: "planned", spec, warnings });
       return writeChild(tree, spec, action.ids, caller.row, warnings);
     }
     case "cubbyhole_read":
@@ -130,7 +130,7 @@ function perform(
  * "not_found" when the target is not alive. `callerRow`: the row that the target "self" means; null when the caller is
  * not a token of this tree.
  */
-export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
+export function act(tree: TreeParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
   const { tokens } = tree;
   const { target } = action;
   const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
@@ -154,7 +154,7 @@ export function act(tree: SharedParts, action: TargetAction, callerRow: TokenRow
  * Unless the mode is `tidy`, all of them end at once. See `TreeLeases.walk`.
  */
 export async function walkLeases(
-  { tokens, leases, arm }: SharedParts,
+  { tokens, leases, arm }: TreeParts,
   found: FoundInTree,
   { mode, watermark, asked }: WalkPurpose,
 ): Promise<WalkAnswer> {
@@ -178,7 +178,7 @@ export async function walkLeases(
 }
 
 function revoke(
-  { tokens, arm }: SharedParts,
+  { tokens, arm }: TreeParts,
   { row, fixed }: TokenRow,
   state: RevokedState,
   how: HowEnded,
@@ -191,7 +191,7 @@ function revoke(
 
 type Action<K extends TargetAction["kind"]> = Extract<TargetAction, { kind: K }>;
 
-function unwrap(tree: SharedParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: number): Result<Outcome> {
+function unwrap(tree: TreeParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: number): Result<Outcome> {
   const token = tree.tokens.view(row, now);
   const sealed = isWrappingToken(token) ? tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
   if (!sealed) return NOT_FOUND;
@@ -200,7 +200,7 @@ function unwrap(tree: SharedParts, row: TokenRow, { take, asked }: Action<"unwra
 }
 
 function renew(
-  { tokens, inventory, arm }: SharedParts,
+  { tokens, inventory, arm }: TreeParts,
   { terms, increment, mount }: Action<"renew">,
   token: TokenView,
   now: number,

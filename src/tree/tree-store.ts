@@ -42,13 +42,13 @@ export class TreeStore extends TokenRows {
    * Invariant: the number of every token that was deleted is at or below the floor.
    */
   #floor: number;
-  readonly #voidViews: () => void;
+  readonly #invalidate: () => void;
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
   /**
-   * @param voidViews called in the step that ends a token or changes what a look-up of one shows, except for its uses
+   * @param invalidate called in the step that ends a token or changes what a look-up of one shows, except for its uses
    *   and the passing of time. Not called when a watermark ends tokens: a published token is valid only for the
    *   watermarks that it was checked against.
    */
@@ -56,11 +56,11 @@ export class TreeStore extends TokenRows {
     sql: SqlStorage,
     treeId: string,
     keys: RowChecks,
-    voidViews: () => void = () => {},
+    invalidate: () => void = () => {},
     versions = readVersions(sql),
   ) {
     super(sql, treeId, keys, versions);
-    this.#voidViews = voidViews;
+    this.#invalidate = invalidate;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
     this.#floors = new Tables(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
@@ -74,7 +74,7 @@ export class TreeStore extends TokenRows {
 
   /** Resets the store after its storage was deleted. @param keepsFloor true: new rows stay above deleted ones. */
   forget(keepsFloor: boolean): void {
-    this.#voidViews();
+    this.#invalidate();
     this.sql.forget();
     this.#indexes.forget();
     this.listing.forget();
@@ -241,7 +241,7 @@ export class TreeStore extends TokenRows {
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
-    this.#voidViews();
+    this.#invalidate();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
     this.sql.exec(statement, ttl, expiresAt, now, row);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
@@ -276,7 +276,7 @@ export class TreeStore extends TokenRows {
   }
 
   #mark(row: number, state: number, end: Omit<EndRecord, "cause">, usesLeft: number | null = null): void {
-    this.#voidViews();
+    this.#invalidate();
     // A token that was never issued may have a seal by keys that were never stored, so its accessor can't be read.
     const cause = end.how === "never issued" ? "" : (this.accessorOf(row) ?? "");
     const text = JSON.stringify({ ...end, cause } satisfies EndRecord);

@@ -26,7 +26,7 @@ function losing(kind: "made" | "changed"): Fault {
 }
 
 /** The process ends before a tree that deletes tokens takes back what the lists have not heard of them. */
-export const endBeforeTakingBack = (): Fault => failing(UpdateQueue, "takeBack", THE_END);
+export const endBeforeCancelling = (): Fault => failing(UpdateQueue, "cancelUpdates", THE_END);
 
 /** The process ends while a tree deletes tokens. */
 export const endWithinTree = (): Fault => failing(CubbyholeStore, "deleteOf", THE_END);

@@ -26,8 +26,8 @@ const MAX_WAITING = 10_000;
 
 /** Answer of a tree to a shard that asks it to end its only token. */
 export type SingleTokenEnd =
-  /** `isFree`: the tree can be allocated again. `end`: how the token ended; null: it was gone before the call. */
-  | { readonly kind: "gone"; readonly isFree: boolean; readonly end: EndRecord | null }
+  /** `isReusable`: the tree can be allocated again. `end`: how the token ended; null: it was gone before the call. */
+  | { readonly kind: "gone"; readonly isReusable: boolean; readonly end: EndRecord | null }
   /** The token has another expiry than the shard knows, or has not expired by the clock of the tree. */
   | { readonly kind: "alive"; readonly entry: InventoryEntry }
   /** The tree ends the token itself and then removes it from the list. */
@@ -109,7 +109,7 @@ export class SingleTokenWalk {
         // Without a record it counts as expired: its tree was called because its expiry had passed.
         const lost: EndRecord = { ...UNASKED, at: expiresAt ?? now, how: "expired", cause: accessor };
         gone.push({ accessor, end: end.end ?? lost });
-        if (end.isFree) free.push(place.treeId);
+        if (end.isReusable) free.push(place.treeId);
         return;
       }
       // Applied at once, so that it does not overwrite what the tree publishes after this answer.

@@ -96,7 +96,7 @@ export class UpdateQueue {
   }
 
   /** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
-  async takeBack(accessors: readonly string[]): Promise<void> {
+  async cancelUpdates(accessors: readonly string[]): Promise<void> {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);
       const isInFlight = () => this.#updates.isInFlight(shard, accessor);

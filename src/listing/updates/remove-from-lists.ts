@@ -87,7 +87,7 @@ export async function removeFromLists(
 ): Promise<void> {
   const accessors = tokens.map(({ accessor }) => accessor);
   // A pending update must not list a token again after its removal.
-  await UPDATES.takeBack(accessors);
+  await UPDATES.cancelUpdates(accessors);
   const [first, ...others] = tokens;
   if (!first) return;
   const removals = areLast ? [{ ...first, frees: treeIdOf(first.accessor) }, ...others] : tokens;

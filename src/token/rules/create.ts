@@ -134,7 +134,10 @@ export function planCreate(
 }
 
 /** True for a token that the tree of its creator can't write in the step that allows the creation. */
-export function isMadeElsewhere(spec: Pick<TokenSpec, "orphan" | "type">, { id, entityAlias }: CreateRequest): boolean {
+export function needsWorkerWrite(
+  spec: Pick<TokenSpec, "orphan" | "type">,
+  { id, entityAlias }: CreateRequest,
+): boolean {
   return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
 }
 

@@ -8,8 +8,8 @@ import { countEvent } from "../../metrics/counts.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
-import type { SharedParts } from "../shared-parts.ts";
-import type { TreeEnd } from "../supply/tree-end.ts";
+import type { TreeRelease } from "../supply/tree-release.ts";
+import type { TreeParts } from "../tree-parts.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
 /** Maximum tokens of one step: some 200 for each shard of the list, which cost little more than a few. */
@@ -26,8 +26,8 @@ const LISTED_AFTER_MS = 60_000;
 
 /** Deletes the dead tokens of a tree, and their entries in other objects. */
 export class TreeSweep {
-  readonly #tree: SharedParts;
-  readonly #end: TreeEnd;
+  readonly #tree: TreeParts;
+  readonly #end: TreeRelease;
   readonly #dead: DeadTokens;
   /** Rows of the next piece. */
   #rows = FIRST_PIECE;
@@ -35,7 +35,7 @@ export class TreeSweep {
   /** Settles with the run that was requested last. */
   #last: Promise<void> = Promise.resolve();
 
-  constructor(tree: SharedParts, end: TreeEnd) {
+  constructor(tree: TreeParts, end: TreeRelease) {
     this.#tree = tree;
     this.#end = end;
     this.turns = tree.env.deployment.pace.turns();
@@ -154,10 +154,10 @@ export class TreeSweep {
   async #forgetElsewhere(victims: readonly SweepCandidate[], delisted: number | null, turns: SweepTurns | null) {
     const { env, treeId } = this.#tree;
     this.#end.deletes();
-    await UPDATES.takeBack(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
+    await UPDATES.cancelUpdates(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
     const listed = victims.filter(({ row }) => row !== delisted);
     if (listed.length > 0) {
-      const isLast = this.#end.offersWith(victims.map(({ row }) => row));
+      const isLast = this.#end.releasesWith(victims.map(({ row }) => row));
       const endings = listed.map((victim) => this.#endingOf(victim));
       await removeFromLists(env, endings, turns, isLast);
     }

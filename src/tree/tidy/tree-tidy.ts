@@ -7,8 +7,8 @@ import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/
 import { type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId, firstRowAt, routedIdText, rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import type { SharedParts } from "../shared-parts.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
+import type { TreeParts } from "../tree-parts.ts";
 import {
   NO_REPAIRS,
   SAFETY_AGE_MS,
@@ -42,7 +42,7 @@ interface TableStep {
 
 /** The part of a tidy run that works on the rows of one tree. */
 export class TreeTidy {
-  readonly #tree: SharedParts;
+  readonly #tree: TreeParts;
   /**
    * The progress of the last run in the rows of this tree, with the key terms that they need. Several shards may list
    * the tree in one run, and a caller repeats its step after a crash: rows are checked once, but every caller gets all
@@ -51,7 +51,7 @@ export class TreeTidy {
    */
   #progress: { of: string; next: TreePosition | null; terms: ReadonlySet<number> } | null = null;
 
-  constructor(tree: SharedParts) {
+  constructor(tree: TreeParts) {
     this.#tree = tree;
   }
 

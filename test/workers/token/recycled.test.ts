@@ -8,7 +8,7 @@ import { UNASKED } from "../../../src/system/end-request.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { endBeforeTakingBack, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
+import { endBeforeCancelling, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { allocatedRows, emptyPool, freeTrees } from "../../support/tree-pools.ts";
@@ -289,7 +289,7 @@ describe("a crash", () => {
   it("before the shard has heard that a tree is free leaves it to the alarm", async () => {
     const { token, stub, treeId } = await login();
     await call("POST", "auth/token/revoke-self", { token });
-    const ends = endBeforeTakingBack();
+    const ends = endBeforeCancelling();
     await runAlarm(stub);
     ends.end();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 0]);

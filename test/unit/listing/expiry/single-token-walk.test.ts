@@ -42,7 +42,7 @@ it("keeps few of the tokens that are listed after their end, and calls the trees
   const called = new Set<number>();
   const walk = new SingleTokenWalk(list.sql, async ({ row }) => {
     called.add(row);
-    return { kind: "gone", isFree: false, end: null };
+    return { kind: "gone", isReusable: false, end: null };
   });
   list.add(1, NOW - 5_000);
   await walk.turn(NOW, () => {});

@@ -86,7 +86,7 @@ describe("the queue of updates for the shards", () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, allocatedBy: 3 });
-    await queue.takeBack([entry.accessor]);
+    await queue.cancelUpdates([entry.accessor]);
     await send();
     expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
       3,

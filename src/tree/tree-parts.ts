@@ -8,13 +8,13 @@ import { TreeStore } from "./tree-store.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** The parts of a tree that the others use: its storage, and what it publishes. */
-export type SharedParts = Readonly<ReturnType<typeof sharedParts>>;
+export type TreeParts = Readonly<ReturnType<typeof treeParts>>;
 
 /**
  * Makes the shared parts. Tokens, accessors and seals contain the id that the tree was created with; the object of a
- * restored tree has another. For `arm` see `TreeUpkeep.arm`.
+ * restored tree has another. For `arm` see `TreeMaintenance.arm`.
  */
-export function sharedParts(
+export function treeParts(
   storage: DurableObjectStorage,
   origin: Origin,
   env: TreeEnv,

@@ -3,11 +3,11 @@ import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
-import type { SharedParts } from "./shared-parts.ts";
-import { TreeEnd } from "./supply/tree-end.ts";
+import { TreeRelease } from "./supply/tree-release.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { TreeTidy } from "./tidy/tree-tidy.ts";
+import type { TreeParts } from "./tree-parts.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -22,10 +22,10 @@ const FORGOTTEN_MS = 86_400_000;
  * Most trees are one login, and an alarm for each would cost a row written. Instead the shard that lists the only token
  * asks the tree to end it, so such a tree needs an alarm only while no shard knows of the token.
  */
-export class TreeUpkeep {
-  readonly #tree: SharedParts;
+export class TreeMaintenance {
+  readonly #tree: TreeParts;
   readonly #alarm: EarliestAlarm;
-  readonly end: TreeEnd;
+  readonly end: TreeRelease;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
   /** Number of calls that use the tables again after they have waited for another object. */
@@ -35,10 +35,10 @@ export class TreeUpkeep {
   /** True when the shard that allocated the id has deleted its record, because the tree was empty when it asked. */
   #noteIsGone = false;
 
-  constructor(tree: SharedParts) {
+  constructor(tree: TreeParts) {
     this.#tree = tree;
     this.#alarm = new EarliestAlarm(tree.storage);
-    this.end = new TreeEnd(tree, this.#alarm);
+    this.end = new TreeRelease(tree, this.#alarm);
     this.#sweep = new TreeSweep(tree, this.end);
     this.#tidy = new TreeTidy(tree);
   }
@@ -90,7 +90,7 @@ export class TreeUpkeep {
    */
   async report(): Promise<boolean> {
     this.#noteIsGone = this.end.isEmpty;
-    if (this.end.isEmpty) return this.end.isFree;
+    if (this.end.isEmpty) return this.end.isReusable;
     await this.#listFirst();
     this.arm();
     return false;
@@ -101,7 +101,7 @@ export class TreeUpkeep {
    * token from the list with the answer, so no other call is needed. Safe to repeat after a lost answer.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.end.isFree, end: null };
+    if (!this.#tree.tokens.isCreated) return { kind: "gone", isReusable: this.end.isReusable, end: null };
     if (this.#tree.tokens.live(row, currentTime())) {
       const [entry] = this.#tree.inventory.describe([row]);
       if (entry) return { kind: "alive", entry };
@@ -113,7 +113,7 @@ export class TreeUpkeep {
       this.arm();
       return { kind: "ending" };
     }
-    return { kind: "gone", isFree: await this.end.offersByAnswer(() => this.#settle()), end };
+    return { kind: "gone", isReusable: await this.end.releasesByAnswer(() => this.#settle()), end };
   }
 
   /**

@@ -2,7 +2,7 @@ import { currentTime } from "../../base/clock.ts";
 import { accessorShard, treeShardNumber } from "../../listing/accessor-shards.ts";
 import type { EarliestAlarm } from "../../storage/object-alarm.ts";
 import { firstRowAt } from "../../token/ids.ts";
-import type { SharedParts } from "../shared-parts.ts";
+import type { TreeParts } from "../tree-parts.ts";
 
 /** Maximum size (bytes) of a database that a freed tree keeps for the next token. A larger one is deleted. */
 const MAX_KEPT_BYTES = 262_144;
@@ -10,15 +10,15 @@ const MAX_KEPT_BYTES = 262_144;
 const CLOCK_MS = 86_400_000;
 
 /** Frees an empty tree: returns its id to a shard, or deletes its storage. */
-export class TreeEnd {
-  readonly #tree: SharedParts;
+export class TreeRelease {
+  readonly #tree: TreeParts;
   readonly #alarm: EarliestAlarm;
   /** Largest size (bytes) before a sweep since the object woke. Deleting rows does not make the file smaller. */
   #greatestSize = 0;
   /** True when a shard has the id of the tree in its pool, or gets it with a call that is in flight. */
   #isOffered = false;
 
-  constructor(tree: SharedParts, alarm: EarliestAlarm) {
+  constructor(tree: TreeParts, alarm: EarliestAlarm) {
     this.#tree = tree;
     this.#alarm = alarm;
   }
@@ -38,7 +38,7 @@ export class TreeEnd {
    * True when the tree is empty and its id can be allocated again. Not when a wrong clock has put the row floor far
    * into the future: every creation would be refused.
    */
-  get isFree(): boolean {
+  get isReusable(): boolean {
     return (
       this.#tree.env.deployment.reusesTrees &&
       this.isEmpty &&
@@ -56,7 +56,7 @@ export class TreeEnd {
    * list then also gives the id of the tree to a shard, before their rows are deleted. Until they are deleted `create`
    * returns "taken".
    */
-  offersWith(rows: readonly number[]): boolean {
+  releasesWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
     const keepsFile = this.#tree.env.deployment.reusesTrees && !this.isFileTooLarge;
     this.#isOffered = keepsFile && leases.store.isEmpty && tokens.hasOnly(rows);
@@ -64,11 +64,11 @@ export class TreeEnd {
   }
 
   /** Runs `work`. True when the tree is free then: the answer of the call gives its id to the shard that asked. */
-  async offersByAnswer(work: () => Promise<void>): Promise<boolean> {
+  async releasesByAnswer(work: () => Promise<void>): Promise<boolean> {
     this.#isOffered = true;
     await work();
     this.#isOffered = this.isEmpty;
-    return this.isFree;
+    return this.isReusable;
   }
 
   /** Frees the tree, which is empty. Each login makes a tree, so without this their number would grow for ever. */
