@@ -2,7 +2,7 @@ import "./test/support/data-in-memory.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
 import { unstable_readConfig } from "wrangler";
@@ -26,11 +26,11 @@ function bundled(example: string) {
 function secretEngine() {
   return {
     name: "secret-engine",
-    compatibilityDate: "2026-11-10",
+    compatibilityDate: "2026-11-17",
     modules: bundled("secret-engine"),
     serviceBindings: {
-      GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" },
-      GROVE_LEASES: { name: "vitest-pool-workers-runner-workers", entrypoint: "LeaseAuthority" },
+      GROVE: { name: "vitest-plugin-runner-workers", entrypoint: "TokenAuthority" },
+      GROVE_LEASES: { name: "vitest-plugin-runner-workers", entrypoint: "LeaseAuthority" },
     },
     kvNamespaces: { ACCOUNTS: "accounts" },
   };
@@ -40,9 +40,9 @@ function secretEngine() {
 function protectedApi() {
   return {
     name: "protected-api",
-    compatibilityDate: "2026-11-10",
+    compatibilityDate: "2026-11-17",
     modules: bundled("protected-api"),
-    serviceBindings: { GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" } },
+    serviceBindings: { GROVE: { name: "vitest-plugin-runner-workers", entrypoint: "TokenAuthority" } },
   };
 }
 
