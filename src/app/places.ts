@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
+import { NO_FIELDS, withoutNulls } from "../wire/fields.ts";
 import type { GroveRequest } from "../wire/request.ts";
 
 interface RouteMatch {
@@ -128,13 +129,20 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
   return ok({ route, params, mountPath, pattern: place.mount + route.path });
 }
 
+/** Returns the fields of a request without the null ones that its route takes as absent. */
+export function presentFields(route: Route | null, data: GroveRequest["data"]): GroveRequest["data"] {
+  if (route?.access === "token") return withoutNulls(route.nullsBy ?? route.fields, data);
+  return withoutNulls(route?.access === "login" ? route.fields : NO_FIELDS, data);
+}
+
 /** Returns a request in the terms of policies: with the canonical path of its route, and the alternate path, if any. */
 export async function accessOf(
   context: Pick<ReadyContext, "env" | "installation">,
   request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,
   found: FoundRoute | null,
 ): Promise<AccessRequest> {
-  const { operation, data, wrapTtlSeconds } = request;
+  const { operation, wrapTtlSeconds } = request;
+  const data = presentFields(found?.route ?? null, request.data);
   const route = found?.route.access === "token" ? found.route : null;
   const mountPath = found?.mountPath ?? request.path;
   const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;

@@ -12,7 +12,7 @@ import { FOREIGN_PAGE } from "../wire/sender.ts";
 import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { AppContext } from "./context.ts";
 import { helpOf } from "./help.ts";
-import { accessOf, type FoundRoute, findRoute, type Place, placeOf } from "./places.ts";
+import { accessOf, type FoundRoute, findRoute, type Place, placeOf, presentFields } from "./places.ts";
 import { TABLES } from "./routes.ts";
 
 /** Serves a request. At a path without a mount, only callers whose policies reach it learn that nothing is there. */
@@ -21,6 +21,9 @@ export function serve(c: AppContext): Response | Promise<Response> {
   const place = placeOf(TABLES, loaded.ok ? loaded.value : null, c.get("request"));
   const found = findRoute(place, c.get("request"));
   const route = found.ok ? found.value.route : null;
+  const sent = c.get("request");
+  const data = presentFields(route, sent.data);
+  if (data !== sent.data) c.set("request", { ...sent, data });
   const handleOpen = route?.access === "open" ? route.handle : route?.access === "token" && route.openHandler?.(c.env);
   if (found.ok && handleOpen) return serveOpen(c, found.value, handleOpen);
   if (!loaded.ok) return refuse(c, loaded.error);

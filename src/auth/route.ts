@@ -69,6 +69,8 @@ export interface OpenRoute extends RouteBase {
 export interface TokenRoute extends RouteBase {
   readonly access: "token";
   readonly fields: FieldSchema<unknown>;
+  /** The schema by which a null field is absent, see `withoutNulls`; by default `fields`. */
+  readonly nullsBy?: FieldSchema<unknown>;
   /** True when the path can contain a token. The audit line then has the pattern of the path. */
   readonly secretPath?: boolean;
   /**

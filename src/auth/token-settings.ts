@@ -6,7 +6,7 @@ import type { Installation } from "../system/installation.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
-import { deprecated, flag, integer, list, sent, sentDuration, text, type Values } from "../wire/fields.ts";
+import { deprecated, duration, flag, integer, list, sent, text, type Values } from "../wire/fields.ts";
 import type { ViewFields } from "../wire/view.ts";
 
 /** Token types of a role. A mount that is tuned to one type overrides them. */
@@ -24,10 +24,10 @@ const LOGIN_TYPES: Readonly<Record<RoleTokenType, Login["tokenType"]>> = {
 
 /** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
 export const TOKEN_FIELDS = {
-  token_ttl: sentDuration().describe("How long tokens live"),
-  token_max_ttl: sentDuration().describe("How long tokens live at most"),
-  token_explicit_max_ttl: sentDuration().describe("How long tokens live at most, whatever is renewed"),
-  token_period: sentDuration().describe("Makes tokens periodic"),
+  token_ttl: sent(duration()).describe("How long tokens live"),
+  token_max_ttl: sent(duration()).describe("How long tokens live at most"),
+  token_explicit_max_ttl: sent(duration()).describe("How long tokens live at most, whatever is renewed"),
+  token_period: sent(duration()).describe("Makes tokens periodic"),
   token_policies: sent(list()).describe("Policies of tokens"),
   token_bound_cidrs: sent(list()).describe("Networks that may log in and use tokens"),
   token_strictly_bind_ip: sent(flag(false)).describe("True: a token is good for the address that logged in"),
@@ -35,9 +35,9 @@ export const TOKEN_FIELDS = {
   token_num_uses: sent(integer()).describe("Requests that a token is good for; 0 for any number"),
   token_type: sent(text()).describe("`default`, `service`, `batch`, `default-service` or `default-batch`"),
   policies: deprecated(sent(list())).describe("Older name of `token_policies`"),
-  ttl: deprecated(sentDuration()).describe("Older name of `token_ttl`"),
-  max_ttl: deprecated(sentDuration()).describe("Older name of `token_max_ttl`"),
-  period: deprecated(sentDuration()).describe("Older name of `token_period`"),
+  ttl: deprecated(sent(duration())).describe("Older name of `token_ttl`"),
+  max_ttl: deprecated(sent(duration())).describe("Older name of `token_max_ttl`"),
+  period: deprecated(sent(duration())).describe("Older name of `token_period`"),
 };
 
 type TokenFields = Values<typeof TOKEN_FIELDS>;

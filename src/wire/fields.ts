@@ -17,11 +17,10 @@ export interface FieldKind {
 
 /**
  * A field of a request: its reader and its description. Clients send a value in several forms (a number as a string, a
- * list as a string with commas). A null is the zero value of the type, even if an absent field has another value; only
- * a null duration counts as absent. Messages never contain the value: it can be a secret in the wrong field.
+ * list as a string with commas). Messages never contain the value: it can be a secret in the wrong field.
  */
 export class Field<T> {
-  /** Reads a value; undefined for an absent field. The error is a phrase about the value. */
+  /** Reads a value; undefined for an absent field, null where null is a value. The error is a phrase about the value. */
   readonly read: (value: unknown) => Result<T, string>;
   readonly kind: FieldKind;
   readonly description: string;
@@ -46,6 +45,8 @@ export interface FieldSchema<F> {
   /** The values when no field is sent, without undefined ones. */
   readonly absent: Readonly<Record<string, unknown>>;
   readonly required: ReadonlySet<string>;
+  /** Names of fields of which a null is a value. A null of any other field means that the field is absent. */
+  readonly nullable: ReadonlySet<string>;
 }
 
 /** The type of the values of a schema, or of fields by name. */
@@ -65,7 +66,12 @@ export function fieldSchema<F>(
     if (!value.ok) required.add(name);
     else if (value.value !== undefined) absent[name] = value.value;
   }
-  return { shape, entries, others, absent, required };
+  const nullable = new Set(entries.flatMap(([name, { kind }]) => (isNullable(kind) ? [name] : [])));
+  return { shape, entries, others, absent, required, nullable };
+}
+
+function isNullable({ shape }: FieldKind): boolean {
+  return typeof shape === "string" && shape.endsWith(" | null");
 }
 
 /** A schema that refuses other names: an ignored field of a filter would make the filter match more. */
@@ -95,7 +101,7 @@ function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T
 /** A string. A number or a bool is converted. */
 export function text(): Field<string> {
   return field({ shape: "string" }, "a string", (value) => {
-    if (value === undefined || value === null) return "";
+    if (value === undefined) return "";
     return isScalar(value) ? textOf(value) : undefined;
   });
 }
@@ -104,7 +110,6 @@ export function text(): Field<string> {
 export function flag(otherwise: boolean): Field<boolean> {
   return field({ shape: "boolean", otherwise }, "a bool", (value) => {
     if (value === undefined) return otherwise;
-    if (value === null) return false;
     if (typeof value === "boolean") return value;
     if (typeof value === "number") return value === 0 ? false : value === 1 ? true : undefined;
     if (typeof value !== "string") return undefined;
@@ -120,7 +125,6 @@ export function integer(): Field<number> {
 /** A non-negative integer of up to 15 digits, also as a string. Required. */
 export function count(): Field<number> {
   return field({ shape: "integer" }, "an int", (value) => {
-    if (value === null) return 0;
     const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   });
@@ -129,7 +133,7 @@ export function count(): Field<number> {
 /** A number, also as a string; 0 when absent. */
 export function decimal(): Field<number> {
   return field({ shape: "number" }, "a number", (value) => {
-    if (value === undefined || value === null) return 0;
+    if (value === undefined) return 0;
     const number = typeof value === "string" && /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
     return typeof number === "number" && Number.isFinite(number) ? number : undefined;
   });
@@ -141,7 +145,7 @@ export function pageSize(): Field<number> {
 }
 
 function readInteger(value: unknown): number | undefined {
-  if (value === undefined || value === null || value === "") return 0;
+  if (value === undefined || value === "") return 0;
   const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
 }
@@ -154,14 +158,14 @@ export function time(): Field<number | undefined> {
       const seconds = /^\d{1,11}(\.\d{1,9})?$/.test(String(value)) ? Number(value) : null;
       return seconds === null ? (parseRfc3339(String(value)) ?? undefined) : Math.floor(seconds * 1000);
     }),
-    (value) => value === undefined || value === null || value === "",
+    (value) => value === undefined || value === "",
   );
 }
 
 /** A list of strings; null when absent or empty. A single string is a list of one, and is not split at commas. */
 export function textList(): Field<string[] | null> {
   return field({ shape: ["string"] }, "a list of strings", (value) => {
-    if (value === undefined || value === null || value === "") return null;
+    if (value === undefined || value === "") return null;
     const list = Array.isArray(value) ? value : [value];
     if (list.length === 0) return null;
     return list.every(isScalar) ? list.map((item) => textOf(item).trim()) : undefined;
@@ -171,7 +175,7 @@ export function textList(): Field<string[] | null> {
 /** A list of strings, as an array or separated by commas; [] when absent. Items are trimmed. */
 export function list(): Field<string[]> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
-    if (value === undefined || value === null) return [];
+    if (value === undefined) return [];
     // Without the limit, a string of commas would become a list of half a million items.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
@@ -183,8 +187,8 @@ export function list(): Field<string[]> {
 /** Strings by name, as an object or as `name=value` items; null when absent. */
 export function pairs(): Field<Record<string, string> | null> {
   return field({ shape: { "*": "string" }, format: "kvpairs" }, "an object of strings", (value) => {
-    if (value === undefined || value === null) return null;
-    if (typeof value === "object" && !Array.isArray(value)) {
+    if (value === undefined) return null;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
       const entries = Object.entries(value);
       if (!entries.every(([, item]) => isScalar(item) || item === null)) return undefined;
       return Object.fromEntries(entries.map(([name, item]) => [name, item === null ? "" : textOf(item)]));
@@ -208,32 +212,23 @@ export function looseDuration(): Field<number> {
   );
 }
 
-/** An optional duration of a write; undefined when absent or null. Can be negative. */
-export function sentDuration(): Field<number | undefined> {
-  return optional(duration(), isMissing);
-}
-
 const A_DURATION = 'a duration such as 90, "30s" or "1h30m"';
 
 function readDuration(value: unknown): number | undefined {
-  if (value === undefined || value === null) return 0;
+  if (value === undefined) return 0;
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   const parsed = parseDuration(String(value));
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** An object with any values; undefined when absent or null. */
+/** An object with any values; undefined when absent. */
 export function anyObject(): Field<Record<string, unknown> | undefined> {
-  return optional(
-    field({ shape: "object" }, "an object", (value) => (isObject(value) ? value : undefined)),
-    isMissing,
-  );
+  return sent(field({ shape: "object" }, "an object", (value) => (isObject(value) ? value : undefined)));
 }
 
-/** An object with its own schema. Absent or null is an empty object. */
+/** An object with its own schema; empty when absent. */
 export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
-  return new Field({ shape: "object" }, (value) => {
-    const object = isMissing(value) ? {} : value;
+  return new Field({ shape: "object" }, (object = {}) => {
     if (!isObject(object)) return err("expected an object");
     const read = readValues(schema, object);
     return read.ok ? read : err(read.error.message);
@@ -250,7 +245,7 @@ export function unread(shape: Shape): Field<unknown> {
   return new Field({ shape }, ok);
 }
 
-/** An optional field of a write; undefined when absent, which keeps the stored value. A null counts as sent. */
+/** An optional field of a write; undefined when absent, which keeps the stored value. */
 export function sent<T>(inner: Field<T>): Field<T | undefined> {
   return optional(inner, (value) => value === undefined);
 }
@@ -261,11 +256,25 @@ function optional<T>({ kind, read, description }: Field<T>, isAbsent: (value: un
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
+/**
+ * Returns the fields without those that are null, which are absent: clients write null for what they do not set. Other
+ * names count as fields here, unless the schema refuses them.
+ */
+export function withoutNulls(
+  { shape, others, nullable }: Pick<FieldSchema<unknown>, "shape" | "others" | "nullable">,
+  data: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (others === "kept" || !Object.values(data).includes(null)) return data;
+  const stays = (name: string) => (Object.hasOwn(shape, name) ? nullable.has(name) : others === "refused");
+  return Object.fromEntries(Object.entries(data).filter(([name, value]) => value !== null || stays(name)));
+}
+
 /** Reads the values of a schema, or its first problem. Absent optional fields are not read: most requests send few. */
 export function readValues<F>(
   schema: FieldSchema<F>,
-  data: Readonly<Record<string, unknown>>,
+  sentData: Readonly<Record<string, unknown>>,
 ): Result<F, { readonly name: string; readonly message: string }> {
+  const data = withoutNulls(schema, sentData);
   const values: Record<string, unknown> = { ...(schema.others === "kept" ? data : schema.absent) };
   for (const [name, { read }] of schema.entries) {
     const isSent = Object.hasOwn(data, name);
@@ -285,9 +294,10 @@ export interface SentNames {
 /** Reads the fields of an endpoint from a body or query. For `unreadNames` see `GroveRequest`. */
 export function readFields<F>(
   schema: FieldSchema<F>,
-  data: Readonly<Record<string, unknown>>,
+  sentData: Readonly<Record<string, unknown>>,
   unreadNames: readonly string[] = [],
 ): Result<SentNames & { readonly values: F }> {
+  const data = withoutNulls(schema, sentData);
   const names = schema.others === "kept" ? [] : Object.keys(data).sort();
   const known = names.filter((name) => Object.hasOwn(schema.shape, name));
   const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
@@ -307,10 +317,6 @@ function refusedNames({ others }: FieldSchema<unknown>, unknown: readonly string
 /** Returns JSON values without the undefined ones. */
 export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return JSON.parse(JSON.stringify(fields));
-}
-
-function isMissing(value: unknown): boolean {
-  return value === undefined || value === null;
 }
 
 /** True for a JSON object. */

@@ -167,7 +167,8 @@ export interface Resource {
 /** Reads the resource of a document. Its attributes are optional. `readResource` checks its type. */
 export function readDocument({ data }: Readonly<Record<string, unknown>>): Result<Resource> {
   if (!isObject(data)) return refused("/data", "data must be a resource object");
-  const { type = null, attributes = {} } = data;
+  const { type = null } = data;
+  const attributes = data.attributes ?? {};
   if (type !== null && typeof type !== "string") return refused("/data/type", "type must be a string");
   if (!isObject(attributes)) return refused("/data/attributes", "attributes must be an object");
   return ok({ type, attributes });
@@ -210,6 +211,7 @@ export function documentRoute<A>(
     ...route,
     fields: describeFields(attributes),
     input: ANY_FIELDS,
+    nullsBy: attributes,
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, types, attributes),
   });

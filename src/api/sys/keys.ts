@@ -4,14 +4,14 @@ import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, fieldSchema, flag, sent, sentDuration } from "../../wire/fields.ts";
+import { count, duration, fieldSchema, flag, sent } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../changes.ts";
 
 const ROTATION = fieldSchema({
   enabled: sent(flag(true)).describe("False: keys are never rotated automatically"),
   max_operations: sent(count()).describe("Number of uses of a term after which the next begins"),
-  interval: sentDuration().describe("Maximum time for which a term is used; 0: no limit"),
+  interval: sent(duration()).describe("Maximum time for which a term is used; 0: no limit"),
 });
 
 /** Rotation of the keys that seal values and hash tokens. The reference has each path twice. */

@@ -125,7 +125,7 @@ function isRoleNameOrNone(name: string): boolean {
 
 /** Reads the lifetime in the field with the oldest name, in seconds. It is ignored, and not read, beside a `ttl`. */
 function readLease(lease: unknown, ttl: unknown): Result<number> {
-  if (ttl !== undefined && ttl !== null && ttl !== "") return ok(0);
+  if (ttl !== undefined && ttl !== "") return ok(0);
   const read = FIELDS.shape.ttl.read(lease);
   return read.ok ? read : refuse("'lease' value could not be parsed");
 }

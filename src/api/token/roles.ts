@@ -2,7 +2,7 @@ import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { absentPolicyWarnings } from "../../auth/token-settings.ts";
-import { DENIED, err, ok, refuse } from "../../base/result.ts";
+import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
@@ -66,12 +66,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     answers: DONE_OR_WARNED,
     input: ROLE_FIELDS,
     createsOrUpdates: true,
-    async prepare({ request, fields }) {
-      // An absent type keeps the stored one. A null is refused: it may come from a client that wanted to set a type.
-      if (request.data.token_type === null) return refuse("Invalid 'token_type' value: null");
-      const { role_name: _, ...sent } = fields;
-      return ok(sent);
-    },
+    prepare: async ({ fields: { role_name: _, ...sent } }) => ok(sent),
     async handle({ env, installation, params, prepared, verdict }) {
       const grants = { create: verdict.create, update: verdict.update };
       const mount = mountTtl(installation.mountAt("token/"));

@@ -32,9 +32,10 @@ export const ORGANIZATION_ACCESS = {
 
 /** The flags in a request. Unknown flags are ignored, because the hosted product adds new ones. */
 const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
+  if (!isObject(value)) return err("must be an object of flags");
   const flags: Record<string, boolean> = {};
   for (const name of Object.keys(ORGANIZATION_ACCESS)) {
-    const flag = isObject(value) ? value[name] : null;
+    const flag = value[name] ?? undefined;
     if (flag === undefined) continue;
     if (typeof flag !== "boolean") return err("must be an object of flags");
     flags[name] = flag;

@@ -41,7 +41,8 @@ describe("readFields", () => {
         const read = readFields(FIELDS, data);
         const all = FIELDS.entries.map(([name, field]) => ({
           name,
-          value: field.read(Object.hasOwn(data, name) ? data[name] : undefined),
+          // A null is absent.
+          value: field.read(Object.hasOwn(data, name) ? (data[name] ?? undefined) : undefined),
         }));
         const problem = all.find(({ value }) => !value.ok)?.value;
         expect(read.ok).toBe(problem === undefined);

@@ -158,7 +158,7 @@ describe("what a new token is", () => {
     expect(await made({ ttl: "1h", lease: "when it is over" })).toMatchObject({ lease_duration: 3600 });
     expect((await create(plain, { lease: "when it is over" })).status).toBe(400);
     expect((await create(plain, { ttl: " 1h" })).status).toBe(400);
-    expect(await made({ renewable: null, ttl: null })).toMatchObject({ lease_duration: 2_764_800, renewable: false });
+    expect(await made({ renewable: null, ttl: null })).toMatchObject({ lease_duration: 2_764_800, renewable: true });
     const capped = await create(root, { explicit_max_ttl: "1000h" });
     expect([capped.body.auth.lease_duration, capped.body.warnings]).toEqual([3_600_000, null]);
   });

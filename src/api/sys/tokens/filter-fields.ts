@@ -129,7 +129,7 @@ async function readSearch(env: Env, installation: Installation, text: string): P
  * is refused: no token has both, and a filter with only one of them would match more tokens.
  */
 function readPairs(value: unknown): Result<Metadata | undefined, string> {
-  if (value === undefined || value === null || value === "") return ok(undefined);
+  if (value === undefined || value === "") return ok(undefined);
   const items = isObject(value) ? Object.entries(value) : [value].flat().map(splitPair);
   const pairs = items.filter(isPair);
   const read = Object.fromEntries(pairs);

@@ -105,7 +105,7 @@ const SAMPLE = 20;
 /** Maximum number of steps of a count within one request. A step asks all shards twice, or a few trees. */
 const MAX_STEPS = 24;
 
-const BODY = strictSchema({
+const FIELDS = strictSchema({
   ...FILTER,
   accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, instead of a filter.`),
   dry_run: flag(true).describe("True: counts what would be revoked, and changes nothing."),
@@ -114,6 +114,9 @@ const BODY = strictSchema({
   include_root: flag(false).describe("Whether root tokens are revoked as well."),
   include_self: flag(false).describe("Whether the token of the request and its ancestors are revoked as well."),
 });
+
+/** Here a null condition is refused and not absent. It may come from a variable without a value, and without the condition more tokens would match. */
+const BODY = { ...FIELDS, nullable: new Set([...Object.keys(FILTER), "accessors"]) };
 
 /** Revocation of many tokens, which are counted first. Long counts and revocations are jobs that continue after their request. */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
@@ -233,7 +236,7 @@ async function readSelected(context: CallContext<RevokeFields>) {
 /** True for a value that every token matches. */
 function isEmpty(name: string, value: unknown): boolean {
   const text = typeof value === "string" ? value.trim() : value;
-  return text === "" || text === null || (name === "display_name" && text === "*");
+  return text === "" || (name === "display_name" && text === "*");
 }
 
 async function sampleOf(env: Env, selection: Selection, now: number): Promise<ListedToken[]> {

@@ -1,17 +1,7 @@
 import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY, issuerNameProblem } from "../../../issuer/rules.ts";
-import {
-  fieldSchema,
-  flag,
-  integer,
-  list,
-  onlySent,
-  sent,
-  sentDuration,
-  text,
-  type Values,
-} from "../../../wire/fields.ts";
+import { duration, fieldSchema, flag, integer, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { HEADER_NAME } from "../sts/headers.ts";
@@ -71,7 +61,7 @@ export const CLIENT_FIELDS = fieldSchema({
   max_retries: sent(integer()).describe("Repetitions of a call after a temporary failure; -1 for the default"),
   role_arn: sent(text()).describe("The role that the mount assumes with identity tokens instead of a stored key"),
   identity_token_audience: sent(text()).describe("The audience of these tokens"),
-  identity_token_ttl: sentDuration().describe("Lifetime of these tokens"),
+  identity_token_ttl: sent(duration()).describe("Lifetime of these tokens"),
   identity_token_key: sent(text()).describe("The key that signs these tokens"),
 });
 type ClientFields = Values<typeof CLIENT_FIELDS>;

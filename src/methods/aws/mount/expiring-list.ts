@@ -5,7 +5,7 @@ import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
 import { columnOf, type Tables } from "../../../storage/tables.ts";
-import { fieldSchema, flag, onlySent, sent, sentDuration, type Values } from "../../../wire/fields.ts";
+import { duration, fieldSchema, flag, onlySent, sent, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 
 /** The lists of entries with an expiry: logins of instances, and denied role tags. */
@@ -17,7 +17,7 @@ export type TidySettings = { readonly safetyBuffer: number; readonly disablePeri
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: 72 * 3600, disablePeriodicTidy: false };
 
 export const TIDY_FIELDS = fieldSchema({
-  safety_buffer: sentDuration().describe("Time from the end of an entry to its removal"),
+  safety_buffer: sent(duration()).describe("Time from the end of an entry to its removal"),
   disable_periodic_tidy: sent(flag(false)).describe("True: entries are only removed on demand"),
 });
 

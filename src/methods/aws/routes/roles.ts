@@ -4,7 +4,7 @@ import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
-import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
+import { duration, fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { MAX_ROLE_NAME } from "../../roles.ts";
@@ -24,7 +24,7 @@ const MAX_ROUNDS = 3;
 export const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
   policies: sent(list()).describe("Some of the policies of the role; only `default` if empty, all if not sent"),
-  max_ttl: sentDuration().describe("Maximum lifetime of tokens"),
+  max_ttl: sent(duration()).describe("Maximum lifetime of tokens"),
   instance_id: sent(text()).describe("The only instance that may use the tag"),
   allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after a migration"),
   disallow_reauthentication: sent(flag(false)).describe("True: an instance may log in only once"),

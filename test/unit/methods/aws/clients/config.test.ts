@@ -25,9 +25,10 @@ describe("the client configuration", () => {
     expect(client({})).toEqual({ ok: true, value: {} });
     expect(client({ access_key: null, sts_region: "", use_sts_region_from_client: "1", max_retries: "0" })).toEqual({
       ok: true,
-      value: { accessKey: "", stsRegion: "", useStsRegionFromClient: true, maxRetries: 0 },
+      value: { stsRegion: "", useStsRegionFromClient: true, maxRetries: 0 },
     });
-    expect(client({ allowed_sts_header_values: null })).toEqual({ ok: true, value: { allowedStsHeaderValues: [] } });
+    expect(client({ allowed_sts_header_values: null })).toEqual({ ok: true, value: {} });
+    expect(client({ allowed_sts_header_values: "" })).toEqual({ ok: true, value: { allowedStsHeaderValues: [] } });
     expect(DEFAULT_CLIENT.maxRetries).toBe(-1);
   });
 

@@ -64,7 +64,7 @@ const IAM_SPOILERS: [Record<string, unknown>, string][] = [
   [{ bound_vpc_id: "vpc-1" }, NOT_CHECKED("bound_vpc_id")],
   [{ bound_subnet_id: "subnet-1" }, NOT_CHECKED("bound_subnet_id")],
   [{ disallow_reauthentication: false }, "specified disallow_reauthentication when not using vm auth type"],
-  [{ allow_instance_migration: null }, "specified allow_instance_migration when not using vm auth type"],
+  [{ allow_instance_migration: true }, "specified allow_instance_migration when not using vm auth type"],
   [{ token_type: "eternal" }, "invalid 'token_type' value"],
   [{ token_ttl: 20, token_max_ttl: 10 }, "'token_ttl' cannot be greater than 'token_max_ttl'"],
   [{ role_tag: "" }, "tried to enable role_tag when not using vm auth method"],
@@ -191,10 +191,10 @@ describe("a role", () => {
     expect(after).toEqual({ ...before, token: { ...before.token, maxTtl: 3600 } });
   });
 
-  it("gives up a list when an empty one or null is sent, but not its last", () => {
+  it("gives up a list when an empty one is sent, but not its last, and not for a null", () => {
     const before = written({ ...VM, bound_region: "r1" });
     expect(written({ bound_region: [] }, { before }).bounds.bound_region).toEqual([]);
-    expect(written({ bound_region: null }, { before }).bounds.bound_region).toEqual([]);
+    expect(written({ bound_region: null }, { before }).bounds.bound_region).toEqual(["r1"]);
     expect(refusal({ bound_region: "", bound_image_id: "" }, { before })).toContain("at least one bound parameter");
   });
 
