@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { IsolateCopy } from "../base/isolate-copy.ts";
 import { ok, type Result } from "../base/result.ts";
+import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { aclOfToken } from "../identity/standing.ts";
@@ -66,8 +67,12 @@ export function askerOf({ accessor, record: { displayName, entityId } }: Caller)
   return { accessor, displayName, entityId };
 }
 
-/** Parses a token; null for "" or one not issued here. A wrong tag or seal is refused without a call to an object. */
-export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
+/**
+ * Parses a token; null for "" or one not issued here. White space in it is removed: it came with the clipboard. A wrong
+ * tag or seal is refused without a call to an object.
+ */
+export async function readToken(env: Env, installation: Installation, sent: string): Promise<ParsedToken | null> {
+  const text = withoutWhiteSpace(sent);
   if (!isGenerated(text)) {
     const credential = await readCustomId(env, installation, text);
     return credential && { kind: "service", text, credential };

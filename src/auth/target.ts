@@ -63,7 +63,7 @@ export async function onToken<A extends TargetAction>(
   actionOn: (target: NamedTarget["target"]) => A,
 ): Promise<Result<NamedToken<A>>> {
   if (typeof token !== "string") return err({ code: "forbidden", message: "invalid token" });
-  const read = await readToken(env, installation, token.trim());
+  const read = await readToken(env, installation, token);
   if (read?.kind !== "service") return ok(read && { unstored: read });
   const { treeId, target } = tokenTarget(read);
   return ok({ treeId, action: actionOn(target), text: read.text });

@@ -3,6 +3,7 @@ import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
+import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Shape } from "./view.ts";
 
 /** The values of a field, for descriptions of the interface. */
@@ -103,6 +104,15 @@ export function text(): Field<string> {
   return field({ shape: "string" }, "a string", (value) => {
     if (value === undefined) return "";
     return isScalar(value) ? textOf(value) : undefined;
+  });
+}
+
+/** A token, a key or a document in base64 that people paste: a string without its white space. */
+export function pasted(): Field<string> {
+  const { kind, read } = text();
+  return new Field(kind, (value) => {
+    const sentText = read(value);
+    return sentText.ok ? ok(withoutWhiteSpace(sentText.value)) : sentText;
   });
 }
 

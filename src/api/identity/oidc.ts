@@ -28,7 +28,7 @@ import {
   verifyToken,
   writeSigningKey,
 } from "../../issuer/tokens.ts";
-import { duration, fieldSchema, list, sent, text } from "../../wire/fields.ts";
+import { duration, fieldSchema, list, pasted, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
 import { dataReply, doneReply, EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
@@ -233,7 +233,7 @@ export const OIDC_ROUTES: readonly Route[] = [
     operationId: "oidc-introspect",
     answers: plainAnswer({ active: "boolean", "error?": "string" }),
     input: fieldSchema({
-      token: text().describe("The token"),
+      token: pasted().describe("The token"),
       client_id: text().describe("The audience that the token must have; any audience by default"),
     }),
     handle: async ({ env, installation, request, fields }) => {

@@ -11,7 +11,7 @@ import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/res
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { EndsOfRestore } from "../../system/system.ts";
-import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
+import { fieldSchema, integer, NO_FIELDS, pasted, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 import { readPastTime } from "../changes.ts";
@@ -168,7 +168,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
     summary: "Starts to restore a backup into a deployment that was never initialized and has the same seal key.",
     operationId: "restore-begin",
     answers: NO_CONTENT,
-    input: fieldSchema({ ...HEAD, key_ring: text().describe("The wrapped key ring.") }),
+    input: fieldSchema({ ...HEAD, key_ring: pasted().describe("The wrapped key ring.") }),
     async handle({ env, loaded }, { key_ring: keyRing, ...backup }) {
       // Open to every caller: an installation must answer without a call to an object.
       if (loaded.ok) return err(NOT_EMPTY);

@@ -10,6 +10,7 @@ import {
 } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { withoutWhiteSpace } from "../../base/white-space.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { equalBytes, fromBase64, fromHex, toBase64 } from "../../crypto/bytes.ts";
 import { parseSealKey } from "../../crypto/key-ring.ts";
@@ -273,7 +274,7 @@ async function finishAttempt(env: Env, installation: Installation, nonce: string
 /** True for the seal key: as it is set in the deployment, or only its 32 bytes, in base64 or hex. */
 function isSealKey(env: Env, key: string): boolean {
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
-  const text = key.trim().replace(/^\d{1,6}:/, "");
+  const text = withoutWhiteSpace(key).replace(/^\d{1,6}:/, "");
   const bytes = fromHex(text.toLowerCase()) ?? fromBase64(text);
   return sealKey.ok && bytes !== null && equalBytes(bytes, sealKey.value.bytes);
 }

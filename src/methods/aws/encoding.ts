@@ -1,11 +1,12 @@
+import { withoutWhiteSpace } from "../../base/white-space.ts";
 import { fromBase64, fromUtf8 } from "../../crypto/bytes.ts";
 import { readJson } from "../../policy/json.ts";
 import type { SyntaxValue } from "../../policy/syntax.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
-/** Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed: tools print wrapped lines. */
+/** Decodes padded base64 in its canonical form, or returns null. White space is allowed: tools print wrapped lines. */
 export function fromWrappedBase64(text: string): Uint8Array<ArrayBuffer> | null {
-  return fromBase64(text.replace(/[\r\n]/g, ""));
+  return fromBase64(withoutWhiteSpace(text));
 }
 
 /** Decodes base64 of UTF-8. Null when either encoding is malformed. */

@@ -54,6 +54,9 @@ for (const partition of Object.keys(PARTITIONS).filter(isPartition)) {
   }
 }
 
+/** Partitions whose STS also has hosts for IPv4 and IPv6. */
+const DUAL_STACK: ReadonlySet<Partition> = new Set(["aws", "aws-us-gov"]);
+
 /** Hosts of the security token service, with the region of signatures for each. */
 const STS_HOSTS: ReadonlyMap<string, string> = new Map([
   // The global host, and those with FIPS 140 modules.
@@ -61,7 +64,10 @@ const STS_HOSTS: ReadonlyMap<string, string> = new Map([
   ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"].map(
     (name) => [`sts-fips.${name}.amazonaws.com`, name] as const,
   ),
-  ...[...REGIONS.values()].map(({ name, stsHost }) => [stsHost, name] as const),
+  ...[...REGIONS.values()].flatMap(({ name, partition, stsHost }) => [
+    [stsHost, name] as const,
+    ...(DUAL_STACK.has(partition) ? [[`sts.${name}.api.aws`, name] as const] : []),
+  ]),
 ]);
 
 /** The region with this name, or null. */

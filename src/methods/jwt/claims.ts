@@ -82,11 +82,9 @@ export function holderOf(claims: Claims, name: string, isPointer: boolean): Resu
   return fits ? ok(value) : err(`claim "${name}" could not be converted to string`);
 }
 
-/** Returns the names of the groups in a claim. An absent claim is a failure, as in the reference. */
+/** Returns the names of the groups in a claim. Issuers omit the claim for a client without groups. */
 export function groupsOf(claims: Claims, name: string): Result<readonly string[], string> {
-  const value = claimAt(claims, name);
-  if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
-  const values = listOf(value);
+  const values = listOf(claimAt(claims, name) ?? []);
   if (values.every((group) => typeof group === "string")) return ok(values.filter((group) => group !== ""));
   return err(`"${name}" claim could not be converted to string list`);
 }
@@ -113,15 +111,19 @@ function own(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Leeways of a role in seconds. 0: the default; negative: none. */
+/**
+ * Leeways of a role in seconds. 0: the default; negative: none. `notBefore` has no default: it derives a beginning for a
+ * token that has only an end.
+ */
 export type Leeways = { readonly expiration: number; readonly notBefore: number; readonly clockSkew: number };
 
 const DEFAULT_LEEWAY = 150;
 const DEFAULT_CLOCK_SKEW = 60;
 
 /**
- * Returns why a token is not valid at `now` (ms), or null. The rules are the reference's: a token without `exp` ends
- * one leeway after its beginning, and one without any time is refused.
+ * Returns why a token is not valid at `now` (ms), or null. A token without `exp` ends one leeway after its beginning,
+ * and one without any time is refused, as in the reference. A token with `exp` alone has no beginning to check, unless
+ * the role sets a leeway for it.
  */
 export function validityProblem(claims: Claims, leeways: Leeways, now: number): string | null {
   const times = [claims.iat, claims.nbf, claims.exp].map(timeOf);
@@ -131,7 +133,7 @@ export function validityProblem(claims: Claims, leeways: Leeways, now: number): 
     return "no issued at (iat), not before (nbf), or expiration time (exp) claims in token";
   }
   const end = expiry || Math.max(issuedAt, notBefore) + leewayOf(leeways.expiration, DEFAULT_LEEWAY);
-  const start = notBefore || issuedAt || end - leewayOf(leeways.notBefore, DEFAULT_LEEWAY);
+  const start = notBefore || issuedAt || (leeways.notBefore > 0 ? end - leeways.notBefore : 0);
   const skew = leewayOf(leeways.clockSkew, DEFAULT_CLOCK_SKEW);
   const seconds = now / 1000;
   if (seconds > end + skew) return "invalid expiration time (exp) claim: token is expired";
@@ -144,7 +146,7 @@ export function validityProblem(claims: Claims, leeways: Leeways, now: number): 
 export function leewaysInForce({ expiration, notBefore, clockSkew }: Leeways): string[] {
   return [
     `expiration_leeway ${leewayOf(expiration, DEFAULT_LEEWAY)} s`,
-    `not_before_leeway ${leewayOf(notBefore, DEFAULT_LEEWAY)} s`,
+    ...(notBefore > 0 ? [`not_before_leeway ${notBefore} s`] : []),
     `clock_skew_leeway ${leewayOf(clockSkew, DEFAULT_CLOCK_SKEW)} s`,
   ];
 }

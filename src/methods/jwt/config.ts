@@ -2,6 +2,7 @@ import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
 import { outboundProblem, type PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
+import { inPemLines } from "../../base/white-space.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
@@ -137,7 +138,7 @@ const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
 export function readPublicKey(pem: string): JWK | null {
   if (pem.length > MAX_PEM_LENGTH || pem.includes("PRIVATE KEY")) return null;
   try {
-    const jwk: JWK = { ...createPublicKey(pem).export({ format: "jwk" }) };
+    const jwk: JWK = { ...createPublicKey(inPemLines(pem)).export({ format: "jwk" }) };
     return isVerificationKey(jwk) ? jwk : null;
   } catch {
     return null;
@@ -147,4 +148,12 @@ export function readPublicKey(pem: string): JWK | null {
 /** True for a key that can only verify. A symmetric key in the key set of an issuer is not accepted. */
 export function isVerificationKey(jwk: JWK): boolean {
   return ASYMMETRIC.has(jwk.kty ?? "") && (jwk.use === undefined || jwk.use === "sig");
+}
+
+/** Reads the members of a key of an issuer. Null and empty members are absent: some issuers write all that there are. */
+export function readJwk(members: object): JWK {
+  const present = Object.entries(members).filter(([, value]) => {
+    return value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);
+  });
+  return Object.fromEntries(present);
 }

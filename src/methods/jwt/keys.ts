@@ -5,9 +5,10 @@ import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { type NoAnswer, send } from "../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { fromUtf8 } from "../../crypto/bytes.ts";
+import { isObject } from "../../wire/fields.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 import type { Claims } from "./claims.ts";
-import { isVerificationKey, JWT_ALGORITHMS, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
+import { isVerificationKey, JWT_ALGORITHMS, type JwtConfig, readJwk, readPublicKey, urlProblem } from "./config.ts";
 
 /** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
 const KEEP_MS = 600_000;
@@ -67,7 +68,7 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
   const { keys } = answer.value;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
-  return ok(keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key)));
+  return ok(keys.filter(isObject).map(readJwk).filter(isVerificationKey));
 }
 
 /** Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, 4.3). */

@@ -20,7 +20,7 @@ import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
-import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
+import { anyObject, fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
 import { isRoleName } from "../roles.ts";
 import {
   audienceProblem,
@@ -53,7 +53,7 @@ const CHECKS = {
   bound_subject: "The subject (sub) is the one that the role is bound to.",
   bound_audiences: "An audience (aud) is one that the role is bound to.",
   user_claim: "The claim that names the holder is there.",
-  groups_claim: "The claim that lists groups is there.",
+  groups_claim: "The claim that lists groups can be read. Without it the client is in no group.",
   ...LAST_CHECKS,
 } as const;
 
@@ -208,7 +208,7 @@ function orInvalid<T>(result: Result<T, string>): Result<T> {
 
 const LOGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),
-  jwt: text().describe("The signed token"),
+  jwt: pasted().describe("The signed token"),
 });
 
 const EXPLAIN_FIELDS = fieldSchema({

@@ -1,7 +1,18 @@
 import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY, issuerNameProblem } from "../../../issuer/rules.ts";
-import { duration, fieldSchema, flag, integer, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
+import {
+  duration,
+  fieldSchema,
+  flag,
+  integer,
+  list,
+  onlySent,
+  pasted,
+  sent,
+  text,
+  type Values,
+} from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { HEADER_NAME } from "../sts/headers.ts";
@@ -47,8 +58,8 @@ const NO_WEB_IDENTITY: WebIdentity = { roleArn: "", audience: "", ttl: 3600, key
 export const SECRET_KEY = "secret_key";
 
 export const CLIENT_FIELDS = fieldSchema({
-  access_key: sent(text()).describe("The id of the access key"),
-  secret_key: sent(text()).describe("The secret of the access key; never shown"),
+  access_key: sent(pasted()).describe("The id of the access key"),
+  secret_key: sent(pasted()).describe("The secret of the access key; never shown"),
   endpoint: sent(text()).describe("The endpoint of EC2 instead of the cloud's own"),
   iam_endpoint: sent(text()).describe("The endpoint of IAM instead of the cloud's own"),
   sts_endpoint: sent(text()).describe("The endpoint of STS instead of the cloud's own"),

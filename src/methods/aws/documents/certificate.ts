@@ -154,13 +154,13 @@ function certificateOf(pem: string): Certificate | null {
 }
 
 function pemOfEncoded(text: string): string | null {
-  const bytes = fromWrappedBase64(text.trim());
+  const bytes = fromWrappedBase64(text);
   if (bytes === null) return null;
   const inner = fromUtf8(bytes);
   return inner?.includes("-----BEGIN") ? inner : encodePem(bytes);
 }
 
-const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\r\n]+?)\r?\n-----END CERTIFICATE-----\s*$/;
+const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----([A-Za-z0-9+/= \t\r\n]+)-----END CERTIFICATE-----\s*$/;
 
 /** Decodes a PEM text of one certificate, possibly with text before it (RFC 7468 section 2); null for anything else. */
 export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {

@@ -219,11 +219,11 @@ function boundsProblem(role: CloudRole): string | null {
   return null;
 }
 
-/** A flag that has no meaning for the role is refused even when it is false. */
+/** A flag that has no meaning for the role is refused. False is none: a role can be written as it was read. */
 function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null {
   if (role.authType !== "vm") {
     for (const field of ["disallow_reauthentication", "allow_instance_migration"] as const) {
-      if (sent[field] !== undefined) return `specified ${field} when not using vm auth type`;
+      if (sent[field]) return `specified ${field} when not using vm auth type`;
     }
   }
   if (!role.disallowReauthentication || !role.allowInstanceMigration) return null;
@@ -231,7 +231,7 @@ function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null 
 }
 
 function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
-  if (sent.role_tag === undefined) return null;
+  if (!sent.role_tag) return null;
   if (role.authType !== "vm") return "tried to enable role_tag when not using vm auth method";
   // The cloud's limit for the key of a tag.
   const isLong = new TextEncoder().encode(sent.role_tag).length > 127;

@@ -66,10 +66,13 @@ const AMZ_HEADERS: ReadonlySet<string> = new Set([
   "x-amz-signedheaders",
 ]);
 
+/** Clients in browsers have this name for `User-Agent`. It controls nothing. */
+const USER_AGENT_HEADER = "x-amz-user-agent";
+
 /** Headers that client libraries add and possibly sign. */
 const USUAL_HEADERS: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "authorization", "content-type", "date", "user-agent"],
-  ...["amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry"],
+  ...["amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry", USER_AGENT_HEADER],
   ...SERVER_ID_NAMES,
 ]);
 
@@ -110,16 +113,27 @@ export function selectHeaders(
   signedHeaders: ReadonlySet<string>,
   allowedByOperator: readonly string[],
 ): Result<Record<string, string>, string> {
-  const allowed = new Set(allowedByOperator.map((name) => name.trim().toLowerCase()));
+  const allowed = namesAllowed(allowedByOperator);
   const selected: Record<string, string> = {};
   for (const [name, values] of headers) {
     if (FRAMING_HEADERS.has(name)) continue;
     const listed = allowed.has(name) || AMZ_HEADERS.has(name);
-    if (!listed && name.startsWith("x-amz-")) return err(INVALID_HEADER);
+    if (!listed && !USUAL_HEADERS.has(name) && name.startsWith("x-amz-")) return err(INVALID_HEADER);
     if (!listed && signedHeaders.has(name) && !USUAL_HEADERS.has(name)) return err(INVALID_HEADER);
     if (listed || signedHeaders.has(name) || NEEDED_HEADERS.has(name)) selected[name] = values.join(",");
   }
   return ok(selected);
+}
+
+/** True for a parameter that a pre-signed request may have because a header of that name is accepted. */
+export function isAcceptedParameter(name: string, allowedByOperator: readonly string[]): boolean {
+  const key = name.toLowerCase();
+  if (!key.startsWith("x-amz-") || AMZ_HEADERS.has(key)) return false;
+  return key === USER_AGENT_HEADER || namesAllowed(allowedByOperator).has(key);
+}
+
+function namesAllowed(allowedByOperator: readonly string[]): ReadonlySet<string> {
+  return new Set(allowedByOperator.map((name) => name.trim().toLowerCase()));
 }
 
 const INVALID_HEADER =

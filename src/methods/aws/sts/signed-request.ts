@@ -2,7 +2,7 @@ import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
-import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
+import { type HeaderValues, isAcceptedParameter, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
 import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 
 /** The fields of a login that have the signed request. The body is absent or empty with GET. */
@@ -72,8 +72,11 @@ export function checkSignedRequest(
   const headers = readHeaderValues(fields.iam_request_headers);
   if (!headers.ok) return refuse(headers.error);
 
-  const read = method === "POST" ? readPost : readPresignedGet;
-  const signed = read(url.value.query, sentBody, headers.value);
+  const { query: sentQuery } = url.value;
+  const signed =
+    method === "POST"
+      ? readPost(sentQuery, sentBody, headers.value)
+      : readPresignedGet(sentQuery, sentBody, headers.value, settings.allowedStsHeaderValues);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
   const signedAt = signedAtOf(signed.value.amzDate);
@@ -117,7 +120,7 @@ function readPost(query: string, bodyText: string, headers: HeaderValues): Resul
   if (bodyText === "") return err("missing iam_request_body");
   const body = bodyText.length > MAX_BODY_LENGTH ? null : fromBase64Text(bodyText);
   if (body === null) return err("failed to base64 decode iam_request_body");
-  if (readPairs(body, FORM_KEYS) === null) return err("iam request body is invalid");
+  if (readPairs(body, (key) => FORM_KEYS.has(key)) === null) return err("iam request body is invalid");
   const type = headers.get("content-type");
   if (type !== undefined && !FORM_TYPE_PATTERN.test(type.join(","))) return err("iam request body is not a form");
 
@@ -130,10 +133,15 @@ function readPost(query: string, bodyText: string, headers: HeaderValues): Resul
   return scope.ok ? ok({ scope: scope.value, amzDate, query: "", body }) : scope;
 }
 
-function readPresignedGet(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
+function readPresignedGet(
+  query: string,
+  bodyText: string,
+  headers: HeaderValues,
+  allowedByOperator: readonly string[],
+): Result<SignedPart, string> {
   if (bodyText !== "") return err("iam_request_body must be empty with GET");
   if (headers.has("authorization")) return err("a pre-signed URL and an Authorization header exclude each other");
-  const pairs = readPairs(query, PRESIGNED_KEYS);
+  const pairs = readPairs(query, (key) => PRESIGNED_KEYS.has(key) || isAcceptedParameter(key, allowedByOperator));
   if (pairs === null) return err("query of iam_request_url is invalid");
   const scope = parsePresigned(pairs);
   if (!scope.ok) return scope;
@@ -154,15 +162,17 @@ function readUrl(text: string): Result<{ readonly origin: Origin; readonly query
 }
 
 /**
- * Reads the `key=value` pairs of a query or a form. Null when one is malformed, when a key is repeated or not
- * `allowed`, and when the pairs do not ask for GetCallerIdentity.
+ * Reads the `key=value` pairs of a query or a form. Null when one is malformed, when a key is repeated (in any case) or
+ * not allowed, and when the pairs do not ask for GetCallerIdentity.
  */
-function readPairs(text: string, allowed: ReadonlySet<string>): ReadonlyMap<string, string> | null {
+function readPairs(text: string, isAllowed: (key: string) => boolean): ReadonlyMap<string, string> | null {
   const pairs = new Map<string, string>();
+  const keys = new Set<string>();
   for (const pair of text.split("&")) {
     const [, key, value] = /^([A-Za-z0-9-]+)=([A-Za-z0-9._~/:;=%-]*)$/.exec(pair) ?? [];
     const decoded = value === undefined ? null : decodePercent(value);
-    if (key === undefined || decoded === null || pairs.has(key) || !allowed.has(key)) return null;
+    if (key === undefined || decoded === null || keys.has(key.toLowerCase()) || !isAllowed(key)) return null;
+    keys.add(key.toLowerCase());
     pairs.set(key, decoded);
   }
   const isCallerIdentity = pairs.get("Action") === ACTION && (pairs.get("Version") ?? API_VERSION) === API_VERSION;

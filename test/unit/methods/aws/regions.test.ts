@@ -36,6 +36,9 @@ describe("regions and hosts", () => {
     expect(regionOfStsHost("sts.cn-northwest-1.amazonaws.com.cn")).toBe("cn-northwest-1");
     expect(regionOfStsHost("sts-fips.us-west-2.amazonaws.com")).toBe("us-west-2");
     expect(regionOfStsHost("sts.cn-northwest-1.amazonaws.com")).toBeNull();
+    expect(regionOfStsHost("sts.eu-west-1.api.aws")).toBe("eu-west-1");
+    for (const host of ["sts.cn-north-1.api.aws", "sts.api.aws", "sts.mars-1.api.aws"])
+      expect(regionOfStsHost(host)).toBeNull();
   });
 
   it("give one IAM host per partition", () => {

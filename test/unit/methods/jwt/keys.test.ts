@@ -44,6 +44,22 @@ async function kidsAt(now: number, kid = "a") {
 }
 
 describe("the keys of an issuer", () => {
+  it.each([
+    ["alg", null],
+    ["alg", ""],
+    ["use", null],
+    ["use", ""],
+    ["key_ops", null],
+    ["key_ops", []],
+    ["d", null],
+  ])("have the member %s absent when it is %j", async (name, value) => {
+    vi.stubGlobal("fetch", async () => {
+      return Response.json({ keys: [{ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid: "a", [name]: value }] });
+    });
+    const keys = await keysFor(config, "a", NO_PRIVATE_HOSTS, NOW);
+    expect(keys).toEqual({ ok: true, value: [{ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid: "a" }] });
+  });
+
   it("are not used for ten minutes or more, whatever was tried meanwhile", async () => {
     expect(await kidsAt(NOW)).toEqual(["a"]);
     published = null;

@@ -17,6 +17,11 @@ describe("the times of a token", () => {
     [{ nbf: NOW + 60, exp: NOW + 900 }, DEFAULT, true],
     [{ nbf: NOW + 61, exp: NOW + 900 }, DEFAULT, false],
     [{ iat: NOW + 61, nbf: NOW - 10, exp: NOW + 900 }, DEFAULT, false],
+    // Without nbf and iat there is no beginning to check, unless the role derives one from the end.
+    [{ exp: NOW + 86_400 }, DEFAULT, true],
+    [{ exp: NOW + 86_400 }, NONE, true],
+    [{ exp: NOW + 86_400 }, { ...DEFAULT, notBefore: 3600 }, false],
+    [{ exp: NOW + 3600 }, { ...DEFAULT, notBefore: 3600 }, true],
     // Without an end it ends a leeway after it began, and does not live for ever.
     [{ iat: NOW - 149 }, { ...DEFAULT, clockSkew: -1 }, true],
     [{ iat: NOW - 151 }, { ...DEFAULT, clockSkew: -1 }, false],

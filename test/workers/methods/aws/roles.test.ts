@@ -87,7 +87,7 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
       400,
       `specified inferred_entity_type but not ${words.inferred_cloud_region}`,
     ]);
-    expect(await message({ bound_iam_principal_arn: `${ARN}*`, allow_instance_migration: false })).toEqual([
+    expect(await message({ bound_iam_principal_arn: `${ARN}*`, allow_instance_migration: true })).toEqual([
       400,
       `specified allow_instance_migration when not using ${words.vm} auth type`,
     ]);

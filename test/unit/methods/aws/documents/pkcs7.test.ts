@@ -355,6 +355,14 @@ describe("a document that was accepted before", () => {
     expect((await verified(text, registered)).ok).toBe(false);
   });
 
+  it("is read whatever white space its lines were joined with", async () => {
+    const own = new TextEncoder().encode(JSON.stringify(document));
+    const text = Buffer.from(makeMessage(own, { signers: [makeSigner(own, us)] })).toString("base64");
+    for (const joint of ["\n", "\r\n", " ", "\t", " \n "]) {
+      expect((await verified(`${joint}${text.replace(/.{76}/g, `$&${joint}`)}`, registered)).ok).toBe(true);
+    }
+  });
+
   it("has its signature computed once, and again for another certificate with its key", async () => {
     const own = new TextEncoder().encode(JSON.stringify({ ...document, instanceId: "i-0000000000000000f" }));
     const text = Buffer.from(makeMessage(own, { signers: [makeSigner(own, us)] })).toString("base64");

@@ -20,6 +20,7 @@ describe("a registered certificate", () => {
       pem,
       pem.trimEnd(),
       pem.replaceAll("\n", "\r\n"),
+      pem.replaceAll("\n", " "),
       `\n${pem}\n\n`,
       `Certificate:\n    Version: 3 (0x2)\n${pem}`,
     ]) {

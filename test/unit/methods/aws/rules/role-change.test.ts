@@ -63,12 +63,17 @@ const IAM_SPOILERS: [Record<string, unknown>, string][] = [
   [{ bound_iam_role_arn: ARN }, NOT_CHECKED("bound_iam_role_arn")],
   [{ bound_vpc_id: "vpc-1" }, NOT_CHECKED("bound_vpc_id")],
   [{ bound_subnet_id: "subnet-1" }, NOT_CHECKED("bound_subnet_id")],
-  [{ disallow_reauthentication: false }, "specified disallow_reauthentication when not using vm auth type"],
+  [{ disallow_reauthentication: true }, "specified disallow_reauthentication when not using vm auth type"],
   [{ allow_instance_migration: true }, "specified allow_instance_migration when not using vm auth type"],
   [{ token_type: "eternal" }, "invalid 'token_type' value"],
   [{ token_ttl: 20, token_max_ttl: 10 }, "'token_ttl' cannot be greater than 'token_max_ttl'"],
-  [{ role_tag: "" }, "tried to enable role_tag when not using vm auth method"],
+  [{ role_tag: "k" }, "tried to enable role_tag when not using vm auth method"],
 ];
+
+it("a role of principals is written with false and empty values for what only instances have", () => {
+  const empty = { disallow_reauthentication: false, allow_instance_migration: false, role_tag: "" };
+  expect(write({ ...IAM, ...empty }).ok).toBe(true);
+});
 
 describe("a write of a role is refused", () => {
   describe.each([
@@ -239,7 +244,7 @@ describe("principals of a role", () => {
 
   it("are looked up last, when nothing else refuses the write", () => {
     expect(refusal({ ...body, token_num_uses: -1 })).toBe("'token_num_uses' cannot be negative");
-    expect(refusal({ ...body, role_tag: "" })).toContain("tried to enable role_tag");
+    expect(refusal({ ...body, role_tag: "k" })).toContain("tried to enable role_tag");
   });
 
   it("are looked up anew when they are sent again, and else not", () => {

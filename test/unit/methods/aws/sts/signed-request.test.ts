@@ -229,6 +229,44 @@ describe("fields that are missing or malformed", () => {
   });
 });
 
+describe("the user agent of a browser", () => {
+  const agent = "aws-sdk-js/3.1 md/browser#Chrome_120";
+
+  it("is sent when it is signed, and dropped otherwise", () => {
+    const signed = authorization(
+      "us-east-1",
+      "content-type;host;x-amz-date;x-amz-user-agent;x-vault-aws-iam-server-id",
+    );
+    const sent = check(post({ headers: { Authorization: signed, "X-Amz-User-Agent": agent } }));
+    expect(sent).toMatchObject({ headers: { "x-amz-user-agent": agent } });
+    const unsigned = check(post({ headers: { "X-Amz-User-Agent": agent } }));
+    expect(unsigned).toMatchObject({ headers: expect.not.objectContaining({ "x-amz-user-agent": agent }) });
+  });
+
+  it("may be in the query of a pre-signed request", () => {
+    const signed = check(get({ "X-Amz-User-Agent": agent }));
+    expect(signed).toMatchObject({
+      url: expect.stringContaining("&X-Amz-User-Agent=aws-sdk-js%2F3.1%20md%2Fbrowser%23Chrome_120"),
+    });
+  });
+});
+
+describe("what an operator allows", () => {
+  const allowed = { allowedStsHeaderValues: ["X-Amz-Custom", "X-Amz-Date", "Action"] };
+
+  it("counts for the query of a pre-signed request as for its headers", () => {
+    expect(check(get({ "X-Amz-Custom": "1" }), allowed)).toHaveProperty("url");
+    expect(check(get({ "X-Amz-Custom": "1" }))).toBe("query of iam_request_url is invalid");
+  });
+
+  it.each(["x-amz-date", "action", "x-amz-CUSTOM"])(
+    "does not let in the parameter %s beside its other spelling",
+    (name) => {
+      expect(check(get({ "X-Amz-Custom": "1", [name]: "1" }), allowed)).toBe("query of iam_request_url is invalid");
+    },
+  );
+});
+
 describe("a request that would make STS answer something else", () => {
   it.each([
     "Action=AssumeRole&Version=2011-06-15",
@@ -259,7 +297,7 @@ describe("a request that would make STS answer something else", () => {
     expect(check(post({ url: "https://sts.amazonaws.com/?x" }))).toBe("invalid request");
   });
 
-  it.each(["X-Amz-Target", "X-Amz-Mallory-Header", "x-amz-user-agent", "X-AMZ-TARGET"])("by the header %s", (name) => {
+  it.each(["X-Amz-Target", "X-Amz-Mallory-Header", "X-AMZ-TARGET"])("by the header %s", (name) => {
     expect(check(post({ headers: { [name]: "x" } }))).toMatch(/^invalid request header/);
     expect(check(get({}, { [name]: "x" }))).toMatch(/^invalid request header/);
   });
