@@ -1,4 +1,4 @@
-import { hasUnprintable } from "../base/name.ts";
+import { hasMisleadingBlanks, hasUnprintable, MISLEADING_BLANKS } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/names.ts";
@@ -13,6 +13,11 @@ const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };
 export function nameProblem(what: string, name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `${what} name must not be longer than ${MAX_NAME_LENGTH} characters`;
   return hasUnprintable(name) ? `${what} name must not contain control characters` : null;
+}
+
+/** Returns the problem with a new name of an entity or a group, or null. Names of aliases come from elsewhere. */
+export function newNameProblem(what: "entity" | "group", name: string): string | null {
+  return hasMisleadingBlanks(name) ? `${what} ${MISLEADING_BLANKS}` : null;
 }
 
 /**

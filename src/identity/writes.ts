@@ -14,6 +14,7 @@ import type {
   IdOrName,
   Written,
 } from "./model.ts";
+import { newNameProblem } from "./rules.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { BY_ALIAS_ID, type Holder } from "./shard/entity-store.ts";
@@ -54,6 +55,8 @@ export async function writeEntity(
   const byName = write.name === null ? null : await findEntity(env, { name: write.name });
   if (byId && byName && byName.id !== byId.id) return err(ENTITY_NAME_TAKEN);
   const entity = byId ?? byName;
+  const problem = write.name === null || write.name === entity?.name ? null : newNameProblem("entity", write.name);
+  if (problem) return refuse(problem);
   if (!entity) return createEntity(env, write, attempt);
   const name = write.name ?? entity.name;
   if (name !== entity.name && (await nameEntity(env, entity.id, name)) !== entity.id) return err(ENTITY_NAME_TAKEN);

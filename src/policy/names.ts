@@ -1,4 +1,4 @@
-import { hasUnprintable } from "../base/name.ts";
+import { hasUnprintable, nameKey } from "../base/name.ts";
 
 /** The policy that allows everything. A normalised list of names that contains it contains no other name. */
 export const ROOT_POLICY = "root";
@@ -11,7 +11,7 @@ export const MAX_POLICY_NAME_LENGTH = 256;
  * stored or compared. Otherwise ` ROOT` would pass the checks for `root`, and a later step would turn it into `root`.
  */
 export function normalizePolicyName(name: string): string {
-  return name.trim().toLowerCase();
+  return nameKey(name.trim());
 }
 
 /** Normalises a list of policy names: normalised names, sorted, unique, none of them empty, and `root` alone. */

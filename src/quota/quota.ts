@@ -1,3 +1,4 @@
+import { nameKey } from "../base/name.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
@@ -141,7 +142,7 @@ function placeOf(path: string, places: readonly QuotaPlace[]): QuotaPlace | null
 
 /** Roles are compared without regard to case, as in every auth method. */
 function isSameTarget(a: Target, b: Target): boolean {
-  const isSameRole = a.role.toLowerCase() === b.role.toLowerCase();
+  const isSameRole = nameKey(a.role) === nameKey(b.role);
   return a.mountPath === b.mountPath && a.pathSuffix === b.pathSuffix && isSameRole;
 }
 
@@ -195,8 +196,7 @@ export class QuotaTable {
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
     const path = suffix.replace(/\/$/, "");
-    const found =
-      ofMount?.byRole.get(role.toLowerCase()) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
+    const found = ofMount?.byRole.get(nameKey(role)) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
     return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 
@@ -211,7 +211,7 @@ function quotasOfMount(quotas: readonly RateLimitQuota[]): MountQuotas {
   const { role = [], prefix = [], suffix = [], all = [] } = Object.groupBy(quotas, whatCounts);
   return {
     all: all[0] ?? null,
-    byRole: new Map(role.map((quota) => [quota.role.toLowerCase(), quota])),
+    byRole: new Map(role.map((quota) => [nameKey(quota.role), quota])),
     bySuffix: new Map(suffix.map((quota) => [quota.pathSuffix, quota])),
     byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [quota.pathSuffix.slice(0, -1), quota]))),
   };

@@ -29,7 +29,7 @@ const NO_TIME = Number.MAX_SAFE_INTEGER;
 /** For each sort key its column, and the value for a token. */
 const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedToken) => string | number }>> = {
   "team-name": { column: "name_key", keyOf: ({ team }) => nameKey(team.name) },
-  "created-by": { column: "created_by_key", keyOf: ({ token }) => token.createdBy.name.toLowerCase() },
+  "created-by": { column: "created_by_key", keyOf: ({ token }) => nameKey(token.createdBy.name) },
   "expired-at": { column: "expired_at_key", keyOf: ({ token }) => token.expiresAt ?? NO_TIME },
   "last-used-at": { column: "last_used_at_key", keyOf: ({ token }) => token.lastUsedAt ?? NO_TIME },
 };

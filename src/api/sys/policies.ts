@@ -15,6 +15,7 @@ import {
   NO_CONTENT,
 } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
+import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/name.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import {
@@ -115,7 +116,7 @@ const PATCH_FIELDS = fieldSchema({
 
 /** Creates or replaces a policy. Messages are the reference's (sys/policies/acl). */
 async function writePolicy(
-  { env, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
+  { env, installation, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
   policyText: string,
   warnings: readonly string[] = [],
 ): Answered {
@@ -123,6 +124,8 @@ async function writePolicy(
   if (!name.ok) return name;
   if (policyText === "") return refuse("'policy' parameter not supplied or empty");
   const now = currentTime();
+  const isNew = installation.policies.absent([name.value], now).length > 0;
+  if (isNew && hasMisleadingBlanks(name.value)) return refuse(`policy ${MISLEADING_BLANKS}`);
   const content = readText(policyText, now);
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);

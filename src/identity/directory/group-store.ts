@@ -15,7 +15,7 @@ import type {
   Metadata,
   Written,
 } from "../model.ts";
-import { generatedGroupName, usablePolicies } from "../rules.ts";
+import { generatedGroupName, newNameProblem, usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
 
 type Times = Record<"created_at" | "updated_at", number>;
@@ -96,6 +96,8 @@ export class GroupStore {
     const byName = write.name === null ? null : this.#byName(write.name);
     if (byId && byName && byName.id !== byId.id) return refuse("group name is already in use");
     const existing = byId ?? byName;
+    const problem = write.name === null || write.name === existing?.name ? null : newNameProblem("group", write.name);
+    if (problem) return refuse(problem);
     const groupId = existing?.id ?? crypto.randomUUID();
     if (write.memberGroupIds && !this.#allExist(write.memberGroupIds)) {
       return refuse("member_group_ids holds an id that is no group");

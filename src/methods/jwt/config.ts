@@ -1,5 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
+import { nameKey } from "../../base/name.ts";
 import { outboundProblem, type PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { inPemLines } from "../../base/white-space.ts";
@@ -69,7 +70,7 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<J
     publicKeys: fields.jwt_validation_pubkeys,
     boundIssuer: fields.bound_issuer,
     algorithms: JWT_ALGORITHMS.filter((algorithm) => fields.jwt_supported_algs.includes(algorithm)),
-    defaultRole: fields.default_role.toLowerCase(),
+    defaultRole: nameKey(fields.default_role),
     revision: crypto.randomUUID(),
   });
 }

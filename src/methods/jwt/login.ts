@@ -17,6 +17,7 @@ import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
+import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
@@ -70,7 +71,7 @@ type LoginInput = { readonly role: string } & ({ readonly jwt: string } | { read
 async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<VerifiedClient>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
-  const asked = token.role.toLowerCase();
+  const asked = nameKey(token.role);
   if (asked !== "" && !isRoleName(asked)) return checks.record("role", {}, refuse("role could not be found"));
   const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
   const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));

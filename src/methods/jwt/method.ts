@@ -10,6 +10,7 @@ import {
 } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { absentPolicyWarnings } from "../../auth/token-settings.ts";
+import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -93,7 +94,7 @@ function jwtAuthOf(context: CallContext) {
 }
 
 function nameOf({ params }: CallContext): string {
-  return (params.name ?? "").toLowerCase();
+  return nameKey(params.name ?? "");
 }
 
 /** Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have. */

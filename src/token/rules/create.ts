@@ -1,4 +1,5 @@
 import { lesserLimit } from "../../base/limits.ts";
+import { nameKey } from "../../base/name.ts";
 import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { checkCustomId } from "../ids.ts";
@@ -164,8 +165,8 @@ function refuseFields(request: CreateRequest, type: TokenType, creator: Creator,
   if (request.numUses < 0) return "number of uses cannot be negative";
   if (request.entityAlias !== "") {
     if (!role) return "'entity_alias' is only allowed in combination with token role";
-    const alias = request.entityAlias.toLowerCase();
-    const isAllowed = role.allowedEntityAliases.some((allowed) => globMatches(allowed.toLowerCase(), alias));
+    const alias = nameKey(request.entityAlias);
+    const isAllowed = role.allowedEntityAliases.some((allowed) => globMatches(nameKey(allowed), alias));
     if (!isAllowed) return "invalid 'entity_alias' value";
   }
   // The specification reserves the choice of an id to root itself; sudo on the path is not enough.

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newEntityId } from "../../../src/identity/shard/place.ts";
-import { entityShard } from "../../../src/identity/stubs.ts";
+import { entityShard, identityOf } from "../../../src/identity/stubs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 
 let root: string;
@@ -109,6 +109,22 @@ describe("an entity", () => {
     ]) {
       expect([answer.status, answer.body.errors]).toEqual([400, ["entity name is already in use"]]);
     }
+  });
+
+  it("can't get a name that only its blanks tell from another, and keeps one that it has", async () => {
+    const id = await made({ name: "blank name" });
+    for (const name of ["blank name ", " blank name", "blank  name", "blank\u00a0name", "blank name\u2800"]) {
+      for (const answer of [await post("entity", { name }), await post(`entity/id/${id}`, { name })]) {
+        expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringMatching(/single blanks/)]);
+      }
+      const group = await post("group", { name });
+      expect([group.status, String(group.body.errors)]).toEqual([400, expect.stringMatching(/single blanks/)]);
+    }
+    await runInDurableObject(identityOf(bindings), (directory) => directory.nameEntity(id, "blank\u00a0name", null));
+    const path = "entity/name/blank%C2%A0name";
+    await expect.poll(async () => (await get(path)).body.data?.name).toBe("blank\u00a0name");
+    expect((await post(path, { metadata: { a: "b" } })).status).toBe(204);
+    expect((await get(`entity/id/${id}`)).body.data).toMatchObject({ name: "blank\u00a0name", metadata: { a: "b" } });
   });
 
   it("is gone after deletion, which can be repeated", async () => {

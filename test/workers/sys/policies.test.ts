@@ -76,6 +76,19 @@ describe("policies over HTTP", () => {
     expect((await write("earlier", { policy: text })).status).toBe(400);
   });
 
+  it("a new name is not told from another by its blanks; an older one is written, read and deleted", async () => {
+    for (const name of ["two%20%20blanks", "no%C2%A0break"]) {
+      expect((await write(name, { policy: TEXT })).status).toBe(400);
+    }
+    const content = { text: TEXT, rulesJson: "[]" };
+    const settings = { expiresAt: null, cas: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    await systemOf(bindings).writePolicy("no\u00a0break", { content, ...settings }, Date.now());
+    await forgetInstallation();
+    expect((await write("no%C2%A0break", { policy: TEXT })).status).toBe(204);
+    expect((await read("no%C2%A0break")).body.data).toMatchObject({ version: 2, policy: TEXT });
+    expect((await call("DELETE", "sys/policies/acl/no%C2%A0break", { token: root })).status).toBe(204);
+  });
+
   it("names with slashes are listed below their folder", async () => {
     await write("team/a", { policy: TEXT });
     await write("team/b", { policy: TEXT });

@@ -1,6 +1,6 @@
 import { isGenerated, readToken } from "../../../auth/caller.ts";
 import type { CallContext } from "../../../auth/route.ts";
-import { hasUnprintable } from "../../../base/name.ts";
+import { hasUnprintable, nameKey } from "../../../base/name.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
@@ -60,7 +60,7 @@ export async function readFilter(context: CallContext<FilterFields>): Promise<Re
     mount: mount.value ?? undefined,
     role: fields.role || undefined,
     pathPrefix: fields.path_prefix || undefined,
-    policy: fields.policy.toLowerCase() || undefined,
+    policy: nameKey(fields.policy) || undefined,
     entityId: fields.entity_id || undefined,
     displayName: isPrefix ? undefined : fields.display_name || undefined,
     displayNamePrefix: isPrefix ? fields.display_name.slice(0, -1) : undefined,

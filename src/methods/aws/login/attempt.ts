@@ -1,5 +1,6 @@
 import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress } from "../../../auth/token-settings.ts";
+import { nameKey } from "../../../base/name.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { exact, exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues, sent, text, type Values } from "../../../wire/fields.ts";
@@ -159,7 +160,7 @@ export async function targetOf<R extends NamedRole>(
 
 /** In lower case; "" for none. */
 function readRoleName({ checks, notes }: Attempt, name: string): Result<string> {
-  const roleName = name.toLowerCase();
+  const roleName = nameKey(name);
   if (roleName !== "" && !isRoleName(roleName)) return checks.record("role", {}, err(notFound(roleName)));
   if (roleName !== "") notes.role = roleName;
   return ok(roleName);

@@ -1,6 +1,7 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
+import { nameKey } from "../../../base/name.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
@@ -78,7 +79,7 @@ function rolesRoute(path: string, operationId: string): Route {
 }
 
 function nameOf({ params }: Pick<CallContext, "params">): string {
-  return (params.role ?? "").toLowerCase();
+  return nameKey(params.role ?? "");
 }
 
 function readWrite(name: string, fields: Values<typeof ROLE_FIELDS>): Result<RoleFields> {

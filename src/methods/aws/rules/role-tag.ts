@@ -1,6 +1,7 @@
 import { formatRfc3339 } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
+import { normalizePolicyName } from "../../../policy/names.ts";
 import { view } from "../../../wire/view.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { CloudRole } from "./role.ts";
@@ -40,7 +41,7 @@ export function newTagNonce(): string {
 
 /** Policy names in the form of a tag: lower case, sorted, unique, not empty. */
 export function canonicalPolicies(policies: readonly string[]): string[] {
-  const names = policies.map((policy) => policy.trim().toLowerCase()).filter((policy) => policy !== "");
+  const names = policies.map(normalizePolicyName).filter((policy) => policy !== "");
   return [...new Set(names)].sort();
 }
 

@@ -290,6 +290,25 @@ describe("a cloud's identity token for its own roles", () => {
   });
 });
 
+describe("a letter that only shares its lower case with another one", () => {
+  it("is another one: in the subject, in the name of a group and in that of a role", async () => {
+    const login = await mount("kelvin", byKey(), { groups_claim: "groups" });
+    const { accessor } = (await call("GET", "sys/auth/kelvin", { token: root })).body.data;
+    const kings = { name: "kelvin kings", type: "external", policies: "kings" };
+    const group = (await post("identity/group", kings)).body.data.id;
+    await post("identity/group-alias", { name: "kings", mount_accessor: accessor, canonical_id: group });
+    const kevin = await login(await issuer.sign({ sub: "kevin", groups: ["Kings"] }));
+    expect(kevin.auth).toMatchObject({ identity_policies: ["kings"] });
+    const other = await login(await issuer.sign({ sub: "\u212aevin", groups: ["\u212aings"] }));
+    expect(other.status).toBe(200);
+    expect(other.auth?.entity_id).not.toBe(kevin.auth?.entity_id);
+    expect(other.auth).not.toHaveProperty("identity_policies");
+    await post("auth/kelvin/role/k", { user_claim: "sub", bound_audiences: "grove" });
+    expect((await login(await issuer.sign({}), { role: "K" })).status).toBe(200);
+    expect((await login(await issuer.sign({}), { role: "\u212a" })).error).toBe("role could not be found");
+  });
+});
+
 describe("groups of a token", () => {
   it("make its holder a member of the external groups that the mount knows by these names, until the next login", async () => {
     const login = await mount("grouped", byKey(), { groups_claim: "groups" });

@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hasMisleadingBlanks, nameKey } from "../../../src/base/name.ts";
+
+describe("the key of a name", () => {
+  it.each([
+    ["Kevin", "\u212aevin"],
+    ["kings", "\u212aINGS"],
+    ["\u00c5ngström", "\u212bngström"],
+    ["\u03a9", "\u2126"],
+    ["\u0398", "\u03f4"],
+    ["\u01c4", "\u01c5"],
+    ["\u0130van", "I\u0307van"],
+  ])("%s is not that of %s, whose lower case is the same", (name, other) => {
+    expect(other.toLowerCase()).toBe(name.toLowerCase());
+    expect(nameKey(other)).not.toBe(nameKey(name));
+    expect(nameKey(other)).not.toBe(nameKey(name.toLowerCase()));
+  });
+
+  it("is the same for at most two letters: a capital one and its lower case", () => {
+    const letters = new Map<string, string[]>();
+    for (let code = 0; code <= 0x10ffff; code++) {
+      if (code >= 0xd800 && code <= 0xdfff) continue;
+      const letter = String.fromCodePoint(code);
+      const key = nameKey(letter);
+      if (key === letter) continue;
+      letters.set(key, [...(letters.get(key) ?? []), letter]);
+    }
+    expect([...letters.values()].filter((capitals) => capitals.length > 1)).toEqual([]);
+    expect(letters.size).toBeGreaterThan(1000);
+  });
+
+  // Rows are found by it.
+  it.each(["Kevin", "ÄRGER", "İstanbul", "ΝΙΚΟΣ", "STRAẞE", "ПЁТР", "ᾈ", "😀 Team/A"])(
+    "%s is its lower case",
+    (name) => {
+      expect(nameKey(name)).toBe(name.toLowerCase());
+    },
+  );
+});
+
+/** Files that change the case of other texts than names: words of protocols, hex, units, names of fields, searches. */
+const OTHER_TEXTS = [
+  "api/json-api/dialect.ts",
+  "api/sys/init.ts",
+  "api/sys/leases/revoke.ts",
+  "base/clock.ts",
+  "base/outbound-hosts.ts",
+  "lease/delivery.ts",
+  "lease/revocation-endpoint.ts",
+  "listing/inventory/filter.ts",
+  "methods/aws/clients/client.ts",
+  "methods/aws/clients/config.ts",
+  "methods/aws/documents/certificate.ts",
+  "methods/aws/encoding.ts",
+  "methods/aws/method.ts",
+  "methods/aws/routes/roles.ts",
+  "methods/aws/rules/access.ts",
+  "methods/aws/rules/identity.ts",
+  "methods/aws/sts/headers.ts",
+  "methods/aws/sts/signed-request.ts",
+  "methods/jwt/method.ts",
+  "policy/block.ts",
+  "policy/parameters.ts",
+  "policy/suggest.ts",
+  "wire/audit.ts",
+  "wire/request.ts",
+];
+
+it("nothing else compares names: no other file changes the case of a text", () => {
+  const source = join(import.meta.dirname, "../../../src");
+  const files = globSync("**/*.ts", { cwd: source }).filter((file) =>
+    /\.to(Locale)?(Lower|Upper)Case\(/.test(readFileSync(join(source, file), "utf8")),
+  );
+  expect(files.filter((file) => file !== "base/name.ts" && !OTHER_TEXTS.includes(file))).toEqual([]);
+});
+
+describe("blanks in a name", () => {
+  it.each([" a", "a ", "a  b", "a\u00a0b", "a\u3000b", "a\tb", "a\u2800", "a\u3164", "a\u00adb", "a\ufe0f", " "])(
+    "%j can look like another name",
+    (name) => expect(hasMisleadingBlanks(name)).toBe(true),
+  );
+
+  it.each(["", "a b", "a b c", "Jürgen", "a-b", "entity_1.root", "名前"])("%j can not", (name) =>
+    expect(hasMisleadingBlanks(name)).toBe(false),
+  );
+});
