@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
 import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
-import { type Capability, hasForbiddenWildcards, type NamedPolicy } from "./rule.ts";
+import { type Capability, hasForbiddenWildcards, type NamedPolicy, type PathRule } from "./rule.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 
 /** The properties of a request that policies check. */
@@ -146,8 +146,9 @@ export class Acl {
 }
 
 /**
- * Compiles policies for one caller. Templates are resolved here from `context`; a rule with a template that can't be
- * resolved is left out. Where none of the policies uses templates (`usesTemplates`), the result serves every caller.
+ * Compiles policies for one caller. Templates are resolved here from `context`. A rule with a template that can't be
+ * resolved is left out if it only grants. If it takes something away, it denies everything that begins as its path does
+ * before the template, whatever other rules grant there: a caller must not escape it by choosing such a value. Where none of the policies uses templates (`usesTemplates`), the result serves every caller.
  */
 export function compileAcl(policies: readonly NamedPolicy[], context: TemplateContext): Acl {
   if (policies.some((policy) => policy.name === "root")) return new Acl(true, []);
@@ -155,11 +156,26 @@ export function compileAcl(policies: readonly NamedPolicy[], context: TemplateCo
   for (const policy of policies) {
     for (const rule of policy.rules) {
       const path = resolveTemplates(rule.path, context, policy);
-      if (path === null || (path !== rule.path && hasForbiddenWildcards(path))) continue;
-      rules.push({ policy: policy.name, rule: path === rule.path ? rule : { ...rule, path }, writtenPath: rule.path });
+      const source = { policy: policy.name, writtenPath: rule.path };
+      if (path !== null && (path === rule.path || !hasForbiddenWildcards(path))) {
+        rules.push({ ...source, rule: path === rule.path ? rule : { ...rule, path } });
+      } else if (takesAway(rule)) {
+        rules.push({ ...source, rule: denyBefore(rule), isUnresolved: true });
+      }
     }
   }
   return new Acl(false, rules);
+}
+
+/** True for a rule that can refuse what a wider rule grants: by `deny`, by a limit, or because it grants nothing. */
+function takesAway({ path: _, expiresAt: __, capabilities, ...limits }: PathRule): boolean {
+  return capabilities.length === 0 || capabilities.includes("deny") || Object.keys(limits).length > 0;
+}
+
+/** Returns a deny for all paths that begin like the path of a rule before its first template. */
+function denyBefore({ path, expiresAt }: PathRule): PathRule {
+  const literal = path.slice(0, path.indexOf("{{")).replace(/\+$/, "");
+  return { path: `${literal}*`, capabilities: ["deny"], ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 function withoutLeadingSlashes(path: string): string {

@@ -17,6 +17,8 @@ export interface SourcedRule {
   readonly rule: PathRule;
   /** The path of the rule with its templates, as the policy has it. */
   readonly writtenPath: string;
+  /** True for the deny that stands for a rule whose templates can't be resolved. It decides before all other rules. */
+  readonly isUnresolved?: true;
 }
 
 /** The merged rules of one path, from one policy or several. */
@@ -153,14 +155,21 @@ export class RuleIndex {
   readonly #exact = new Map<string, Grant>();
   readonly #prefixes: PrefixIndex<Grant>;
   readonly #segments = new SegmentTrie();
+  /** The rules that decide before these; null for none. */
+  readonly #unresolved: RuleIndex | null;
   /** All grants, in no particular order. */
   readonly grants: readonly Grant[];
 
-  constructor(rules: Iterable<SourcedRule>) {
+  constructor(rules: readonly SourcedRule[]) {
     const prefixes = new Map<string, Grant>();
-    const sourcesByPath = Map.groupBy(rules, ({ rule }) => rule.path);
-    this.grants = [...sourcesByPath].map(([path, sources]) => mergeRules(parsePattern(path), sources));
-    for (const grant of this.grants) {
+    const unresolved = rules.filter(({ isUnresolved }) => isUnresolved);
+    this.#unresolved =
+      unresolved.length === 0 ? null : new RuleIndex(unresolved.map(({ isUnresolved: _, ...rule }) => rule));
+    const resolved = unresolved.length === 0 ? rules : rules.filter(({ isUnresolved }) => !isUnresolved);
+    const sourcesByPath = Map.groupBy(resolved, ({ rule }) => rule.path);
+    const grants = [...sourcesByPath].map(([path, sources]) => mergeRules(parsePattern(path), sources));
+    this.grants = this.#unresolved ? [...grants, ...this.#unresolved.grants] : grants;
+    for (const grant of grants) {
       const { kind, text } = grant.pattern;
       if (kind === "exact") this.#exact.set(text, grant);
       else if (kind === "prefix") prefixes.set(text, grant);
@@ -177,6 +186,7 @@ export class RuleIndex {
   find(path: string, listing: boolean): Grant | undefined {
     const bare = listing && path.endsWith("/") ? path.slice(0, -1) : null;
     return (
+      this.#unresolved?.find(path, listing) ??
       this.#exact.get(path) ??
       (bare === null ? undefined : this.#exact.get(bare)) ??
       this.#findPattern(path) ??

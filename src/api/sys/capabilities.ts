@@ -20,7 +20,7 @@ const PATHS = {
 type PathFields = Values<typeof PATHS>;
 
 const TOKEN = unread("string").describe("The token");
-const RULES = text().describe("The rules, in HCL or JSON. Templates in paths match nothing");
+const RULES = text().describe("The rules, in HCL or JSON. A rule with a template in its path counts as for a caller without an entity");
 
 /** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });

@@ -49,7 +49,85 @@ describe("templates that resolve", () => {
   });
 });
 
-describe("templates that do not resolve take only their rule away", () => {
+describe("a rule that takes something away, and does not resolve, denies what begins like it", () => {
+  const TEAM = "{{identity.entity.aliases.acc1.metadata.team}}";
+  const WIDE = 'path "kv/*" { capabilities = ["create", "read", "update", "list"] }';
+  const DENY = 'capabilities = ["deny"]';
+  const capabilitiesOf = (team: string | null, text: string, path: string) => {
+    const metadata = team === null ? {} : { team };
+    const aliases = { acc1: { id: "al-1", name: "ann", metadata, customMetadata: {} } };
+    return aclFor({ entity: { ...ENTITY, aliases } }, text).capabilities(path, NOW);
+  };
+
+  test.each([null, "", "*", "+", "blue/", "blue/*", "b+e"])("%j in the place of blue", (team) => {
+    const text = `${WIDE}\npath "kv/teams/${TEAM}*" { ${DENY} }`;
+    for (const path of ["kv/teams/blue", "kv/teams/blue/x", "kv/teams/", "kv/teams/red"]) {
+      expect(capabilitiesOf(team, text, path)).toEqual(["deny"]);
+    }
+    expect(capabilitiesOf(team, text, "kv/other")).toContain("read");
+    expect(capabilitiesOf("blue", text, "kv/teams/blue/x")).toEqual(["deny"]);
+    expect(capabilitiesOf("blue", text, "kv/teams/red")).toContain("read");
+  });
+
+  test.each(["kv/teams/blue", "kv/teams/blue/*", "kv/+/blue", "kv/teams/+"])(
+    "also what a rule for %s grants, which a deny that resolves can come before",
+    (granted) => {
+      const text = `${WIDE}\npath "${granted}" { capabilities = ["read"] }\npath "kv/teams/${TEAM}" { ${DENY} }`;
+      expect(capabilitiesOf(null, text, "kv/teams/blue")).toEqual(["deny"]);
+    },
+  );
+
+  test.each([
+    ["a rule that grants nothing", "capabilities = []"],
+    ["allowed parameters", 'capabilities = ["update"] allowed_parameters = { a = [] }'],
+    ["denied parameters", 'capabilities = ["update"] denied_parameters = { a = [] }'],
+    ["required parameters", 'capabilities = ["update"] required_parameters = ["a"]'],
+    ["a shortest wrapping", 'capabilities = ["read"] min_wrapping_ttl = "1m"'],
+    ["a longest wrapping", 'capabilities = ["read"] max_wrapping_ttl = "1m"'],
+    ["a largest page", 'capabilities = ["list"] pagination_limit = 3'],
+  ])("%s", (_, block) => {
+    const text = `${WIDE}\npath "kv/${TEAM}/x" { ${block} }`;
+    expect(capabilitiesOf(null, text, "kv/blue/x")).toEqual(["deny"]);
+    expect(capabilitiesOf("red", text, "kv/blue/x")).toContain("read");
+  });
+
+  test("a rule that only grants takes nothing away", () => {
+    const text = `${WIDE}\npath "kv/${TEAM}/x" { capabilities = ["read"] }`;
+    expect(capabilitiesOf(null, text, "kv/blue/x")).toContain("update");
+  });
+
+  test.each([
+    [`kv/a${TEAM}`, "kv/abc", "kv/b"],
+    [`kv/+/a${TEAM}`, "kv/x/abc", "kv/x/b"],
+    [`kv/+${TEAM}`, "kv/x", "other"],
+    [`kv/b-${TEAM}/{{identity.entity.name}}`, "kv/b-", "kv/b"],
+  ])("%s denies %s and not %s", (path, denied, granted) => {
+    const text = `path "*" { capabilities = ["read"] }\npath "${path}" { ${DENY} }`;
+    expect(capabilitiesOf(null, text, denied)).toEqual(["deny"]);
+    expect(capabilitiesOf(null, text, granted)).toEqual(["read"]);
+  });
+
+  test("a value that makes +* denies as well", () => {
+    const text = `path "*" { capabilities = ["read"] }\npath "kv/{{identity.entity.metadata.plus}}*" { ${DENY} }`;
+    const acl = aclFor(CONTEXT, text, { allowSlashes: true, allowWildcards: true });
+    expect(acl.capabilities("kv/x", NOW)).toEqual(["deny"]);
+    expect(acl.capabilities("x", NOW)).toEqual(["read"]);
+  });
+
+  test("until it expires", () => {
+    const ends = new Date(NOW + 1000).toISOString();
+    const acl = aclFor({}, `${WIDE}\npath "kv/${TEAM}" { ${DENY} expiration = "${ends}" }`);
+    expect(acl.capabilities("kv/x", NOW)).toEqual(["deny"]);
+    expect(acl.capabilities("kv/x", NOW + 2000)).toContain("read");
+  });
+
+  test("and says which rule of which policy it was", () => {
+    const acl = aclFor({}, `${WIDE}\npath "kv/${TEAM}" { ${DENY} }`);
+    expect(acl.find("kv/x", false, NOW)?.sources).toMatchObject([{ policy: "templated", writtenPath: `kv/${TEAM}` }]);
+  });
+});
+
+describe("templates that do not resolve take only their rule away, if it only grants", () => {
   test.each([
     "{{identity.entity.metadata.none}}",
     "{{identity.entity.metadata.empty}}",
