@@ -1,7 +1,6 @@
 import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
-import { MAX_ADDRESS_LENGTH } from "../base/limits.ts";
 import { AddressWindows } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
@@ -106,7 +105,7 @@ async function countUnder(c: AppContext, path: string, applied: Applied, weight:
   const { clientAddress } = c.get("head");
   // A quota counts all clients without an address as one client. The built-in limits do not apply to them.
   if (clientAddress === null && builtIn) return ADMITTED;
-  const client = clientNetwork((clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
+  const client = clientNetwork(clientAddress ?? "");
   const key = `${applied.key} ${client}`;
   const counted = windows.count(key, limit, currentTime(), weight);
   const loaded = c.get("installation");

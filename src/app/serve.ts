@@ -1,6 +1,6 @@
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { auditCaller, readToken } from "../auth/caller.ts";
-import type { LoginRoute, OpenRoute, TokenRoute } from "../auth/route.ts";
+import { fieldNamesOf, type LoginRoute, type OpenRoute, type Route, type TokenRoute } from "../auth/route.ts";
 import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
@@ -43,12 +43,18 @@ async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["ha
   return respond(c, { result, warnings: [], endpoint });
 }
 
+/** Returns what the audit log knows of the fields of a request to a route. */
+function known(route: Route) {
+  const names = fieldNamesOf(route);
+  return { isKnown: (name: string) => names.has(name) };
+}
+
 /** Answers a login. No policies are evaluated, since its caller has no token yet. */
 async function serveLogin(c: AppContext, installation: Installation, found: FoundRoute, route: LoginRoute) {
   const request = c.get("request");
   const { params } = found;
   const endpoint = endpointOf(found);
-  c.get("record").learn({ path: request.path }, installation);
+  c.get("record").learn({ path: request.path, ...known(route) }, installation);
   if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
   const context = { env: c.env, request, installation, methods: AUTH_METHODS, params };
@@ -83,7 +89,7 @@ async function serveCaller(
   const { params = {}, pattern = "" } = found.ok ? found.value : {};
   // A path that can contain a token is logged by its pattern.
   const loggedPath = route ? (route.secretPath ? pattern : request.path) : unservedPathOf(c);
-  record.learn({ path: loggedPath }, installation);
+  record.learn({ path: loggedPath, ...(found.ok && known(found.value.route)) }, installation);
   const endpoint = found.ok ? endpointOf(found.value) : null;
 
   const presented = await readToken(env, installation, request.token);

@@ -4,13 +4,13 @@ import type { Installation } from "../system/installation.ts";
 import {
   type AuditAuth,
   type AuditLine,
-  auditData,
   auditHash,
   auditMessage,
   auditPath,
   auditTokenHash,
   writeAuditLine,
 } from "../wire/audit.ts";
+import { auditData, CALLER_ENTRIES, OPEN_ENTRIES } from "../wire/audit-data.ts";
 import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
 import type { AuthReply, Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -20,7 +20,11 @@ export interface AuditSubject extends Pick<GroveRequest, "clientAddress" | "toke
   readonly operation: AuditLine["operation"];
   /** Path without any token in it; "" until the route is known. */
   readonly path: string;
+  /** True for the name of a field that the endpoint defines. Absent: it defines none. */
+  readonly isKnown?: (name: string) => boolean;
 }
+
+const NONE_KNOWN = () => false;
 
 /**
  * The audit log of one request, over HTTP or RPC: a request line before it changes anything or issues a token, and a
@@ -63,21 +67,20 @@ export class AuditRecord {
    * without one: an open endpoint, a login, a call over RPC. Call it directly before the handler.
    */
   async begin(): Promise<void> {
-    writeAuditLine(await this.firstLine());
+    writeAuditLine(await this.#request(OPEN_ENTRIES));
     this.#firstLine = "written";
   }
 
   /** Returns the request line. The code that authenticates the token adds the caller, and writes it for a valid one. */
   async firstLine(): Promise<AuditLine> {
     this.#firstLine = "handed over";
-    const known = await this.#known(false);
-    return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data()) };
+    return this.#request(CALLER_ENTRIES);
   }
 
   /** Writes the response line. @param reply null for an answer that can't contain a token. */
   async end(status: number, result: Result<unknown>, reply: Reply | null): Promise<void> {
     const now = currentTime();
-    const error = firstError(result, this.#subject.data);
+    const error = firstError(result, this.#subject);
     const { auth: caller, targetAccessor: target, targetAccessors, revocation, ...login } = this.#subject.notes;
     const { role, roleExists, principal } = login;
     const issued = await this.#issued(reply);
@@ -86,7 +89,7 @@ export class AuditRecord {
       type: "response",
       time: formatRfc3339(now),
       ...(await this.#known(caller !== undefined)),
-      ...(this.#lacksData(caller !== undefined) && (await this.#data())),
+      ...(this.#lacksData(caller !== undefined) && (await this.#data(caller ? CALLER_ENTRIES : OPEN_ENTRIES))),
       status,
       duration_ms: now - this.#arrivedAt,
       ...(error !== undefined && { error }),
@@ -98,6 +101,11 @@ export class AuditRecord {
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal }),
     });
+  }
+
+  async #request(mostEntries: number): Promise<AuditLine> {
+    const known = await this.#known(false);
+    return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data(mostEntries)) };
   }
 
   async #known(accepted: boolean) {
@@ -115,12 +123,12 @@ export class AuditRecord {
     };
   }
 
-  async #data(): Promise<Pick<AuditLine, "data">> {
-    const { data, path } = this.#subject;
+  async #data(most: number): Promise<Pick<AuditLine, "data">> {
+    const { data, path, isKnown = NONE_KNOWN } = this.#subject;
     const installation = this.#installation;
     if (!installation || Object.keys(data).length === 0) return {};
     const plain = installation.mountServing(path)?.config.auditNonHmacRequestKeys ?? [];
-    return { data: await auditData(installation, data, plain) };
+    return { data: await auditData(installation, { data, isKnown, plain, most }) };
   }
 
   /**
@@ -174,11 +182,14 @@ function mountOfPath(installation: Installation, path: string): string | null {
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
 /** Returns the error message for the log. Fixed texts replace messages with the client's path or names of fields. */
-function firstError(result: Result<unknown>, data: AuditSubject["data"]): string | undefined {
+function firstError(
+  result: Result<unknown>,
+  { data, isKnown }: Pick<AuditSubject, "data" | "isKnown">,
+): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";
   if (result.error.code === "unknown_fields") return UNKNOWN_FIELDS;
   if (result.error.code === "rate_limited") return QUOTA_EXCEEDED;
   const [first] = toWire(result.error).errors;
-  return first === undefined ? undefined : auditMessage(first, data);
+  return first === undefined ? undefined : auditMessage(first, data, isKnown);
 }

@@ -249,6 +249,19 @@ export function loginRoute<F>(
   };
 }
 
+const fieldNames = new WeakMap<Route, ReadonlySet<string>>();
+
+/** Returns the names of the fields that a route defines, as clients send them. */
+export function fieldNamesOf(route: Route): ReadonlySet<string> {
+  const known = fieldNames.get(route);
+  if (known) return known;
+  const { description, fieldName = (name: string) => name } = route;
+  const read = route.access === "open" ? [] : route.fields.entries.map(([name]) => fieldName(name));
+  const names = new Set([...read, ...Object.keys(description.fields ?? {})]);
+  fieldNames.set(route, names);
+  return names;
+}
+
 /** Returns `routes` with policies evaluated for the canonical form of their paths, or for an alternate path as well. */
 export function withPolicyPaths(
   paths: Pick<TokenRoute, "canonicalPath" | "alternatePath">,

@@ -1,4 +1,5 @@
 import { formatRfc3339 } from "../base/clock.ts";
+import { escapeUnprintable } from "../base/name.ts";
 import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";
@@ -34,10 +35,15 @@ function parameters(list: readonly ParameterRule[]): string {
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return escapeUnprintable(JSON.stringify(value), escapeInHcl);
   return `{ ${Object.entries(value)
     .map(([key, item]) => `${literal(key)} = ${literal(item)}`)
     .join(", ")} }`;
+}
+
+function escapeInHcl(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
 }
 
 /** Maximum number of changes to the suggested rule. Each removes one refusal. There is at most one per parameter. */

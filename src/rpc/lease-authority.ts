@@ -11,8 +11,8 @@ import { type Asked, audited, refusalOf } from "./audited.ts";
 
 const MAX_ID_LENGTH = 4096;
 
-/** A Worker calls without a token and without a client address. */
-const WORKER = { clientAddress: null, token: "" } as const;
+/** A Worker calls without a token and without a client address. The names of its fields are ours. */
+const WORKER = { clientAddress: null, token: "", isKnown: () => true } as const;
 
 /**
  * The entrypoint `LeaseAuthority` for service bindings: leases of secrets that other Workers issue. It is separate from

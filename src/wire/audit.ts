@@ -1,5 +1,6 @@
 import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
+import { escapeUnprintable } from "../base/name.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/operation.ts";
@@ -79,45 +80,28 @@ export interface AuditNotes {
 
 const UTF_8 = new TextEncoder();
 
+/** The beginning of a token, also of a JWT. */
+const TOKEN_BEGINNING = "(?:(?:s|b|r|hvs|hvb|hvr)\\.|[0-9A-Za-z]{14}\\.atlasv1\\.|eyJ[\\w-]+\\.)";
 /** A path segment in the form of a token, sent by mistake or by an older client. */
-const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
-
-const TOKEN_WORD = /(^|[^\w.-])(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[\w.-]+/g;
+const TOKEN_SEGMENT = new RegExp(`(^|/)${TOKEN_BEGINNING}[^/]+`, "g");
+const TOKEN_WORD = new RegExp(`(^|[^\\w.-])${TOKEN_BEGINNING}[\\w.-]+`, "g");
 
 /** Returns `hmac-sha256:` and the keyed hash of a secret in hex. It is the same in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
 }
 
-interface KnownHashes {
+interface TokenHashes {
   readonly keys: Keys;
   readonly tokenHashes: GenerationalCache<string, string>;
-  readonly fieldHashes: GenerationalCache<string, string>;
 }
 
 /** Returns the hash of a request's token. Only valid tokens are cached: forged ones must not evict their hashes. */
-export async function auditTokenHash({ keys, tokenHashes }: KnownHashes, token: string, accepted: boolean) {
+export async function auditTokenHash({ keys, tokenHashes }: TokenHashes, token: string, accepted: boolean) {
   const known = tokenHashes.get(token);
   if (known !== undefined) return known;
   const hash = await auditHash(keys, token);
   if (accepted) tokenHashes.set(token, hash, token.length);
-  return hash;
-}
-
-type HashOf = (text: string) => Promise<string>;
-
-/** Fields without secrets that have few different values in most requests. */
-const REPEATED_FIELDS: ReadonlySet<string> = new Set([
-  ...["type", "ttl", "period", "explicit_max_ttl", "increment", "policies", "display_name", "role"],
-]);
-
-const MAX_REPEATED_TEXT = 64;
-
-async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string): Promise<string> {
-  const known = fieldHashes.get(text);
-  if (known !== undefined) return known;
-  const hash = await auditHash(keys, text);
-  if (text.length <= MAX_REPEATED_TEXT) fieldHashes.set(text, hash, text.length + hash.length);
   return hash;
 }
 
@@ -149,7 +133,7 @@ export function unservedPath(path: string, mount = ""): string {
   return mount + shown.filter((segment, at) => segment !== UNKNOWN || shown[at - 1] !== UNKNOWN).join("/");
 }
 
-/** Returns a path, or the name of a field, without segments in the form of a token. */
+/** Returns a path, or a name in a message, without segments in the form of a token. */
 export function auditPath(path: string): string {
   // Every token has a dot.
   return path.includes(".") ? path.replace(TOKEN_SEGMENT, "$1<token>") : path;
@@ -165,14 +149,23 @@ const AROUND_PART = /^[\s/]+|(?:[\s/]|\.{3})+$/g;
 const MAX_COMPARED = 64;
 /** Maximum length of a text that is compared or searched for as a word. */
 const MAX_COMPARED_LENGTH = 1024;
+/** Maximum length of an error in a line. */
+const MAX_ERROR_LENGTH = 2048;
 
 /**
  * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a
  * client can send a token there by mistake. A custom id has no recognizable form. So all texts of the request's fields
- * are masked, and quoted parts of them (a trimmed name, a word of a policy).
+ * are masked, and quoted parts of them (a trimmed name, a word of a policy). Names that the endpoint does not define
+ * are texts as well.
  */
-export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
-  const values = new Set(textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE));
+export function auditMessage(
+  message: string,
+  data: Readonly<Record<string, unknown>>,
+  isKnown: (name: string) => boolean = () => false,
+): string {
+  const names = Object.keys(data).filter((name) => !isKnown(name));
+  const texts = [...names, ...textsIn(Object.values(data), MAX_JSON_DEPTH)];
+  const values = new Set(texts.filter((text) => text.length >= MIN_REPEATED_VALUE));
   // A message can repeat the name of a role or policy in lower case.
   const known = message.toLowerCase();
   const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
@@ -180,7 +173,7 @@ export function auditMessage(message: string, data: Readonly<Record<string, unkn
   const masked = longestFirst.reduce(withoutText, message);
   const parts = values.size === 0 ? masked : withoutParts(masked, [...values].join("\n").toLowerCase());
   // Words in the form of tokens come last: masking them first would change values that contain them.
-  return parts.replace(TOKEN_WORD, "$1<token>");
+  return parts.slice(0, MAX_ERROR_LENGTH).replace(TOKEN_WORD, "$1<token>");
 }
 
 /** Masks the quoted texts of a message that occur in `sent`, which is in lower case. */
@@ -215,43 +208,16 @@ function withoutText(message: string, text: string): string {
 function textsIn(value: unknown, depth: number): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth === 0) return [];
-  return Object.values(value).flatMap((item) => textsIn(item, depth - 1));
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  return [...names, ...Object.values(value).flatMap((item) => textsIn(item, depth - 1))];
 }
 
-/** Returns the fields of a request for the log. Strings are keyed hashes, except in the fields named in `plain`. */
-export async function auditData(
-  hashes: KnownHashes,
-  data: Readonly<Record<string, unknown>>,
-  plain: readonly string[],
-): Promise<Readonly<Record<string, unknown>>> {
-  const hashOf = (text: string) => auditHash(hashes.keys, text);
-  const repeatedHashOf = (text: string) => knownAuditHash(hashes, text);
-  const entries: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(data)) {
-    if (plain.includes(name)) entries.push([name, value]);
-    else {
-      const hash = REPEATED_FIELDS.has(name) ? repeatedHashOf : hashOf;
-      entries.push([auditPath(name), await auditValue(hash, value, MAX_JSON_DEPTH - 1)]);
-    }
-  }
-  return Object.fromEntries(entries);
+/** Each unit of a character of two units is escaped by itself. */
+function escapeInJson(character: string): string {
+  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** @param depth maximum number of further levels. A value that another Worker sends can contain itself. */
-async function auditValue(hashOf: HashOf, value: unknown, depth: number): Promise<unknown> {
-  if (typeof value === "string") return hashOf(value);
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth === 0) return "<too deep>";
-  if (Array.isArray(value)) return Promise.all(value.map((item) => auditValue(hashOf, item, depth - 1)));
-  const entries = Object.entries(value).map(async ([name, item]) => [
-    auditPath(name),
-    await auditValue(hashOf, item, depth - 1),
-  ]);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** Writes a line to the log. No other code does. */
+/** Writes a line to the log. No other code does. A text in it can't change how the line is shown. */
 export function writeAuditLine(line: AuditLine): void {
-  console.log(JSON.stringify(line));
+  console.log(escapeUnprintable(JSON.stringify(line), escapeInJson));
 }

@@ -1,6 +1,6 @@
 import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
-import { auditPath } from "./audit.ts";
+import { auditMessage, auditPath } from "./audit.ts";
 
 interface WireFailure {
   readonly status: number;
@@ -99,7 +99,8 @@ export function toJsonApi(failure: Failure): WireFailure {
 export function failureOfException(error: unknown, requestId: string): Failure {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
   // The message is cut: that of a library can end with a value.
-  const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";
+  const message = error instanceof Error ? auditMessage(error.message.slice(0, 200), {}) : "";
+  const text = error instanceof Error ? `${error.name}: ${message}` : "not an Error";
   console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
   return failureOfPlatform(error) ?? { code: "internal" };
 }

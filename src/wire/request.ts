@@ -1,6 +1,7 @@
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
-import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
+import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
+import { hasUnprintable } from "../base/name.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
@@ -62,8 +63,13 @@ export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER
     query,
     path: readPath(pathname),
     operation: readOperation(request.method, query),
-    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+    clientAddress: readClientAddress(request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP")),
   };
+}
+
+/** A longer text is no address. Without something in front that sets the header, it is a text of the client. */
+function readClientAddress(text: string | null): string | null {
+  return text?.slice(0, MAX_ADDRESS_LENGTH) ?? null;
 }
 
 /** A URL without a query and without encoded or relative parts. */
@@ -86,7 +92,6 @@ const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
 const WHOLE_TEXTS = new TextDecoder("utf-8", UTF_8_STRICTLY);
 const MERGE_PATCH = "application/merge-patch+json";
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 /** Returns the decoded path below the base path; a refusal for an invalid one. */
 export function readPath(pathname: string): Result<string> {
@@ -103,7 +108,7 @@ export function readPath(pathname: string): Result<string> {
 /** Returns the problem with a path, or null. Policies and handlers see only valid paths. */
 export function pathProblem(path: string): string | null {
   if (path.length > MAX_PATH_LENGTH) return "the path is too long";
-  if (UNPRINTABLE.test(path)) return "the path holds characters that are not printable";
+  if (hasUnprintable(path)) return "the path holds characters that are not printable";
   const relative = path.includes(".") && path.split("/").some((segment) => segment === "." || segment === "..");
   return relative ? "relative paths not supported" : null;
 }

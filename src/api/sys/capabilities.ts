@@ -20,7 +20,9 @@ const PATHS = {
 type PathFields = Values<typeof PATHS>;
 
 const TOKEN = unread("string").describe("The token");
-const RULES = text().describe("The rules, in HCL or JSON. A rule with a template in its path counts as for a caller without an entity");
+const RULES = text().describe(
+  "The rules, in HCL or JSON. A rule with a template in its path counts as for a caller without an entity",
+);
 
 /** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });

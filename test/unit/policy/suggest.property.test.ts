@@ -138,6 +138,19 @@ describe("a suggested policy", () => {
     );
   });
 
+  test("has no character that is not shown as itself, and means what it would mean with it", () => {
+    const name = "a\u202eb\u00a0c\u200bd\u{e0041}";
+    const acl = compileAcl(
+      [{ name: "p", rules: rulesOf('path "kv/*" { capabilities = ["update"] allowed_parameters = { x = [] } }') }],
+      { now: NOW },
+    );
+    const asked = { operation: "update", path: `kv/${name}`, data: { [name]: 1 } } as const;
+    const text = suggestPolicy(acl, asked, NOW) ?? "";
+    expect(text).toContain('path "kv/a\\u202eb\\u00a0c\\u200bd\\U000e0041"');
+    expect(text).toMatch(/^[\x20-\x7e\n]+$/);
+    expect(evaluateAcl(acl.with({ name: "suggested", rules: rulesOf(text) }), asked, NOW).allowed).toBe(true);
+  });
+
   test("is missing only where no rule that is added for the path helps", () => {
     fc.assert(
       fc.property(policies, request, (some, asked) => {

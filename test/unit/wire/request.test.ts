@@ -162,6 +162,8 @@ describe("readOperation", () => {
   });
 });
 
+const isKnown = (name: string) => name !== "chosen-name";
+
 describe("auditMessage", () => {
   it.each([
     ["unknown role s.SNC5-_x", "unknown role <token>"],
@@ -170,9 +172,10 @@ describe("auditMessage", () => {
       'token policies (["b.x" "default" "oPM5SGxoYGMOef.atlasv1.My"]) must be',
       'token policies (["<token>" "default" "<token>"]) must be',
     ],
+    ["unknown role eyJhbGciOiJ9.eyJzdWIiOiJ9.c2ln", "unknown role <token>"],
     ["unknown role ci.s.build", "unknown role ci.s.build"],
     ["Grove is sealed. Set it, as always.", "Grove is sealed. Set it, as always."],
-  ])("%s is logged as %s", (message, logged) => expect(auditMessage(message, {})).toBe(logged));
+  ])("%s is logged as %s", (message, logged) => expect(auditMessage(message, {}, isKnown)).toBe(logged));
 });
 
 describe("auditMessage with the fields of a request", () => {
@@ -195,20 +198,22 @@ describe("auditMessage with the fields of a request", () => {
     [`no mount at "auth/${"x/".repeat(600)}"`, { from: "chosen" }, 'no mount at "<value>"'],
     ['invalid key "cho\\nsen"', { policy: '"cho\\nsen" = 1' }, 'invalid key "<value>"'],
     ['key "default" has "roles"', { role: "de", policy: "chosen" }, 'key "default" has "roles"'],
+    ["no parameter chosen-name", { "chosen-name": 1 }, "no parameter <value>"],
+    ["no key inner-name", { meta: { "inner-name": 1 } }, "no key <value>"],
     ["unknown role chosen+s.ab+c", { role_name: "chosen+s.ab+c" }, "unknown role <value>"],
-  ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data)).toBe(logged));
+  ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data, isKnown)).toBe(logged));
 
   it.each([
     ["as it was sent", (text: string) => text, 'no key "<value>" here'],
     ["in another case", (text: string) => text.toUpperCase(), "<value>"],
   ])("has no text of any length, %s", (_, spelled, logged) => {
     const key = "chosen.".repeat(100_000);
-    expect(auditMessage(`no key "${spelled(key)}" here`, { key })).toBe(logged);
+    expect(auditMessage(`no key "${spelled(key)}" here`, { key }, isKnown)).toBe(logged);
   });
 
   it("has no quoted text that was not compared", () => {
     const names = Array.from({ length: 65 }, (_, at) => `"stored-${at}"`);
-    const logged = auditMessage(names.join(" "), { name: "chosen" });
+    const logged = auditMessage(names.join(" "), { name: "chosen" }, isKnown);
     expect(logged).toBe([...names.slice(0, 64), '"<value>"'].join(" "));
   });
 });
@@ -219,6 +224,7 @@ describe("auditPath", () => {
     ["auth/token/lookup/s.abc", "auth/token/lookup/<token>"],
     ["auth/token/lookup/hvs.CAES", "auth/token/lookup/<token>"],
     ["b.xyz", "<token>"],
+    ["auth/jwt/role/eyJhbGciOiJ9.eyJzdWIiOiJ9.c2ln", "auth/jwt/role/<token>"],
     ["sys/policy/as.b", "sys/policy/as.b"],
   ])("%s is logged as %s", (path, logged) => expect(auditPath(path)).toBe(logged));
 });

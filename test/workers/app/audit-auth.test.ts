@@ -47,6 +47,7 @@ interface Line {
   readonly type: string;
   readonly path: string;
   readonly status?: number;
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly auth?: { readonly accessor: string; readonly metadata: unknown };
   readonly response?: { readonly auth?: unknown; readonly wrap_info?: unknown };
 }
@@ -123,7 +124,9 @@ describe.each([["on a network"], ["in one process"]])("the token of a request in
     expect(last.map(({ auth }) => auth)).toEqual([described(spent.accessor), described(spent.accessor)]);
     const refused = await linesOf(write(spent.client_token));
     // It could do nothing; what it tried is on record.
-    expect(refused).toMatchObject([{ type: "response", status: 403, data: { a: expect.stringMatching(/^hmac/) } }]);
+    expect(refused).toMatchObject([{ type: "response", status: 403 }]);
+    const hash = expect.stringMatching(/^hmac-sha256:/);
+    expect(Object.entries(refused[0]?.data ?? {})).toEqual([[hash, hash]]);
     expect(refused[0]).not.toHaveProperty("auth");
   });
 });
@@ -163,7 +166,8 @@ describe("what the audit log says of a new token", () => {
     expect(after?.auth).toEqual(described(accessor));
     expect(after?.response).toEqual({ auth: ofChild(created) });
     // The fields of the request stay hashed.
-    expect(before).toMatchObject({ data: { meta: { job: expect.stringMatching(/^hmac-sha256:/) } } });
+    expect(before?.data).toHaveProperty("meta");
+    expect(JSON.stringify(before?.data)).not.toContain("job");
   });
 
   it("is the same when it is made elsewhere, as a batch token, or wrapped", async () => {

@@ -78,7 +78,13 @@ describe("the audit log", () => {
       operation: "update",
       path: "auth/token/create",
       token_hash: HASH,
-      data: { policies: [HASH], ttl: HASH, num_uses: 3, renewable: true, meta: { who: HASH } },
+      data: {
+        policies: [HASH],
+        ttl: HASH,
+        num_uses: 3,
+        renewable: true,
+        meta: { [await hashOf("who")]: HASH },
+      },
     });
     expect(before).not.toHaveProperty("status");
     expect(after).toMatchObject({
@@ -99,6 +105,61 @@ describe("the audit log", () => {
     await createToken(root, { display_name: "ci", ttl: "1h" });
     expect(parsed()[0]).toMatchObject({ data: { display_name: "ci", ttl: HASH } });
     await call("POST", "sys/auth/token/tune", { token: root, body: { audit_non_hmac_request_keys: [] } });
+  });
+
+  it("has no name that the endpoint does not define: a secret that was sent without the name of its field is one", async () => {
+    await call("POST", "sys/auth/pasted", { token: root, body: { type: "jwt" } });
+    await call("POST", "sys/auth/named", { token: root, body: { type: "aws" } });
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const secret = "Pasted-Without.Its-Field";
+    lines = [];
+    for (const raw of [secret, `${secret}=`, `role=ci&${secret}`]) {
+      await call("POST", "auth/pasted/login", { raw, headers: form });
+      await call("POST", "sys/policies/acl/pasted", { token: root, raw, headers: form });
+      await call("POST", "cubbyhole/pasted", { token: root, raw, headers: form });
+      await call("POST", "nothing/here", { token: root, raw, headers: form });
+    }
+    for (const body of [{ [secret]: 1 }, { meta: { [secret]: { [secret]: [{ [secret]: true }] } } }]) {
+      await call("POST", "auth/token/create", { token: root, body });
+      await call("PUT", "auth/pasted/login", { body });
+      await call("POST", "auth/token/lookup", { token: root, body });
+    }
+    await call("GET", `sys/tokens?${secret}=1`, { token: root, headers: { "X-Vault-Wrap-TTL": "60" } });
+    await call("GET", `auth/token/lookup-self?${secret}`, { token: root });
+    expect(parsed().length).toBeGreaterThan(30);
+    expect(lines.join("\n")).not.toContain(secret);
+    expect(lines.join("\n")).toContain(await hashOf(secret));
+    lines = [];
+    await call("POST", "auth/named/role/r", { token: root, body: { bound_ami_id: "ami-1", bound_image_id: "x" } });
+    const names = Object.keys((parsed()[0] as { data: Record<string, unknown> }).data);
+    expect(names).toEqual(["bound_ami_id", await hashOf("bound_image_id")]);
+  });
+
+  it("is short, whatever a client without a token sends", async () => {
+    await call("POST", "sys/auth/flooded", { token: root, body: { type: "jwt" } });
+    const tune = { audit_non_hmac_request_keys: ["role"] };
+    await call("POST", "sys/auth/flooded/tune", { token: root, body: tune });
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const controls = "\u0001".repeat(2 ** 20 - 5);
+    const many = Array.from({ length: 1000 }, (_, at) => `${at}`);
+    for (const [raw, headers] of [
+      [controls, form],
+      [`role=${controls}`, form],
+      [many.join("&"), form],
+      [JSON.stringify({ role: many }), {}],
+      [JSON.stringify({ other: Array.from({ length: 19_000 }, () => 1e20) }), {}],
+      [`${"[".repeat(60)}${"]".repeat(60)}`, {}],
+    ] as const) {
+      lines = [];
+      const answer = await call("POST", "auth/flooded/login", { raw, headers });
+      expect(answer.status).toBe(400);
+      expect(lines.join("\n").length).toBeLessThan(20_000);
+    }
+  });
+
+  it("has an address of a length that an address can have", async () => {
+    await call("GET", "auth/token/lookup-self", { headers: { "CF-Connecting-IP": "x".repeat(10_000) } });
+    expect(parsed()[0]?.client_address).toBe("x".repeat(64));
   });
 
   it("has the line before the act also when the act fails, and none before what nobody may ask", async () => {

@@ -118,6 +118,8 @@ describe("paths and methods", () => {
     ["POST", "auth/token/create/", 400, ["cannot write to a path ending in '/'"]],
     ["GET", "sys/policies/acl/%2e%2e%2fx", 400, ["relative paths not supported"]],
     ["GET", "sys/policies/acl/a%00b", 400, ["the path holds characters that are not printable"]],
+    ["GET", "sys/policies/acl/a%E2%80%AEb", 400, ["the path holds characters that are not printable"]],
+    ["GET", "cubbyhole/a%E2%80%8Bb", 400, ["the path holds characters that are not printable"]],
     ["GET", `sys/${"a".repeat(3000)}`, 400, ["the path is too long"]],
     ["GET", "auth/token/accessors?list=maybe", 400, ["list and scan must be true or false"]],
   ])("%s %s is %i", async (method, path, status, errors) => {

@@ -264,6 +264,8 @@ describe("the audit log", () => {
     await authority.authorize(text, { path: "kv/data/x", operation: "create", data: { secret: "the-value" } });
     await authority.authorize(text, { path: "kv/none", operation: "read", clientAddress: "192.0.2.7" });
     await authority.lookup(text);
+    const [name] = Object.keys(JSON.parse(lines[0] ?? "").data);
+    expect(name).toEqual(HASH);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       {
         via: "rpc",
@@ -271,7 +273,7 @@ describe("the audit log", () => {
         path: "kv/data/x",
         status: 200,
         auth: { display_name: "token", token_type: "service", metadata: { run: "7" } },
-        data: { secret: HASH },
+        data: { [String(name)]: HASH },
       },
       { via: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7", auth },
       { type: "response", via: "rpc", operation: "read", path: "auth/token/lookup", status: 200, auth },
