@@ -2,6 +2,7 @@ import { BACKUPS } from "./backups.ts";
 import { CHOSEN_NAMES } from "./chosen-names.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import { FIRST_REVIEW } from "./first-review.ts";
+import { JWT_NAMES } from "./jwt-names.ts";
 import { SECOND_REVIEW } from "./second-review.ts";
 import { STORAGE_WRITER } from "./storage-writer.ts";
 import { Subject } from "./subject.ts";
@@ -13,7 +14,15 @@ import { Subject } from "./subject.ts";
 const subject = await Subject.start();
 let broken = 0;
 try {
-  const checks = { ...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER, ...CHOSEN_NAMES, ...BACKUPS, ...EXPLANATIONS };
+  const checks = {
+    ...FIRST_REVIEW,
+    ...SECOND_REVIEW,
+    ...STORAGE_WRITER,
+    ...CHOSEN_NAMES,
+    ...JWT_NAMES,
+    ...BACKUPS,
+    ...EXPLANATIONS,
+  };
   for (const [name, attack] of Object.entries(checks)) {
     let outcome: string;
     try {
