@@ -112,7 +112,7 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   config count counters create create-orphan cubbyhole deliveries detailed details ended ends entities entity entity-alias explain file find finish
   generate-root generate-root-token group group-alias ha-status health id identity identity-accesslist
   identity-whitelist init internal introspect jobs key key-status keyring keys leader leases login lookup
-  lookup-accessor lookup-self map metrics mounts name not-before notification-configurations oidc openapi
+  lookup-accessor lookup-self map merge metrics mounts name not-before notification-configurations oidc openapi
   openid-configuration organizations part ping plugins policies policy quotas rate-limit ready receipt refused register remount renew
   renew-accessor renew-self restore resultant-acl revocations revoke revoke-accessor revoke-force revoke-orphan revoke-prefix
   revoke-self revoke-tokens rewrap role roles roletag-blacklist roletag-denylist rotate rotate-root runs seal seal-status

@@ -11,6 +11,7 @@ import {
   readAlias,
   readEntity,
 } from "../../identity/entities.ts";
+import { mergeEntities } from "../../identity/merge.ts";
 import type { EntityRecord } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
@@ -110,6 +111,25 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       await deleteEntities(env, keys);
       forgetEntities();
       return ok(EMPTY);
+    },
+  }),
+  simpleRoute("update", "identity/entity/merge", {
+    summary: "Merges entities into another one. Their aliases and groups move, their tokens end.",
+    operationId: "entity-merge",
+    answers: NO_CONTENT,
+    input: fieldSchema({
+      to_entity_id: text().describe("The id of the entity that gets the aliases and groups"),
+      from_entity_ids: sent(list()).describe("The ids of the entities that are merged and deleted"),
+      force: flag(false).describe("True: of two aliases on one mount the one of `to_entity_id` stays"),
+      conflicting_alias_ids_to_keep: sent(list()).describe("Aliases that stay where there are two on one mount"),
+    }),
+    handle: async ({ env, fields }) => {
+      const { to_entity_id: into, from_entity_ids: from = [], conflicting_alias_ids_to_keep: keep = [] } = fields;
+      if (into === "") return refuse("missing entity id to merge to");
+      if (from.length === 0) return refuse("missing entity ids to merge from");
+      const merged = await mergeEntities(env, { into, from, force: fields.force, keep });
+      forgetEntities();
+      return merged.ok ? ok(EMPTY) : merged;
     },
   }),
   simpleRoute("read", "identity/entity/id/:id/not-before", {

@@ -170,6 +170,22 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
+  /**
+   * Makes an entity a member of all groups of others. Safe to repeat.
+   * @returns false, without a change, when a membership was tampered with.
+   */
+  async copyMemberships(from: readonly string[], into: string): Promise<boolean> {
+    return this.#change(() => {
+      const groups = [...from, into].map((id) => this.#groups.members.ofEntity(id));
+      if (groups.includes(null)) return false;
+      const held = new Set(groups.at(-1));
+      for (const id of new Set(groups.flatMap((ids) => ids ?? []))) {
+        if (!held.has(id)) this.#groups.members.addEntity(id, into);
+      }
+      return true;
+    });
+  }
+
   /** Returns all groups as requests need them; null when the revision `known` of the caller is current. */
   async allGroups(known: number | null): Promise<AllGroups | null> {
     await this.keys.open();
