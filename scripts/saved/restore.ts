@@ -42,7 +42,8 @@ export async function restoreBackup(
   for (const part of order) {
     const content = store.content(part);
     if (!content.ok) return failed(content.error);
-    const body = { number: part.number, seal: part.seal, content: content.value.toString("base64") };
+    const { number, sha256, seal: sealOfPart } = part;
+    const body = { number, sha256, seal: sealOfPart, content: content.value.toString("base64") };
     const restored = await client.post("sys/restore/part", RECEIPT, body);
     if (!restored.ok) return restored;
     const receipt = Buffer.from(restored.value.receipt, "base64");

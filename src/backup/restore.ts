@@ -18,7 +18,7 @@ import type { TokenRecord } from "../token/record.ts";
 import { LIVE } from "../token/state.ts";
 import { type CustomIdEntry, customIdsShard, customIdsShardNumber } from "../tree/custom-ids.ts";
 import { decompress, MAX_PART_BYTES, MAX_PARTS, type Part, type SavedPage, sha256Of } from "./part.ts";
-import { isSavedClass, objectAt } from "./saved-objects.ts";
+import { hasLostSystem, isSavedClass, LOST_SYSTEM, objectAt } from "./saved-objects.ts";
 import { proofOf, receiptOf, sealOfBackup, sealOfPart } from "./seals.ts";
 
 export const NOT_EMPTY = invalid("a backup is restored into a deployment that was never initialized, and this one was");
@@ -45,21 +45,37 @@ export async function beginRestore(env: Env, { run, parts, seal }: SealedRun, ke
   if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
   if (!isEqual(seal, await sealOfBackup(keys, run, parts))) return err(NOT_SEALED);
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok && loaded.error.code === "uninitialized" && (await hasLostSystem(env))) return err(LOST_SYSTEM);
   if (!(await systemOf(env).beginRestore(run, keyRing))) return err(NOT_EMPTY);
   await refreshInstallation(env);
   return ok(null);
 }
 
-/** Restores a part, of which `content` is the compressed text in base64. Safe to repeat. Returns the receipt. */
-export async function restorePart(env: Env, number: number, seal: string, content: string): Promise<Result<string>> {
+/** A part as the backup has it. The seal covers the hash and the number. */
+interface SealedPart {
+  readonly number: number;
+  /** Of the text, in hex. */
+  readonly sha256: string;
+  readonly seal: string;
+  /** The compressed text in base64. */
+  readonly content: string;
+}
+
+/**
+ * Restores a part. Only what has the hash of a sealed part is read, and nothing is decompressed before its seal was
+ * checked. Safe to repeat. Returns the receipt.
+ */
+export async function restorePart(env: Env, { number, sha256, seal, content }: SealedPart): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
   if (!restoring.ok) return err(NOT_RESTORING);
   const { restoring: run, keys } = restoring.value;
+  if (!isEqual(seal, await sealOfPart(keys, run, number, sha256))) return err(NOT_SEALED);
   const bytes = fromBase64(content);
-  if (!bytes) return refuse("part must be base64");
-  const text = await decompress(bytes, MAX_PART_BYTES);
+  if (!bytes) return refuse("content must be base64");
+  const text = decompress(bytes, MAX_PART_BYTES);
   if (!text.ok) return refuse(`the part can't be read: ${text.error}`);
-  if (!isEqual(seal, await sealOfPart(keys, run, number, await sha256Of(text.value)))) return err(NOT_SEALED);
+  if ((await sha256Of(text.value)) !== sha256) return err(NOT_SEALED);
   // The seal shows that a server of this installation wrote the text.
   const part: Part = JSON.parse(text.value);
   const written = await writePart(env, part);

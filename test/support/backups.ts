@@ -78,10 +78,11 @@ export async function restoreParts({ parts }: Backup): Promise<string> {
 /** Restores a part. */
 export function restorePart({
   number,
+  sha256,
   seal,
   content,
-}: Pick<AnsweredPart, "number" | "seal" | "content">): Promise<Answer> {
-  return call("POST", "sys/restore/part", { body: { number, seal, content } });
+}: Pick<AnsweredPart, "number" | "sha256" | "seal" | "content">): Promise<Answer> {
+  return call("POST", "sys/restore/part", { body: { number, sha256, seal, content } });
 }
 
 /** What the end of a restore ends. */
@@ -106,7 +107,7 @@ export async function restore(backup: Backup, ends: Ends = {}): Promise<void> {
 
 /** The text of a part. */
 export async function textOf(content: string): Promise<string> {
-  const text = await decompress(fromBase64(content) ?? new Uint8Array(), 2 ** 24);
+  const text = decompress(fromBase64(content) ?? new Uint8Array(), 2 ** 24);
   if (!text.ok) throw new Error(text.error);
   return text.value;
 }

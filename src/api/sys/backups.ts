@@ -182,11 +182,12 @@ export const BACKUP_ROUTES: readonly Route[] = [
     answers: dataAnswer({ receipt: "string" }),
     input: fieldSchema({
       number: integer().describe("The number of the part in its run."),
+      sha256: text().describe("Its SHA-256."),
       seal: text().describe("Its seal."),
       content: text().describe("Its content, as the backup contains it."),
     }),
-    async handle({ env }, { number, seal, content }) {
-      const receipt = await restorePart(env, number, seal, content);
+    async handle({ env }, part) {
+      const receipt = await restorePart(env, part);
       return receipt.ok ? dataReply({ receipt: receipt.value }) : receipt;
     },
   }),

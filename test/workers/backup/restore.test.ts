@@ -1,6 +1,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
+import { MAX_PART_BYTES } from "../../../src/backup/part.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
@@ -19,6 +20,8 @@ import {
   restoreParts,
 } from "../../support/backups.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
+import { crash } from "../../support/objects.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, resource } from "../../support/teams.ts";
@@ -222,6 +225,54 @@ it("ends everything that was issued at a moment or later, batch tokens and what 
   await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
   forgetInstallation();
   expect([await teamStatus(early), await teamStatus(late)]).toEqual([200, 401]);
+});
+
+it("nothing is decompressed that has no seal, and no more than a part can be", async () => {
+  await loseEverything();
+  const backup = await backUp(await initialized());
+  const [part] = backup.parts;
+  if (!part) throw new Error("a backup has a part");
+  await loseEverything();
+  expect((await begin(backup)).status).toBe(204);
+  const unsealed = [expect.stringContaining("the seal does not hold")];
+  // What is no gzip at all is not looked at.
+  for (const change of [{ seal: "AAAA" }, { sha256: "ab".repeat(32) }, { sha256: "" }, { number: 7 }]) {
+    expect((await restorePart({ ...part, content: "AAAA", ...change })).body.errors).toEqual(unsealed);
+  }
+  const bomb = await changedPart(part, () => "a".repeat(MAX_PART_BYTES + 1));
+  const tooLong = [expect.stringContaining(`at most ${MAX_PART_BYTES} bytes`)];
+  expect((await restorePart(bomb)).body.errors).toEqual(tooLong);
+  expect((await restorePart({ ...part, content: "AAAA" })).body.errors).toEqual(tooLong);
+  expect((await restorePart(part)).status).toBe(200);
+});
+
+it("rows are sealed for the object that takes them, and none that was refused before is good in it", async () => {
+  await loseEverything();
+  const root = await initialized();
+  const write = (name: string) => call("POST", `auth/token/roles/${name}`, { token: root, body: { orphan: true } });
+  for (const name of ["good", "forged", "bare"]) await write(name);
+  const roles = bindings.TOKEN_ROLES.getByName("token");
+  await alter(roles, "UPDATE roles SET value = replace(value, 'true', 'false') WHERE name = 'forged'");
+  await alter(roles, "UPDATE roles SET seal = NULL WHERE name = 'bare'");
+  const read = await roles.exportPage(null, 2 ** 20);
+  if (read === null || read === "changed") throw new Error("the roles were not read");
+  const backup = await backUp(root);
+  await loseEverything();
+  expect((await begin(backup)).status).toBe(204);
+  const other = bindings.TOKEN_ROLES.getByName("other");
+  expect(await other.importPage(read.page)).toEqual({ ok: true, value: null });
+  await crash(other);
+  const moved = bindings.TOKEN_ROLES.getByName("other");
+  expect(await moved.read("good")).toMatchObject({ orphan: true });
+  expect([await moved.read("forged"), await moved.read("bare")]).toEqual([null, null]);
+  const again = await moved.exportPage(null, 2 ** 20);
+  expect(again !== null && again !== "changed" && again.page.id).toBe(moved.id.toString());
+  const rows = await rowsOf(moved, "roles");
+  expect(rows.map(({ name, seal }) => [name, seal === null])).toEqual([
+    ["bare", true],
+    ["forged", true],
+    ["good", false],
+  ]);
 });
 
 it("a refused part is read to its end, so that a gateway which is writing it gets the refusal", async () => {
