@@ -143,12 +143,22 @@ function storedVersion(migrations: readonly Migration[], version: number): Store
   return { version, readableFrom: reader?.version ?? version };
 }
 
-/** Reads the versions of all schemas of an object, in one query. */
+/**
+ * Reads the versions of all schemas of an object, in one query.
+ *
+ * @throws when the storage has a trigger. No release makes one, and one that was planted could undo every later
+ *   revocation in the transaction that stores it.
+ */
 export function readVersions(sql: SqlStorage): SchemaVersions {
-  const things = sql.exec<{ name: string; view: string | null }>(
-    "SELECT name, CASE type WHEN 'view' THEN sql END AS view FROM sqlite_master",
+  const things = sql.exec<{ type: string; name: string; view: string | null }>(
+    "SELECT type, name, CASE type WHEN 'view' THEN sql END AS view FROM sqlite_master",
   );
-  return new Map(things.toArray().map(({ name, view }) => [name, view === null ? FIRST : versionIn(view)]));
+  return new Map(
+    Array.from(things, ({ type, name, view }) => {
+      if (type === "trigger") throw new Error("the storage has a trigger, which no release makes");
+      return [name, view === null ? FIRST : versionIn(view)];
+    }),
+  );
 }
 
 function versionIn(view: string): StoredVersion {
