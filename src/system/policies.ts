@@ -3,6 +3,7 @@ import { ok, type Result, refuse } from "../base/result.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
 import { builtinRules, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { RESPONSE_WRAPPING_POLICY, ROOT_POLICY } from "../policy/names.ts";
+import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
@@ -65,7 +66,7 @@ interface PolicyColumns extends Record<string, SqlStorageValue> {
   allow_wildcards: number;
 }
 
-/** The seal covers every column. */
+/** `modified_at` is only shown, and has no seal. */
 const SHAPE: TableShape = {
   table: "policies",
   kind: "policy",
@@ -78,6 +79,8 @@ const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 /** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. Times in ms. */
 export class PolicyStore extends SystemStore {
   readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
+  /** The policies of the last `rules()`: a policy is parsed again only when its text has changed. */
+  #parsed: ReadonlyMap<string, PolicyText> = new Map();
 
   read(name: string, now: number): StoredPolicy | null {
     const row = this.#find(name, now);
@@ -88,13 +91,23 @@ export class PolicyStore extends SystemStore {
     return columnOf(this.sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
-  /** All policies for isolates, which check the expiry themselves, and the names of those that were tampered with. */
+  /**
+   * All policies for isolates, which check the expiry themselves, and the names of those that were tampered with. The
+   * rules are those of the text, which operators are shown. The stored rules count only for a text that an earlier
+   * release accepted and this one does not.
+   */
   rules() {
     const { good, tampered } = this.#sealed.judged("ORDER BY name");
-    return {
-      policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
-      tampered: tampered.map(({ name }) => name),
-    };
+    const parsed = new Map<string, PolicyText>();
+    const policies = good.map((row) => {
+      const { name, text, rules } = row;
+      const known = this.#parsed.get(name);
+      const read = known?.text === text ? known : { text, rulesJson: rulesOf(text) ?? rules };
+      parsed.set(name, read);
+      return { ...settingsOfRow(row), name, rulesJson: read.rulesJson };
+    });
+    this.#parsed = parsed;
+    return { policies, tampered: tampered.map(({ name }) => name) };
   }
 
   /** Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large. */
@@ -172,6 +185,12 @@ export function checkAndSetProblem(
   if (stored && write.cas === -1) return "check-and-set parameter set to -1 on existing entry";
   const isSeen = stored ? write.cas === stored.version : write.cas === -1 || write.cas === 0;
   return isSeen ? null : "check-and-set parameter did not match the current version";
+}
+
+/** The rules of a text as JSON; null for a text that this release refuses. Rules that have expired are included. */
+function rulesOf(text: string): string | null {
+  const parsed = parsePolicy(text, 0);
+  return parsed.ok ? JSON.stringify(parsed.value) : null;
 }
 
 function storedPolicy(row: PolicyColumns): StoredPolicy {
