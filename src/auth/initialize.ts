@@ -1,3 +1,4 @@
+import { hasLostSystem, LOST_SYSTEM } from "../backup/saved-objects.ts";
 import { currentTime } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
@@ -26,6 +27,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   // Clients without a token may call this. Once the installation exists, a call must cost nothing, above all no tree.
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
+  if (await hasLostSystem(env)) return err(LOST_SYSTEM);
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
   if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
   const now = currentTime();

@@ -1,5 +1,5 @@
 import { within } from "../base/location.ts";
-import type { Result } from "../base/result.ts";
+import { invalid, type Result } from "../base/result.ts";
 import { fromBase64Url } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { entityShardName, identityOf } from "../identity/stubs.ts";
@@ -121,6 +121,25 @@ export function isSavedClass(className: unknown): className is SavedClass {
 
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
   return className === "TokenTree" ? treeAt(env, name) : namedObject(env, className, name);
+}
+
+/** Objects that store nothing before the installation has keys. */
+const STORED_UNDER_KEYS: readonly ObjectPlace[] = [
+  { className: "Identity", name: "identity" },
+  { className: "TokenRoles", name: "token" },
+  { className: "OidcIssuer", name: "issuer" },
+  { className: "OrganizationDirectory", name: "organizations" },
+];
+
+/** Refuses to initialize a deployment, or to restore into it, whose objects have rows. */
+export const LOST_SYSTEM = invalid(
+  "rows of an earlier installation are stored here, and the keys that sealed them are not: restore a backup into an empty deployment",
+);
+
+/** True in a deployment without keys whose objects have rows: those of an installation that lost its System object. */
+export async function hasLostSystem(env: Env): Promise<boolean> {
+  const pages = await Promise.all(STORED_UNDER_KEYS.map((place) => objectAt(env, place).exportPage(null, 1)));
+  return pages.some((page) => page !== null);
 }
 
 export function namedObject(env: Env, className: NamedClass, name: string): NamedObject {

@@ -50,8 +50,11 @@ export interface PageRead {
 /** Tables and views that belong to the object itself and not to its contents. */
 const NOT_SAVED = ["origin", "origin_version", "restores", "restores_version"];
 
-/** SQL condition on `sqlite_master` for the contents of an object. Names of the runtime begin with an underscore. */
-const OWN = `sql IS NOT NULL AND substr(name, 1, 1) <> '_' AND substr(name, 1, 7) <> 'sqlite_'
+/** SQL condition on `sqlite_master`. Names of the runtime begin with an underscore. */
+const NOT_INTERNAL = "sql IS NOT NULL AND substr(name, 1, 1) <> '_' AND substr(name, 1, 7) <> 'sqlite_'";
+
+/** SQL condition on `sqlite_master` for the contents of an object. */
+const OWN = `${NOT_INTERNAL}
   AND name NOT IN (${NOT_SAVED.map((name) => `'${name}'`).join(", ")})`;
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
@@ -70,6 +73,12 @@ export function dropTables(sql: SqlStorage): void {
     `SELECT type, name FROM sqlite_master WHERE ${OWN} AND type IN ('table', 'view')`,
   );
   for (const { type, name } of made.toArray()) sql.exec(`DROP ${type} "${name}"`);
+}
+
+/** Deletes all rows of the object, except in the tables `kept`. */
+export function emptyTables(sql: SqlStorage, kept: readonly string[]): void {
+  const tables = columnOf<string>(sql, `SELECT name FROM sqlite_master WHERE type = 'table' AND ${NOT_INTERNAL}`);
+  for (const table of tables) if (!kept.includes(table)) sql.exec(`DELETE FROM "${table}"`);
 }
 
 /**
@@ -113,8 +122,19 @@ export function readObjectPage(
   return { page: { id, page, schema, tables, isLast: true }, characters, next: null };
 }
 
-/** Writes a page into the tables of an object. The first page creates them. Called in a transaction. */
-export function writeObjectPage(sql: SqlStorage, page: ObjectPage): void {
+/** A row by its columns, as the database returns and takes it. */
+export type StoredRow = Readonly<Record<string, SqlStorageValue>>;
+
+/**
+ * Writes a page into the tables of an object. The first page creates them. Called in a transaction.
+ *
+ * @param change applied to each row before it is written; null: rows are written as they are.
+ */
+export function writeObjectPage(
+  sql: SqlStorage,
+  page: ObjectPage,
+  change: ((table: string, row: StoredRow) => StoredRow) | null,
+): void {
   for (const statement of page.schema) {
     if (!MAKES.test(statement)) throw new Error("a backup makes tables and indexes alone");
     sql.exec(statement);
@@ -122,7 +142,11 @@ export function writeObjectPage(sql: SqlStorage, page: ObjectPage): void {
   for (const { table, columns, rows } of page.tables) {
     const names = columns.map((column) => `"${column}"`).join(", ");
     const insert = `INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
-    for (const row of rows) sql.exec(insert, ...row.map(storedValue));
+    for (const row of rows) {
+      const stored = Object.fromEntries(columns.map((column, at) => [column, storedValue(row[at] ?? null)]));
+      const written = change ? change(table, stored) : stored;
+      sql.exec(insert, ...columns.map((column) => written[column] ?? null));
+    }
   }
 }
 
@@ -158,11 +182,11 @@ function pageValue(value: SqlStorageValue): PageValue {
   return value instanceof ArrayBuffer ? { b: toBase64(new Uint8Array(value)) } : value;
 }
 
-function storedValue(value: PageValue): SqlStorageValue | Uint8Array {
+function storedValue(value: PageValue): SqlStorageValue {
   if (typeof value !== "object" || value === null) return value;
   const bytes = fromBase64(value.b);
   if (!bytes) throw new Error("a value of a backup is not base64");
-  return bytes;
+  return bytes.buffer;
 }
 
 function charactersOf(value: PageValue): number {

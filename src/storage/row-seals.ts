@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
+import type { StoredRow } from "./object-pages.ts";
 
 /** Size of one generation of the cache of checked rows, in characters. */
 const MAX_CHECKED_CHARACTERS = 2 ** 17;
@@ -38,12 +39,24 @@ export interface CheckedPage extends CheckedRows {
   readonly last: RowKey | null;
 }
 
+/** The columns of a table that its seals cover. */
+export interface SealedColumns {
+  readonly table: string;
+  readonly kind: SealedKind;
+  /** Columns of its primary key, in their order. */
+  readonly key: readonly string[];
+  /** The other columns that the seal covers. */
+  readonly sealed: readonly string[];
+}
+
 /** A table whose seals can be checked. */
 interface CheckedTable {
+  readonly shape: SealedColumns;
   /** Checks at most `limit` rows after the key `after` (null: from the first), and renews seals of older terms. */
   checkAfter(after: RowKey | null, limit: number): CheckedPage;
-  /** Seals all rows. */
-  sealAll(): void;
+  /** True when a row has a seal, good or not. */
+  hasSeals(): boolean;
+  sealedRow(row: StoredRow): SealedRow;
 }
 
 /** Position where the next step of a check begins. */
@@ -72,18 +85,15 @@ export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], n
  */
 export class RowSeals {
   readonly #object: string;
-  readonly #keys: () => RowKeys | null;
+  readonly #keys: () => RowKeys;
   readonly #tables: CheckedTable[] = [];
   /** Seals that were found valid, by the row as text. A row with other content or another seal is checked again. */
   #checked = new GenerationalCache<string, Uint8Array>(MAX_CHECKED_CHARACTERS);
   /** The keys with which `#checked` was found valid. */
   #checkedWith: RowKeys | null = null;
 
-  /**
-   * @param object id of the object.
-   * @param keys returns null while the installation has no keys. Rows get no seal then, and none is required.
-   */
-  constructor(object: string, keys: () => RowKeys | null) {
+  /** @param object id of the object. @param keys throws while there are none: no row is read or written then. */
+  constructor(object: string, keys: () => RowKeys) {
     this.#object = object;
     this.#keys = keys;
   }
@@ -93,9 +103,29 @@ export class RowSeals {
     this.#tables.push(table);
   }
 
-  /** Seals all rows, when the installation gets its keys. */
-  sealAll(): void {
-    for (const table of this.#tables) table.sealAll();
+  /** The shapes of the tables. */
+  get shapes(): readonly SealedColumns[] {
+    return this.#tables.map(({ shape }) => shape);
+  }
+
+  /** True when a row of any table has a seal, good or not. */
+  hasSeals(): boolean {
+    return this.#tables.some((table) => table.hasSeals());
+  }
+
+  /**
+   * Returns a row of a restored table with a seal for this object, if its seal holds for the object `from`, which wrote
+   * it. Any other row of a sealed table gets no seal: it stays refused.
+   */
+  moved(table: string, row: StoredRow, from: string): StoredRow {
+    const sealed = this.#tables.find(({ shape }) => shape.table === table)?.sealedRow(row);
+    if (!sealed) return row;
+    const { kind, row: name, content, seal } = sealed;
+    const keys = this.#keys();
+    const now = currentTime();
+    const verdict = keys.check({ kind, object: from, row: name }, content, seal && new Uint8Array(seal), now);
+    const own = { kind, object: this.#object, row: name };
+    return { ...row, seal: verdict === "forged" ? null : keys.seal(own, content, now).buffer };
   }
 
   /** Checks the seals of at most `STEP_ROWS` rows, for tidy. @param from null for the first step. */
@@ -112,10 +142,9 @@ export class RowSeals {
     return { ...joinedChecks(pages), next: null };
   }
 
-  /** Returns the seal for a row that is being written; null while the installation has no keys. */
-  make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
+  /** Returns the seal for a row that is being written. */
+  make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> {
     const keys = this.#keys();
-    if (!keys) return null;
     const seal = keys.seal({ kind, object: this.#object, row }, content, currentTime());
     // A row is often read right after it was written.
     this.#remember(keys, textOf(kind, row, content), seal);
@@ -125,7 +154,6 @@ export class RowSeals {
   /** True when a row that was read may be used. Reports a row with an invalid seal. */
   admit(row: SealedRow, renew: RenewSeal): boolean {
     const keys = this.#keys();
-    if (!keys) return true;
     const text = textOf(row.kind, row.row, row.content);
     const known = keys === this.#checkedWith ? this.#checked.get(text) : undefined;
     if (known && row.seal && equalBytes(known, new Uint8Array(row.seal))) return true;
@@ -137,7 +165,6 @@ export class RowSeals {
   /** Checks a row without the cache. Reports and renews like `admit`. */
   check({ kind, row, content, seal }: SealedRow, renew: RenewSeal): SealVerdict {
     const keys = this.#keys();
-    if (!keys) return "good";
     const place = { kind, object: this.#object, row };
     const now = currentTime();
     const verdict = keys.check(place, content, seal && new Uint8Array(seal), now);

@@ -1,6 +1,7 @@
 import type { SealedKind } from "../crypto/row-keys.ts";
 import { termOfSealed } from "../crypto/sealed-data.ts";
-import type { CheckedPage, RowKey, RowSeals, SealedRow } from "./row-seals.ts";
+import type { StoredRow } from "./object-pages.ts";
+import type { CheckedPage, RowKey, RowSeals, SealedColumns, SealedRow } from "./row-seals.ts";
 import { columnOf, type Sql, storedJson, upsert } from "./tables.ts";
 
 /** A row as it is read from a sealed table. */
@@ -8,27 +9,21 @@ export type WithSeal<Row> = Row & { seal: ArrayBuffer | null };
 
 type Columns = Record<string, SqlStorageValue>;
 
-export interface TableShape {
-  readonly table: string;
-  readonly kind: SealedKind;
-  /** Columns of its primary key, in their order. */
-  readonly key: readonly string[];
-  /** The other columns that the seal covers. */
-  readonly sealed: readonly string[];
+export interface TableShape extends SealedColumns {
   /** Returns the values in a row that `sealText` encrypted. */
   readonly values?: (row: Columns) => readonly Uint8Array[];
 }
 
 /** A table with the column `seal`, whose rows decide about access. A row with an invalid seal counts as absent. */
 export class SealedTable<Row extends Columns> {
+  readonly shape: TableShape;
   readonly #sql: Sql;
   readonly #seals: RowSeals;
-  readonly #shape: TableShape;
 
   constructor(sql: Sql, seals: RowSeals, shape: TableShape) {
     this.#sql = sql;
     this.#seals = seals;
-    this.#shape = shape;
+    this.shape = shape;
     seals.add(this);
   }
 
@@ -39,12 +34,12 @@ export class SealedTable<Row extends Columns> {
 
   /** Deletes the row with this key, also one with an invalid seal. Safe to repeat. */
   delete(...key: RowKey): void {
-    this.#sql.exec(`DELETE FROM ${this.#shape.table} ${this.#whereKey}`, ...key);
+    this.#sql.exec(`DELETE FROM ${this.shape.table} ${this.#whereKey}`, ...key);
   }
 
   /** Number of rows, including those with an invalid seal. @param which as in `list`. */
   count(which = "", ...values: SqlStorageValue[]): number {
-    const query = `SELECT COUNT(*) FROM ${this.#shape.table} ${which}`;
+    const query = `SELECT COUNT(*) FROM ${this.shape.table} ${which}`;
     return columnOf<number>(this.#sql, query, ...values)[0] ?? 0;
   }
 
@@ -55,14 +50,14 @@ export class SealedTable<Row extends Columns> {
 
   /** The rows of `list`, and separately those with an invalid seal. */
   judged(which = "", ...values: SqlStorageValue[]) {
-    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table} ${which}`, ...values).toArray();
+    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.shape.table} ${which}`, ...values).toArray();
     const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.admits(row) ? "good" : "tampered"));
     return { good, tampered };
   }
 
   /** Inserts a row with its seal, or replaces the one with its key. */
   put(row: Row): void {
-    upsert(this.#sql, this.#shape.table, this.#shape.key, { ...row, seal: this.sealOf(row) });
+    upsert(this.#sql, this.shape.table, this.shape.key, { ...row, seal: this.sealOf(row) });
   }
 
   admitted(rows: readonly WithSeal<Row>[]): WithSeal<Row>[] {
@@ -70,27 +65,26 @@ export class SealedTable<Row extends Columns> {
   }
 
   admits(row: WithSeal<Row>): boolean {
-    return this.#seals.admit(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal));
+    return this.#seals.admit(this.sealedRow(row), (seal) => this.#writeSeal(row, seal));
   }
 
-  sealOf(row: Row): Uint8Array<ArrayBuffer> | null {
-    const { kind, row: name, content } = this.#sealedRow({ ...row, seal: null });
+  sealOf(row: Row): Uint8Array<ArrayBuffer> {
+    const { kind, row: name, content } = this.sealedRow(row);
     return this.#seals.make(kind, name, content);
   }
 
-  sealAll(): void {
-    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table}`).toArray();
-    for (const row of rows) this.#writeSeal(row, this.sealOf(row));
+  hasSeals(): boolean {
+    return this.count("WHERE seal IS NOT NULL LIMIT 1") > 0;
   }
 
   /** Checks at most `limit` rows after the key `after` (null: from the first), and renews seals of older terms. */
   checkAfter(after: RowKey | null, limit: number): CheckedPage {
-    const { table, key, values } = this.#shape;
+    const { table, key, values } = this.shape;
     const columns = key.join(", ");
     const where = after ? `WHERE (${columns}) > (${key.map(() => "?").join(", ")})` : "";
     const query = `SELECT * FROM ${table} ${where} ORDER BY ${columns} LIMIT ?`;
     const rows = this.#sql.exec<WithSeal<Row>>(query, ...(after ?? []), limit).toArray();
-    const verdicts = rows.map((row) => this.#seals.check(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal)));
+    const verdicts = rows.map((row) => this.#seals.check(this.sealedRow(row), (seal) => this.#writeSeal(row, seal)));
     const last = rows.at(-1);
     return {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
@@ -101,26 +95,28 @@ export class SealedTable<Row extends Columns> {
     };
   }
 
-  #keyOf(row: Row): RowKey {
-    return this.#shape.key.map((column) => {
+  /** The part of a row that its seal covers, and the seal. */
+  sealedRow(row: StoredRow): SealedRow {
+    const { kind, sealed } = this.shape;
+    const content = sealed.map((column) => contentOf(row[column]));
+    const { seal } = row;
+    return { kind, row: nameOf(this.#keyOf(row)), content, seal: seal instanceof ArrayBuffer ? seal : null };
+  }
+
+  #keyOf(row: StoredRow): RowKey {
+    return this.shape.key.map((column) => {
       const value = row[column];
       if (typeof value !== "string" && typeof value !== "number") throw new Error("a key is a text or a number");
       return value;
     });
   }
 
-  #sealedRow(row: WithSeal<Row>): SealedRow {
-    const { kind, sealed } = this.#shape;
-    const content = sealed.map((column) => contentOf(row[column]));
-    return { kind, row: nameOf(this.#keyOf(row)), content, seal: row.seal };
-  }
-
   get #whereKey(): string {
-    return `WHERE ${this.#shape.key.map((column) => `${column} = ?`).join(" AND ")}`;
+    return `WHERE ${this.shape.key.map((column) => `${column} = ?`).join(" AND ")}`;
   }
 
-  #writeSeal(row: Row, seal: Uint8Array | null): void {
-    this.#sql.exec(`UPDATE ${this.#shape.table} SET seal = ? ${this.#whereKey}`, seal, ...this.#keyOf(row));
+  #writeSeal(row: Row, seal: Uint8Array): void {
+    this.#sql.exec(`UPDATE ${this.shape.table} SET seal = ? ${this.#whereKey}`, seal, ...this.#keyOf(row));
   }
 }
 

@@ -8,8 +8,10 @@ import {
   type PagePosition,
   type PageRead,
   readObjectPage,
+  type StoredRow,
   writeObjectPage,
 } from "./object-pages.ts";
+import { reportTampering } from "./row-seals.ts";
 import { columnOf, type Migration, readVersions, type SchemaVersions, Tables } from "./tables.ts";
 
 export const ORIGIN_MIGRATIONS: readonly Migration[] = [
@@ -20,21 +22,31 @@ export const ORIGIN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The object id that the seals of an object's rows contain: its own, or that of the object it was restored from. */
+/**
+ * The object id that the seals of an object's rows contain, and how far a restore has come. The id is that of the
+ * object. Only a tree can have another one, which is its name (docs/decisions/0017). The table has no seal, so a stored
+ * id counts only if the runtime's id of the object shows that it is one of these.
+ */
 export class Origin {
   readonly #ownId: string;
+  readonly #isKnownAs: (id: string) => boolean;
   readonly #tables: Tables;
   /**
-   * The object that wrote the rows, and the number of the next expected page (null: all pages are written); null for an
-   * object that was never restored.
+   * The stored id, and the number of the next expected page (null: all pages are written); null for an object that was
+   * never restored.
    */
   #restored: { readonly id: string; readonly nextPage: number | null } | null;
 
-  constructor(sql: SqlStorage, ownId: DurableObjectId, versions: SchemaVersions) {
+  /** @param isNamed true for the name of the object. */
+  constructor(sql: SqlStorage, ownId: DurableObjectId, isNamed: (id: string) => boolean, versions: SchemaVersions) {
     this.#ownId = ownId.toString();
+    this.#isKnownAs = (id) => id === this.#ownId || isNamed(id);
     this.#tables = new Tables(sql, ORIGIN_MIGRATIONS, "origin", versions);
     const query = "SELECT id, next_page AS nextPage FROM origin";
-    this.#restored = this.#tables.exec<{ id: string; nextPage: number | null }>(query).toArray()[0] ?? null;
+    const stored = this.#tables.exec<{ id: string; nextPage: number | null }>(query).toArray()[0] ?? null;
+    const isForeign = stored !== null && !this.#isKnownAs(stored.id);
+    if (isForeign) reportTampering({ kind: "origin", object: this.#ownId, row: 1 });
+    this.#restored = isForeign ? null : stored;
   }
 
   get id(): string {
@@ -45,16 +57,24 @@ export class Origin {
     return this.#restored;
   }
 
-  /** Records that a page was written. @param nextPage null: it was the last one. */
+  /** Records that a page of the object `id` was written. @param nextPage null: it was the last one. */
   write(id: string, nextPage: number | null): void {
-    this.#tables.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", id, nextPage);
-    this.#restored = { id, nextPage };
+    const own = this.#isKnownAs(id) ? id : this.#ownId;
+    this.#tables.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", own, nextPage);
+    this.#restored = { id: own, nextPage };
   }
 
-  /** Writes the origin again after the storage of the object was deleted: the object keeps its id. */
+  /** Writes the origin again after the storage of the object was deleted: a tree keeps its id. */
   keep(): void {
     this.#tables.forget();
     if (this.#restored) this.write(this.#restored.id, this.#restored.nextPage);
+  }
+
+  /** Drops the table: the object has never been restored. */
+  drop(): void {
+    this.#tables.exec("DROP TABLE origin");
+    this.#tables.forget();
+    this.#restored = null;
   }
 }
 
@@ -64,8 +84,13 @@ const FIRST_ALARM_MS = 30_000;
 /** Reason why a page was not written. */
 export type PageRefusal = "not empty" | "another page is expected";
 
-/** Objects that accept pages: "empty" ones, or also one with the rows of a "new" installation. */
-export type TakesPages = "empty" | "new";
+/** How an object takes the pages of a backup. */
+export interface PageTaking {
+  /** True for an object that takes pages in place of its own rows. Any other object must be empty. */
+  readonly replaces: boolean;
+  /** Seals a row of the object `from` for this object. null: the seals of the rows stay. */
+  readonly move: ((table: string, row: StoredRow, from: string) => StoredRow) | null;
+}
 
 /**
  * A Durable Object whose rows are part of a backup. Rows are exported as they are stored: sealed values and keyed
@@ -74,15 +99,20 @@ export type TakesPages = "empty" | "new";
 export abstract class StoredObject<Env> extends DurableObject<Env> {
   /** The object id that the seals of the rows contain. */
   protected readonly origin: Origin;
-  /** Tells whether pages may be written. @throws unless the installation is being restored. */
-  protected abstract readonly takesPages: () => Promise<TakesPages>;
+  /** Tells how pages are written. @throws unless the installation is being restored. */
+  protected abstract readonly takesPages: () => Promise<PageTaking>;
   /** Differs for each start of the object, because its count of changes starts at 0. */
   readonly #life = crypto.randomUUID();
 
-  /** @param versions result of `readVersions`. */
-  constructor(ctx: DurableObjectState, env: Env, versions: SchemaVersions = readVersions(ctx.storage.sql)) {
+  /** @param versions result of `readVersions`. @param isNamed true for a name of the object that its seals may contain. */
+  constructor(
+    ctx: DurableObjectState,
+    env: Env,
+    versions: SchemaVersions = readVersions(ctx.storage.sql),
+    isNamed: (id: string) => boolean = () => false,
+  ) {
     super(ctx, env);
-    this.origin = new Origin(ctx.storage.sql, ctx.id, versions);
+    this.origin = new Origin(ctx.storage.sql, ctx.id, isNamed, versions);
   }
 
   /** Reads a page of the rows for a backup. See `readObjectPage`. */
@@ -94,20 +124,21 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
 
   /**
    * Writes a page of a backup. Only an empty object accepts pages. The caller restarts the object after its last page.
-   * Safe to repeat. @throws unless the installation is being restored.
+   * A row is sealed for this object if its seal holds for the object that it comes from. Safe to repeat. @throws unless
+   * the installation is being restored.
    */
   async importPage(page: ObjectPage): Promise<Result<null, PageRefusal>> {
-    const takes = await this.takesPages();
+    const { replaces, move } = await this.takesPages();
     const { restored } = this.origin;
     if (restored?.nextPage === null) return ok(null);
     const begins = page.page === 0;
-    if (begins && !restored && takes === "empty" && hasTables(this.ctx.storage.sql)) return err("not empty");
+    if (begins && !restored && !replaces && hasTables(this.ctx.storage.sql)) return err("not empty");
     if (!begins && restored?.nextPage === page.page + 1) return ok(null);
     if (!begins && restored?.nextPage !== page.page) return err("another page is expected");
     this.ctx.storage.transactionSync(() => {
       // An object that changed during the backup was read again from its first page.
       if (begins) dropTables(this.ctx.storage.sql);
-      writeObjectPage(this.ctx.storage.sql, page);
+      writeObjectPage(this.ctx.storage.sql, page, move && ((table, row) => move(table, row, page.id)));
       this.origin.write(page.id, page.isLast ? null : page.page + 1);
     });
     return ok(null);

@@ -4,7 +4,7 @@ import { NOTHING_TO_CHECK, RowSeals, type SealPosition, type SealStep } from "..
 import { StoredObject } from "../storage/stored-object.ts";
 import { type Migration, readVersions, Tables } from "../storage/tables.ts";
 import type { SystemEnv } from "./env.ts";
-import { mustLoadInstallation, takesPages } from "./installation.ts";
+import { mustBeRestoring, mustLoadInstallation } from "./installation.ts";
 
 /**
  * The keys of the seals of an object's rows. Every method that reads or writes sealed rows opens them first. The rest
@@ -50,14 +50,18 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
   protected readonly keys: ObjectKeys;
   protected readonly seals: RowSeals;
   protected readonly alarms: ObjectAlarm;
-  protected override readonly takesPages = () => takesPages(this.env);
+  protected override readonly takesPages = async () => {
+    await mustBeRestoring(this.env);
+    await this.keys.open();
+    const { seals } = this;
+    return { replaces: false, move: seals.moved.bind(seals) };
+  };
   /** Deletes everything that the object has stored, and its alarm. */
   protected readonly wipe = (): Promise<void> => {
     this.tables.forget();
     this.alarms.forget();
-    const deleted = this.ctx.storage.deleteAll();
-    this.origin.keep();
-    return deleted;
+    this.origin.drop();
+    return this.ctx.storage.deleteAll();
   };
 
   constructor(ctx: DurableObjectState, env: Env, migrations: readonly Migration[]) {

@@ -8,11 +8,15 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
   longest_ttl: number;
 }
 
+const NO_INSTALLATION: InstallationRow = { cluster_id: "", sealed_key_ring: null, longest_ttl: 0 };
+
 /** Reads and writes the values that exist once per installation. */
 export class InstallationStore extends SystemStore {
-  /** Writes the row of a new installation, which has no keys yet. */
-  create(): void {
-    this.sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
+  /** Writes the row of a new installation, with its wrapped key ring. */
+  create(sealedKeyRing: string): void {
+    const statement = "INSERT INTO installation (id, cluster_id, sealed_key_ring, longest_ttl) VALUES (1, ?, ?, 0)";
+    this.sql.exec(statement, crypto.randomUUID(), sealedKeyRing);
+    this.changed("keys");
   }
 
   keys() {
@@ -25,14 +29,10 @@ export class InstallationStore extends SystemStore {
     return this.#row().sealed_key_ring;
   }
 
-  writeKeyRing(sealed: string): void {
-    this.sql.exec("UPDATE installation SET sealed_key_ring = ?", sealed);
-    this.changed("keys");
-  }
-
   replaceKeyRing(from: string, to: string): boolean {
     if (this.sealedKeyRing !== from) return false;
-    this.writeKeyRing(to);
+    this.sql.exec("UPDATE installation SET sealed_key_ring = ?", to);
+    this.changed("keys");
     return true;
   }
 
@@ -47,7 +47,7 @@ export class InstallationStore extends SystemStore {
   }
 
   #row(): InstallationRow {
-    return this.sql.exec<InstallationRow>("SELECT * FROM installation").one();
+    return this.sql.exec<InstallationRow>("SELECT * FROM installation").toArray()[0] ?? NO_INSTALLATION;
   }
 }
 
@@ -116,7 +116,7 @@ export const RESTORE_MIGRATIONS: readonly Migration[] = [
 
 /** The restore of an installation. There is at most one, as it begins before the installation has keys. */
 export class RestoreStore extends SystemStore {
-  readonly #tables = new Tables(this.sql, RESTORE_MIGRATIONS, "restores");
+  readonly #tables = new Tables(this.storage, RESTORE_MIGRATIONS, "restores");
 
   /** The run whose backup is being restored; null: no restore is in progress. */
   get running(): string | null {

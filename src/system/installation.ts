@@ -3,7 +3,6 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import { QuotaTable } from "../quota/quota.ts";
-import type { TakesPages } from "../storage/stored-object.ts";
 import { CopySource, copyLimits, useOfCopy } from "./copy-age.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
@@ -159,10 +158,9 @@ export async function loadRestoring(
   return ok({ restoring: loaded.value.restoring, keys: loaded.value.keys });
 }
 
-/** Allows an object without rows to take pages of a backup. @throws unless the installation is being restored. */
-export async function takesPages(env: SystemEnv): Promise<TakesPages> {
+/** Allows an object to take pages of a backup. @throws unless the installation is being restored. */
+export async function mustBeRestoring(env: SystemEnv): Promise<void> {
   if (!(await loadRestoring(env)).ok) throw new Error("the installation is not being restored");
-  return "empty";
 }
 
 /** Age of this isolate's copy in ms; 0 before the first reading. `now` in ms. */

@@ -42,7 +42,7 @@ const SHAPE: TableShape = { table: "list_openings", kind: "list opening", key: [
 
 /** Opening times (ms) of the generations after the first. A row never changes: it decides where tokens are listed. */
 export class ListOpeningStore extends SystemStore {
-  readonly #tables = new Tables(this.sql, LIST_OPENING_MIGRATIONS, "list_openings");
+  readonly #tables = new Tables(this.storage, LIST_OPENING_MIGRATIONS, "list_openings");
   readonly #sealed = new SealedTable<{ generation: number; opens_at: number }>(this.#tables, this.seals, SHAPE);
 
   all(): number[] {

@@ -1,5 +1,5 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import { columnOf, RANDOM_REVISION } from "../storage/tables.ts";
+import { columnOf, RANDOM_REVISION, type Sql, type Tables } from "../storage/tables.ts";
 
 /** The parts of the installation that isolates have copies of. */
 const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"] as const;
@@ -12,6 +12,17 @@ export type PartName = (typeof PART_NAMES)[number];
  */
 export type PartVersions = Readonly<Record<PartName, number>>;
 
+/** The versions of an installation that stores nothing yet. */
+export const NO_VERSIONS: PartVersions = {
+  keys: 0,
+  policies: 0,
+  mounts: 0,
+  customIds: 0,
+  quotas: 0,
+  watermarks: 0,
+  lists: 0,
+};
+
 /** The parts whose version in `known` is not the current one; all parts for null. */
 export function changedParts(known: PartVersions | null, now: PartVersions): ReadonlySet<PartName> {
   return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
@@ -19,10 +30,10 @@ export function changedParts(known: PartVersions | null, now: PartVersions): Rea
 
 /** Reads and writes the versions of the parts. They are cached in memory, since isolates poll them. */
 export class PartVersionStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   #versions: PartVersions | null = null;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -62,21 +73,26 @@ export class PartVersionStore {
   }
 }
 
-/** The database of the System object, with the seals of its rows and the versions of its parts. */
+/** The tables of the System object, with the seals of its rows and the versions of its parts. */
 export interface SystemTables {
-  readonly sql: SqlStorage;
+  /** The tables of `SYSTEM_MIGRATIONS`. */
+  readonly schema: Tables;
+  /** The database, for other schemas. */
+  readonly storage: SqlStorage;
   readonly seals: RowSeals;
   readonly versions: PartVersionStore;
 }
 
 /** Base of the stores of the System object. */
 export abstract class SystemStore {
-  protected readonly sql: SqlStorage;
+  protected readonly sql: Sql;
+  protected readonly storage: SqlStorage;
   protected readonly seals: RowSeals;
   readonly #versions: PartVersionStore;
 
-  constructor({ sql, seals, versions }: SystemTables) {
-    this.sql = sql;
+  constructor({ schema, storage, seals, versions }: SystemTables) {
+    this.sql = schema;
+    this.storage = storage;
     this.seals = seals;
     this.#versions = versions;
   }

@@ -1,8 +1,9 @@
 import { currentTime } from "../base/clock.ts";
 import { builtinRules, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { DEFAULT_POLICY } from "../policy/names.ts";
+import { emptyTables } from "../storage/object-pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/tables.ts";
+import { type Migration, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";
 import { CustomIdStore } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
@@ -10,7 +11,7 @@ import { InstallationStore, RestoreStore, RootGenerationStore } from "./installa
 import { ListOpeningStore } from "./list-openings.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
-import { changedParts, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
+import { changedParts, NO_VERSIONS, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
 import { PolicyStore } from "./policies.ts";
 import { QuotaStore } from "./quota-store.ts";
 import { RotationStore } from "./rotation.ts";
@@ -80,9 +81,10 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
 /** The stores of the System object. */
 export type SystemStores = ReturnType<typeof systemStores>;
 
-/** Opens the stores of the database `sql`. `seals` makes and checks the seals of their rows. */
-export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
-  const tables = { sql, seals, versions: new PartVersionStore(sql) };
+/** Opens the stores of the database `storage`. `seals` makes and checks the seals of their rows. */
+export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEnv) {
+  const schema = new Tables(storage, SYSTEM_MIGRATIONS);
+  const tables = { schema, storage, seals, versions: new PartVersionStore(schema) };
   const installation = new InstallationStore(tables);
   const quotas = new QuotaStore(tables);
   const watermarks: WatermarkStore = new WatermarkStore(tables, () => mounts.longestTtl() * 1000 + changeDelayMs(env));
@@ -102,9 +104,20 @@ export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
   };
 }
 
-/** Writes the rows of a new installation: its cluster id, the policy "default" and the token mount. */
-export function fillNewInstallation({ installation, policies, mounts }: SystemStores): void {
-  installation.create();
+/** The filter of custom ids. The first root token may have one, and the bits decide about nothing. */
+const KEPT_TABLES = ["custom_id_layers", "custom_id_blocks"];
+
+/**
+ * Writes the rows of a new installation: its cluster id and key ring, the policy "default" and the token mount. All
+ * rows that are stored are deleted first: what gets a seal is what this function writes. Called in a transaction, with
+ * the tables made and the keys open.
+ */
+export function writeNewInstallation(
+  { storage, installation, policies, mounts }: SystemStores,
+  sealedKeyRing: string,
+): void {
+  emptyTables(storage, KEPT_TABLES);
+  installation.create(sealedKeyRing);
   const content = { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(builtinRules(DEFAULT_POLICY_TEXT)) };
   policies.write(
     DEFAULT_POLICY,
@@ -138,6 +151,12 @@ export function readSnapshot(stores: SystemStores, known: PartVersions | null, o
   const changed = changedParts(known, versions);
   return changed.size === 0 ? null : { versions, parts: readParts(stores, changed, known) };
 }
+
+/** What an isolate gets before the installation has keys. */
+export const NOT_INITIALIZED: SystemSnapshot = {
+  versions: NO_VERSIONS,
+  parts: { keys: { clusterId: "", sealedKeyRing: null, restoring: null } },
+};
 
 function readParts(stores: SystemStores, changed: ReadonlySet<PartName>, known: PartVersions | null) {
   const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;

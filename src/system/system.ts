@@ -3,9 +3,8 @@ import type { Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
-import { RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
+import { RowSeals, reportTampering, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
-import { Tables } from "../storage/tables.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
@@ -17,12 +16,12 @@ import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policies.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
 import {
-  fillNewInstallation,
+  NOT_INITIALIZED,
   readSnapshot,
-  SYSTEM_MIGRATIONS,
   type SystemSnapshot,
   type SystemStores,
   systemStores,
+  writeNewInstallation,
 } from "./system-stores.ts";
 import {
   pathScope,
@@ -44,28 +43,22 @@ export interface EndsOfRestore {
  * The one System object of an installation: its key ring, policies and mounts. Each `now` is the current time in ms.
  */
 export class System extends StoredObject<SystemEnv> {
-  /** Only a new installation takes pages of a backup, whose rows replace its own. */
+  /** Only an installation that is being restored takes pages of a backup, whose rows replace its own. */
   protected override readonly takesPages = async () => {
     if (this.#stores.restore.running === null) throw new Error("the installation is not being restored");
-    return "new" as const;
+    const { seals } = await this.#open();
+    return { replaces: true, move: seals.moved.bind(seals) };
   };
   /** The wrapped key ring that was opened last, and its keys for the seals of this object's rows. */
   #ring: { readonly sealed: string; readonly rowKeys: RowKeys } | null = null;
   readonly #stores: SystemStores = systemStores(
     this.ctx.storage.sql,
-    new RowSeals(this.origin.id, () => this.#ring?.rowKeys ?? null),
+    new RowSeals(this.origin.id, () => {
+      if (!this.#ring) throw new Error("a row was read before the keys for its seal");
+      return this.#ring.rowKeys;
+    }),
     this.env,
   );
-
-  constructor(ctx: DurableObjectState, env: SystemEnv) {
-    super(ctx, env);
-    const schema = new Tables(ctx.storage.sql, SYSTEM_MIGRATIONS);
-    if (schema.exist) return;
-    ctx.storage.transactionSync(() => {
-      schema.create();
-      fillNewInstallation(this.#stores);
-    });
-  }
 
   /** The stores, with the keys of the seals of their rows open. @throws when the key ring does not open. */
   async #open(): Promise<SystemStores> {
@@ -74,13 +67,13 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Opens the stored key ring unless it is open. True also before there is a ring. False when the seal key can't open
-   * the ring and no ring was opened before. If one was, its keys stay in use: a ring that was only wrapped again has
-   * the same.
+   * Opens the stored key ring unless it is open. False when there is none, or when the seal key can't open it and none
+   * was opened before. If one was, its keys stay in use: a ring that was only wrapped again has the same.
    */
   async #openRing(): Promise<boolean> {
     const sealed = this.sealedKeyRing();
-    if (sealed === null || sealed === this.#ring?.sealed) return true;
+    if (sealed === null) return false;
+    if (sealed === this.#ring?.sealed) return true;
     const opened = await openKeyRing(this.env, sealed);
     if (opened.ok) this.#ring = { sealed, rowKeys: rowKeysOf(opened.value.ring) };
     return this.#ring !== null;
@@ -88,13 +81,14 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Returns the parts of the installation that changed since the versions `known`; null when none did. */
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
+    if (!this.#ring && this.sealedKeyRing() === null) return NOT_INITIALIZED;
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
     return readSnapshot(this.#stores, known, await this.#openRing());
   }
 
   /**
-   * Stores the wrapped key ring of a new installation. False, with nothing changed, when there is a key ring already or
-   * the seal key does not open this one.
+   * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is a key ring already,
+   * when rows have seals (there was one), or when the seal key does not open this one.
    */
   initialize(sealedKeyRing: string): Promise<boolean> {
     return this.#setUp(sealedKeyRing, null);
@@ -110,13 +104,20 @@ export class System extends StoredObject<SystemEnv> {
 
   async #setUp(sealedKeyRing: string, restores: string | null): Promise<boolean> {
     const { installation, restore, seals } = this.#stores;
-    if (restores !== null && restore.running === restores) return true;
+    if (restores !== null && installation.sealedKeyRing !== null && restore.running === restores) return true;
     const opened = await openKeyRing(this.env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
+    if (seals.hasSeals()) {
+      reportTampering({ kind: "installation", object: this.ctx.id.toString(), row: 1 });
+      return false;
+    }
     this.#ring = { sealed: sealedKeyRing, rowKeys: rowKeysOf(opened.value.ring) };
-    seals.sealAll();
-    installation.writeKeyRing(sealedKeyRing);
-    if (restores !== null) restore.begin(restores);
+    this.#stores.schema.create();
+    this.ctx.storage.transactionSync(() => {
+      this.origin.drop();
+      writeNewInstallation(this.#stores, sealedKeyRing);
+      if (restores !== null) restore.begin(restores);
+    });
     return true;
   }
 
@@ -170,8 +171,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** The longest TTL, in seconds, that any batch token can have been issued with, now or earlier. */
-  longestTtl(): number {
-    return this.#stores.mounts.longestTtl();
+  async longestTtl(): Promise<number> {
+    return (await this.#open()).mounts.longestTtl();
   }
 
   /** Changes the settings of automatic key rotation. A 400 for settings out of bounds. */

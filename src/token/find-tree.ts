@@ -36,3 +36,8 @@ function objectIdOf(objects: Pick<DurableObjectNamespace, "idFromString" | "idFr
     return objects.idFromName(id);
   }
 }
+
+/** True when the object `object` is the tree that `treeAt` finds by the name `name`. */
+export function isNameOfTree(env: TokenEnv, object: DurableObjectId, name: string): boolean {
+  return within(env, env.TOKEN_TREE).idFromName(name).equals(object);
+}

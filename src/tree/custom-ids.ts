@@ -1,6 +1,7 @@
 import { within } from "../base/location.ts";
 import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
+import { mustBeRestoring } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import type { TreeEnv } from "./env.ts";
 
@@ -57,7 +58,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
    * repeat. @throws unless the installation is being restored.
    */
   async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {
-    await this.takesPages();
+    await mustBeRestoring(this.env);
     const insert = replaces ? "INSERT OR REPLACE" : "INSERT OR IGNORE";
     for (const { key, treeId, row } of entries)
       this.tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);

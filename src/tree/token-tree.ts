@@ -16,7 +16,7 @@ import type {
 import type { ObjectPage } from "../storage/object-pages.ts";
 import { type Origin, type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions, type SchemaVersions } from "../storage/tables.ts";
-import { loadInstallation, takesPages } from "../system/installation.ts";
+import { loadInstallation, mustBeRestoring } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import {
   matches,
@@ -27,6 +27,7 @@ import {
   type TreeCall,
 } from "../token/actions.ts";
 import { findAndDecide } from "../token/decide.ts";
+import { isNameOfTree } from "../token/find-tree.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
@@ -55,12 +56,15 @@ import { treeParts } from "./tree-parts.ts";
  * and the check of an expiry are each one transaction.
  */
 export class TokenTree extends StoredObject<TreeEnv> {
-  protected override readonly takesPages = () => takesPages(this.env);
+  protected override readonly takesPages = async () => {
+    await mustBeRestoring(this.env);
+    return { replaces: false, move: null };
+  };
   #tree: Tree;
 
   constructor(ctx: DurableObjectState, env: TreeEnv) {
     const versions = readVersions(ctx.storage.sql);
-    super(ctx, env, versions);
+    super(ctx, env, versions, (id) => isNameOfTree(env, ctx.id, id));
     this.#tree = assembleTree(ctx.storage, this.origin, env, versions);
     if (this.#tree.tokens.isCreated) ctx.blockConcurrencyWhile(() => this.#tree.maintenance.wake());
   }
@@ -69,26 +73,26 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
    * and no crash loses that update. An empty tree can be started again: nothing that was issued before is valid then.
    *
-   * @param ledger the shard that has recorded the id of the tree; null: none has. See `AllocatedTree`.
+   * @param allocatedBy the shard that allocated the id of the tree; null: none did. See `TreeUpdates.started`.
    * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
    *   the caller allocates another id. `REVOKED_MEANWHILE` when a watermark ends the token.
    */
   async create(
     spec: TokenSpec,
     ids: NewTokenIds,
-    ledger: number | null,
+    allocatedBy: number | null,
     values: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    const { keys, tokens, cubbyhole, inventory, life, maintenance } = this.#tree;
-    if (!maintenance.release.isEmpty || ids.row <= tokens.floor) return ok("taken");
+    const { keys, tokens, cubbyhole, inventory, maintenance } = this.#tree;
+    if (!maintenance.end.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
+    maintenance.begin(allocatedBy);
     tokens.begin();
     const token = tokens.insert(spec, ids, null);
     if (!token) return ok("taken");
-    life.happened({ kind: "created", inLedger: ledger !== null, now: currentTime() });
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
-    inventory.started(spec, ids, ledger);
+    inventory.started(spec, ids, allocatedBy);
     maintenance.arm();
     return ok(token);
   }
@@ -247,7 +251,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
   lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#opened(({ leases, maintenance }) => maintenance.release.keepingTables(() => leases.perform(action)));
+    return this.#opened(({ leases, maintenance }) => maintenance.keepingTables(() => leases.perform(action)));
   }
 
   /**
@@ -255,7 +259,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
   walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    const walk = (tree: Tree) => tree.maintenance.release.keepingTables(() => walkLeases(tree, found, purpose));
+    const walk = (tree: Tree) => tree.maintenance.keepingTables(() => walkLeases(tree, found, purpose));
     return this.#opened(walk, purpose.watermark ?? 0);
   }
 

@@ -1,19 +1,13 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { RowSeals } from "../../../src/storage/row-seals.ts";
-import { Tables } from "../../../src/storage/tables.ts";
-import { CustomIdStore, changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
+import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
-import { PartVersionStore } from "../../../src/system/part-versions.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
-import {
-  fillNewInstallation,
-  readSnapshot,
-  SYSTEM_MIGRATIONS,
-  systemStores,
-} from "../../../src/system/system-stores.ts";
+import { readSnapshot, systemStores, writeNewInstallation } from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
@@ -25,6 +19,9 @@ import { holdWalks } from "../../support/walks.ts";
 afterEach(() => {
   vi.useRealTimers();
 });
+
+const KEYS = new RowKeys([{ version: 1, root: new Uint8Array(32), usedFrom: 0 }]);
+const SEALS = new RowSeals("an object", () => KEYS);
 
 let root: string;
 
@@ -244,9 +241,7 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
   const key = new Uint8Array(32).map((_, i) => i * 7);
   const other = new Uint8Array(32).map((_, i) => i * 11);
   await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
-    new Tables(sql, SYSTEM_MIGRATIONS).create();
-    const versions = new PartVersionStore(sql);
-    const store = new CustomIdStore({ sql, seals: new RowSeals("", () => null), versions });
+    const { customIds: store, versions } = systemStores(sql, SEALS, bindings);
     const add = (id: Uint8Array): boolean => {
       const before = versions.now.customIds;
       store.add(id);
@@ -269,9 +264,9 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
 
 it("while the key ring does not open, an isolate gets the wrapped keys alone, and the other parts later", async () => {
   await runInDurableObject(bindings.CLOUD_AUTH.getByName("an installation"), (_, { storage: { sql } }) => {
-    new Tables(sql, SYSTEM_MIGRATIONS).create();
-    const stores = systemStores(sql, new RowSeals("", () => null), bindings);
-    fillNewInstallation(stores);
+    const stores = systemStores(sql, SEALS, bindings);
+    stores.schema.create();
+    writeNewInstallation(stores, "1.a.b");
     const whole = readSnapshot(stores, null, true);
     expect(Object.keys(readSnapshot(stores, null, false)?.parts ?? {})).toEqual(["keys"]);
     stores.quotas.delete("none");
