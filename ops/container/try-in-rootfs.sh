@@ -18,7 +18,7 @@ trap finish EXIT
 
 chmod 755 "$work"
 mmdebstrap --quiet --variant=minbase --include=ca-certificates "${SUITE:-bookworm}" "$root"
-sh ops/container/assemble.sh dist/packages/*-grove-*.tgz "$root/opt/grove"
+sh ops/container/assemble.sh dist/packages/*-grove-*.tgz package-lock.json "$root/opt/grove"
 install -m 0755 "$node" "$root/usr/local/bin/node"
 install -d -m 0700 "$root/data"
 install -d -o $uid -g $uid -m 0700 "$data"

@@ -10,6 +10,17 @@ const [set, service] = parseAllDocuments(read("kubernetes/grove.yaml")).map((doc
 const pod = set.spec.template.spec;
 const [container] = pod.containers;
 
+it("nothing is built with what a tag can be moved to, but the base images, which can be named by digest", () => {
+  const workflows = ["ci", "release"].map((name) => read(`../.github/workflows/${name}.yml`)).join("\n");
+  const actions = [...workflows.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
+  expect(actions.length).toBeGreaterThan(3);
+  expect(actions.filter((action) => !/^actions\/[a-z-]+@[0-9a-f]{40}$/.test(action ?? ""))).toEqual([]);
+  expect(IMAGE.match(/^FROM \S+/gm)).toEqual(["FROM ${NODE_IMAGE}", "FROM ${DEBIAN_IMAGE}"]);
+  const install = read("container/assemble.sh");
+  expect(install).toContain("npm ci ");
+  expect(install).not.toContain("npm install");
+});
+
 describe("the manifests for Kubernetes", () => {
   it("run the user, the port and the volume of the image", () => {
     const { runAsUser, runAsGroup } = pod.securityContext;
