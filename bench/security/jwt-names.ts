@@ -19,6 +19,16 @@ export const JWT_NAMES: Checks = {
     return "logged as a hash; lines are short";
   },
 
+  async "logins without their role to avoid its quota"(subject) {
+    await mount(subject, "unnamed", {});
+    const quota = { path: "auth/unnamed", role: "r", rate: 2, interval: "10m" };
+    await subject.call("POST", "sys/quotas/rate-limit/unnamed", { body: quota });
+    for (const [at, body] of [{}, { role: "" }, { role: null }, { role: "R" }].entries()) {
+      await subject.answers(at < 2 ? 400 : 429, "POST", "auth/unnamed/login", { token: "", body });
+    }
+    return "429 by the quota of the default role";
+  },
+
   async "a Kelvin sign in place of a K"(subject) {
     const signed = await mount(subject, "kelvin", { groups_claim: "groups" });
     const { body } = await subject.call("GET", "sys/auth/kelvin");

@@ -11,7 +11,7 @@ import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/count
 import { loadInstallation, loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
-import { operationOf, readHead, readTokenHeader } from "../wire/request.ts";
+import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
 import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { tableOf } from "./places.ts";
@@ -96,10 +96,10 @@ export const limitRequests: Middleware = async (c, next) => {
   return withLimits(refuse(c, admission.refusal), admission);
 };
 
-/** Counts a login whose limit depends on its role. `role`: null for an unreadable body, which counts as no role. */
-async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
+/** Counts a login whose limit depends on its role. `data`: null for an unreadable body, which counts as no role. */
+async function limitRole(c: AppContext, data: GroveRequest["data"] | null): Promise<Response | null> {
   if (!c.get("admission").byRole) return null;
-  const admission = await admitByRole(c, role);
+  const admission = await admitByRole(c, data);
   c.set("admission", admission);
   return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
 }
@@ -124,7 +124,7 @@ export const request: Middleware = async (c, next) => {
   c.set("request", read.value);
   const { dialect, operation, clientAddress, token, data, notes } = read.value;
   c.get("record").learn({ operation, clientAddress, token, data, notes });
-  const refused = await limitRole(c, data.role);
+  const refused = await limitRole(c, data);
   if (refused) return refused;
   await next();
   // Clients of the interface of teams slow down permanently once an answer names a limit.

@@ -1,11 +1,12 @@
 import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { AUTH_METHODS } from "../methods/registry.ts";
 import { AddressWindows } from "../quota/address-windows.ts";
-import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
+import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit, type RateLimitQuota } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
-import { text } from "../wire/fields.ts";
-import { operationOf, readTokenHeader } from "../wire/request.ts";
+import { type GroveRequest, operationOf, readTokenHeader } from "../wire/request.ts";
 import type { Admission, AppContext } from "./context.ts";
 import { TABLES } from "./routes.ts";
 
@@ -13,8 +14,6 @@ const ADMITTED: Admission = { refusal: null, byRole: false, headers: {} };
 
 /** Maximum number of clients of all limits together in the memory of an isolate: about 5 MB. */
 const MAX_CLIENTS = 2 ** 15;
-/** Reads the role in the body of a login as every method reads it. */
-const ROLE = text();
 /** Endpoints that generate a root token, in the older and the newer spelling. */
 const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
 /** Updates that only the init token protects. */
@@ -50,14 +49,31 @@ export async function admit(c: AppContext): Promise<Admission> {
   return count(c, loaded.value, path.value, counted, "");
 }
 
-/** Counts a login after its body was read. The role is read as the login reads it: 7 is the role "7". */
-export async function admitByRole(c: AppContext, role: unknown): Promise<Admission> {
+/** Counts a login after its fields were read, under the role that its method says; null: they can't be read. */
+export async function admitByRole(c: AppContext, data: GroveRequest["data"] | null): Promise<Admission> {
   const { path } = c.get("head");
   const loaded = c.get("installation");
   if (!path.ok || !loaded.ok) return ADMITTED;
-  const read = ROLE.read(role);
-  const counted = countedPath(c, loaded.value, path.value);
-  return count(c, loaded.value, path.value, counted, read.ok ? read.value : "");
+  const mount = loaded.value.mountServing(path.value);
+  const method = mount && AUTH_METHODS.get(mount.type);
+  const role = mount && data && (await method?.roleOfLogin(c.env, mount, data));
+  return count(c, loaded.value, path.value, countedPath(c, loaded.value, path.value), role ?? "");
+}
+
+/**
+ * Counts a login under the quota of a role that only its proof names. It was counted as one without a role before,
+ * since the proof costs more than the count. The refusal is on record, as its request is.
+ */
+export async function admitProvenRole(c: AppContext, role: string): Promise<Result<null>> {
+  const { path } = c.get("head");
+  const loaded = c.get("installation");
+  if (!path.ok || !loaded.ok) return ok(null);
+  const { quotas } = loaded.value;
+  const quota = quotas.ofRole(countedPath(c, loaded.value, path.value).mountPath, role);
+  if (!quota || quotas.isExempt(path.value)) return ok(null);
+  const admission = await countUnder(c, path.value, quotaLimit(quota));
+  c.set("admission", admission);
+  return admission.refusal ? err({ ...admission.refusal, onRecord: true }) : ok(null);
 }
 
 /** The properties of a request that decide which quota counts it. */
@@ -87,8 +103,12 @@ async function count(c: AppContext, { quotas }: Installation, path: string, coun
   const { mountPath, suffix, isLogin } = counted;
   if (quotas.isExempt(path)) return ADMITTED;
   const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
-  if (quota) return countUnder(c, path, { key: String(quota.revision), limit: quota, builtIn: false });
+  if (quota) return countUnder(c, path, quotaLimit(quota));
   return isLogin ? countUnder(c, path, { key: "login", limit: LOGIN_LIMIT, builtIn: true }) : ADMITTED;
+}
+
+function quotaLimit(quota: RateLimitQuota): Applied {
+  return { key: String(quota.revision), limit: quota, builtIn: false };
 }
 
 /** Counts a request that only the init token protects. No quota can allow a client more attempts. */

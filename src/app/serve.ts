@@ -13,6 +13,7 @@ import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED, unser
 import type { AppContext } from "./context.ts";
 import { helpOf } from "./help.ts";
 import { accessOf, type FoundRoute, findRoute, type Place, placeOf, presentFields } from "./places.ts";
+import { admitProvenRole } from "./rate-limit.ts";
 import { TABLES } from "./routes.ts";
 
 /** Serves a request. At a path without a mount, only callers whose policies reach it learn that nothing is there. */
@@ -43,6 +44,11 @@ async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["ha
   return respond(c, { result, warnings: [], endpoint });
 }
 
+function readyContext(c: AppContext, installation: Installation) {
+  const admitRole = (role: string) => admitProvenRole(c, role);
+  return { env: c.env, request: c.get("request"), installation, methods: AUTH_METHODS, admitRole };
+}
+
 /** Returns what the audit log knows of the fields of a request to a route. */
 function known(route: Route) {
   const names = fieldNamesOf(route);
@@ -57,7 +63,7 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
   c.get("record").learn({ path: request.path, ...known(route) }, installation);
   if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
-  const context = { env: c.env, request, installation, methods: AUTH_METHODS, params };
+  const context = { ...readyContext(c, installation), params };
   const opened = route.open(context, request.data);
   if (!opened.ok) return refuse(c, opened.error, endpoint);
   const result = await opened.value.handle();
@@ -97,7 +103,7 @@ async function serveCaller(
   const line = mayAct(request) ? await record.firstLine() : null;
 
   // The input is read before the hop that performs the action. Its problems are reported only after authorization.
-  const context = { env, request, installation, methods: AUTH_METHODS, params, presented };
+  const context = { ...readyContext(c, installation), params, presented };
   const opened = route ? await route.open(context, request.data) : err(found.ok ? UNSUPPORTED : found.error);
   const access = await accessOf(context, request, found.ok ? found.value : null);
   const call = { presented, access, clientAddress: request.clientAddress, line };

@@ -112,7 +112,7 @@ export const LAST_CHECKS = {
  * carry the role that the login names, and the identity that it proved.
  */
 export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
-  extends Pick<ReadyContext, "env" | "installation">,
+  extends Pick<ReadyContext, "env" | "installation" | "admitRole">,
     Pick<GroveRequest, "clientAddress" | "notes"> {
   readonly mount: Mount;
   readonly checks: LoginChecks<Name>;
@@ -151,9 +151,10 @@ export function loginAttempt<Name extends string>(
   context: LoginContext<unknown>,
   words: Readonly<Record<Name, string>>,
 ): LoginAttempt<Name> {
-  const { env, installation, request } = context;
+  const { env, installation, admitRole, request } = context;
   const { clientAddress, notes } = request;
-  return { env, installation, mount: mountOf(context), clientAddress, notes, checks: new LoginChecks(words, false) };
+  const checks = new LoginChecks(words, false);
+  return { env, installation, admitRole, mount: mountOf(context), clientAddress, notes, checks };
 }
 
 /** Starts the explanation of a login. Its notes, about an identity that is not the caller's, are not logged. */

@@ -31,6 +31,8 @@ export interface OpenContext extends RequestContext {
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
   readonly methods: AuthMethods;
+  /** Counts a login under the quota of a role that only its proof names. A failure refuses the login. */
+  readonly admitRole: (role: string) => Promise<Result<null>>;
 }
 
 /** A request with its fields. A login has no caller, and no policies are evaluated for it. */
@@ -120,6 +122,11 @@ export interface AuthMethod {
   readonly routes: readonly Route[];
   /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */
   erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
+  /**
+   * Returns the role for which a login with these fields is made, also the default role; "" for none. A quota counts
+   * the login under it before anything is verified. A role that only the proof names is passed to `admitRole`.
+   */
+  roleOfLogin(env: Env, mount: Mount, data: SentData): Promise<string>;
   /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */

@@ -189,10 +189,10 @@ export class TreePool {
   }
 }
 
-/** An id for a new tree, and the number of the shard that allocated it; null: none did. */
+/** An id for a new tree, and the number of the shard that has it in its ledger; null: none has. */
 export interface AllocatedTree {
   readonly treeId: string;
-  readonly allocatedBy: number | null;
+  readonly ledger: number | null;
 }
 
 /** Fewest and most ids of one call. The number doubles while ids are used up quickly, so that few are left unused. */
@@ -211,7 +211,7 @@ let turn = Math.floor(Math.random() * 2 ** 16);
 
 /** Generates an id for a new tree. No shard knows it. */
 export function unpooledTree(env: ListingEnv): AllocatedTree {
-  return { treeId: newTreeId(env), allocatedBy: null };
+  return { treeId: newTreeId(env), ledger: null };
 }
 
 /**
@@ -226,21 +226,21 @@ export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const known = stock.pop();
   if (known) return known;
   const { first: firstShard, shards } = generationAt(now);
-  const allocatedBy = [...freed.keys()].at(-1) ?? firstShard + (turn % shards);
+  const ledger = [...freed.keys()].at(-1) ?? firstShard + (turn % shards);
   turn++;
   const isAlone = askingSince < now - ASKING_MS || askingSince > now;
   const next = isGood(last.at) ? Math.min(MOST, last.count * 2) : FEWEST;
   const count = isAlone ? next : 1;
-  const left = (freed.get(allocatedBy) ?? 0) - count;
-  if (left > 0) freed.set(allocatedBy, left);
-  else freed.delete(allocatedBy);
+  const left = (freed.get(ledger) ?? 0) - count;
+  if (left > 0) freed.set(ledger, left);
+  else freed.delete(ledger);
   askingSince = now;
   try {
-    const [first, ...rest] = await accessorShard(env, allocatedBy).allocateTrees(count);
+    const [first, ...rest] = await accessorShard(env, ledger).allocateTrees(count);
     if (first === undefined) throw new Error("a shard hands out no ids");
-    stock.push(...rest.map((treeId) => ({ treeId, allocatedBy, at: now })));
+    stock.push(...rest.map((treeId) => ({ treeId, ledger, at: now })));
     if (isAlone) last = { count, at: now };
-    return { treeId: first, allocatedBy };
+    return { treeId: first, ledger };
   } catch (error) {
     console.error(JSON.stringify({ type: "allocation of trees", error: String(error) }));
     return unpooledTree(env);

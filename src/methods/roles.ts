@@ -1,5 +1,6 @@
 import type { TokenSettings } from "../auth/token-settings.ts";
 import type { SealedValues } from "../storage/sealed-table.ts";
+import { text } from "../wire/fields.ts";
 import { isName } from "../wire/path-name.ts";
 
 export const MAX_ROLE_NAME = 128;
@@ -7,6 +8,16 @@ export const MAX_ROLE_NAME = 128;
 /** True for a valid name of a role. */
 export function isRoleName(text: string): boolean {
   return text.length <= MAX_ROLE_NAME && isName(text);
+}
+
+/** Reads the role in the body of a login as every method reads it: 7 is the role "7". */
+const ROLE = text();
+
+/** Returns the role that a login names: "" when it names none, null when its role is no name. */
+export function namedRole({ role = null }: Readonly<Record<string, unknown>>): string | null {
+  if (role === null) return "";
+  const read = ROLE.read(role);
+  return read.ok ? read.value : null;
 }
 
 /** Returns the names of the roles whose tokens get this policy. */

@@ -189,6 +189,11 @@ export class QuotaTable {
     return (this.#byMount.get(mountPath)?.byRole.size ?? 0) > 0;
   }
 
+  /** Returns the quota of a role of a mount; null for none. */
+  ofRole(mountPath: string, role: string): RateLimitQuota | null {
+    return this.#byMount.get(mountPath)?.byRole.get(nameKey(role)) ?? null;
+  }
+
   /**
    * Returns the quota of a request: for its role, its path, the longest prefix of its path, its mount, or the whole
    * installation, in this order; null when none applies. `mountPath` and `role` are "" for none.
@@ -196,7 +201,7 @@ export class QuotaTable {
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
     const path = suffix.replace(/\/$/, "");
-    const found = ofMount?.byRole.get(nameKey(role)) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
+    const found = this.ofRole(mountPath, role) ?? ofMount?.bySuffix.get(path) ?? ofMount?.byPrefix.longest(path);
     return found ?? ofMount?.all ?? this.#byMount.get("")?.all ?? null;
   }
 

@@ -44,9 +44,9 @@ export class EarliestAlarm {
     return lost;
   }
 
-  /** False when it is not set, or not known to be. */
-  get isSet(): boolean {
-    return typeof this.#at === "number";
+  /** When it is set for (ms); null when it is not set, or not known to be. */
+  get setFor(): number | null {
+    return this.#at ?? null;
   }
 
   /** Notes that the alarm rang, or that the storage of the object is deleted with its alarm. */
@@ -143,7 +143,7 @@ export class ObjectAlarm {
   /** Sets the alarm again if it was lost. Called at the start of the object. */
   async restore(): Promise<void> {
     await this.#alarm.load();
-    if (!this.#alarm.isSet && (await this.#opened())) await this.set();
+    if (this.#alarm.setFor === null && (await this.#opened())) await this.set();
   }
 
   async run(): Promise<void> {

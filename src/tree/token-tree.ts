@@ -73,26 +73,26 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
    * and no crash loses that update. An empty tree can be started again: nothing that was issued before is valid then.
    *
-   * @param allocatedBy the shard that allocated the id of the tree; null: none did. See `TreeUpdates.started`.
+   * @param ledger the shard that has recorded the id of the tree; null: none has. See `AllocatedTree`.
    * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
    *   the caller allocates another id. `REVOKED_MEANWHILE` when a watermark ends the token.
    */
   async create(
     spec: TokenSpec,
     ids: NewTokenIds,
-    allocatedBy: number | null,
+    ledger: number | null,
     values: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    const { keys, tokens, cubbyhole, inventory, maintenance } = this.#tree;
-    if (!maintenance.end.isEmpty || ids.row <= tokens.floor) return ok("taken");
+    const { keys, tokens, cubbyhole, inventory, life, maintenance } = this.#tree;
+    if (!maintenance.release.isEmpty || ids.row <= tokens.floor) return ok("taken");
     if (isEnded(keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    maintenance.begin(allocatedBy);
     tokens.begin();
     const token = tokens.insert(spec, ids, null);
     if (!token) return ok("taken");
+    life.happened({ kind: "created", inLedger: ledger !== null, now: currentTime() });
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
-    inventory.started(spec, ids, allocatedBy);
+    inventory.started(spec, ids, ledger);
     maintenance.arm();
     return ok(token);
   }
@@ -251,7 +251,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
   lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#opened(({ leases, maintenance }) => maintenance.keepingTables(() => leases.perform(action)));
+    return this.#opened(({ leases, maintenance }) => maintenance.release.keepingTables(() => leases.perform(action)));
   }
 
   /**
@@ -259,7 +259,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
   walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
-    const walk = (tree: Tree) => tree.maintenance.keepingTables(() => walkLeases(tree, found, purpose));
+    const walk = (tree: Tree) => tree.maintenance.release.keepingTables(() => walkLeases(tree, found, purpose));
     return this.#opened(walk, purpose.watermark ?? 0);
   }
 

@@ -20,6 +20,7 @@ import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
 import { type HowEnded, LIVE, REVOKED, REVOKED_ALONE, type RevokedState } from "../token/state.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
 import { knownToken } from "./known-tokens.ts";
+import { isLeftToShard } from "./lifecycle.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeParts } from "./tree-parts.ts";
 
@@ -71,13 +72,13 @@ export function answerCall(
 
 /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
 export function writeChild(
-  { tokens, inventory, arm }: TreeParts,
+  { life, tokens, inventory, arm }: TreeParts,
   spec: TokenSpec,
   ids: NewTokenIds,
   parent: number,
   warnings: readonly string[],
 ): Result<Outcome> {
-  const token = tokens.insert(spec, ids, parent);
+  const token = tokens.insert(spec, ids, parent, isLeftToShard(life.now));
   if (!token) return ok({ kind: "row_taken", above: tokens.floor });
   inventory.born(ids.row, parent);
   arm();

@@ -3,6 +3,7 @@ import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
+import { dueAt, isSingle } from "./lifecycle.ts";
 import { TreeRelease } from "./supply/tree-release.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -11,51 +12,32 @@ import type { TreeParts } from "./tree-parts.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
-/** Delay (ms) of the alarm that takes over the sweep when a call that waits for it ends early. */
-const SWEEP_BY_CALLER_MS = 60_000;
-/** Time after the expiry of the only token (ms). If no shard has asked for it by then, the tree ends it by itself. */
-const FORGOTTEN_MS = 86_400_000;
 
-/**
- * Background work of a tree: sweeps dead tokens, sends what is due, frees the empty tree, and sets the alarm.
- *
- * Most trees are one login, and an alarm for each would cost a row written. Instead the shard that lists the only token
- * asks the tree to end it, so such a tree needs an alarm only while no shard knows of the token.
- */
+/** Background work of a tree: sweeps dead tokens, sends what is due, releases the empty tree, and sets the alarm. */
 export class TreeMaintenance {
   readonly #tree: TreeParts;
   readonly #alarm: EarliestAlarm;
-  readonly end: TreeRelease;
+  readonly release: TreeRelease;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
-  /** Number of calls that use the tables again after they have waited for another object. */
-  #calls = 0;
-  /** True when a shard lists the only token, or has a record that it allocated the id of the tree. */
-  #isWatched = false;
-  /** True when the shard that allocated the id has deleted its record, because the tree was empty when it asked. */
-  #noteIsGone = false;
 
   constructor(tree: TreeParts) {
     this.#tree = tree;
     this.#alarm = new EarliestAlarm(tree.storage);
-    this.end = new TreeRelease(tree, this.#alarm);
-    this.#sweep = new TreeSweep(tree, this.end);
+    this.release = new TreeRelease(tree, this.#alarm);
+    this.#sweep = new TreeSweep(tree, this.release);
     this.#tidy = new TreeTidy(tree);
-  }
-
-  /** Called before the first token is written. */
-  begin(allocatedBy: number | null): void {
-    this.end.taken();
-    this.#isWatched = allocatedBy !== null && !this.#noteIsGone;
-    this.#noteIsGone = false;
   }
 
   /** Restores the state in memory after a wake-up with tokens, and sets a lost alarm again. */
   async wake(): Promise<void> {
     this.#refresh();
-    const isLost = await this.#alarm.load();
-    // While no shard knows of a single token, its tree has an alarm: only a lost one has to be set again.
-    this.#isWatched = !isLost && this.#tree.tokens.isSingle;
+    const isAlarmLost = await this.#alarm.load();
+    const { inventory, life, tokens } = this.#tree;
+    const { hasUnlisted } = inventory;
+    const alarmAt = this.#alarm.setFor;
+    const count = tokens.isSingle ? "single" : "many";
+    life.happened({ kind: "woke", tokens: count, hasUnlisted, alarmAt, isAlarmLost, now: currentTime() });
     this.arm();
   }
 
@@ -64,13 +46,14 @@ export class TreeMaintenance {
    * for the caller to list; null when the alarm publishes the tokens.
    */
   async restored(): Promise<InventoryEntry | null> {
-    if (!this.#tree.tokens.isCreated) return null;
-    this.#tree.tokens.listing.listAgain();
+    const { inventory, life, tokens } = this.#tree;
+    if (!tokens.isCreated) return null;
+    tokens.listing.listAgain();
     await this.wake();
-    if (!this.#tree.tokens.isSingle) this.#tree.inventory.sizeIsWanted();
-    const only = this.#tree.tokens.isSingle ? this.#tree.tokens.oldest() : null;
-    const [entry = null] = this.#tree.inventory.describe(only === null ? [] : [only]);
-    this.#isWatched = entry !== null;
+    if (!tokens.isSingle) inventory.sizeIsWanted();
+    const only = tokens.isSingle ? tokens.oldest() : null;
+    const [entry = null] = inventory.describe(only === null ? [] : [only]);
+    life.happened({ kind: "first token listed", isAlive: entry !== null });
     this.arm();
     return entry;
   }
@@ -89,8 +72,11 @@ export class TreeMaintenance {
    * True when the tree is empty and its id can be allocated again.
    */
   async report(): Promise<boolean> {
-    this.#noteIsGone = this.end.isEmpty;
-    if (this.end.isEmpty) return this.end.isReusable;
+    if (this.release.isEmpty) {
+      const { isReusable } = this.release;
+      this.#tree.life.happened({ kind: "asked while empty", isReusable });
+      return isReusable;
+    }
     await this.#listFirst();
     this.arm();
     return false;
@@ -101,7 +87,7 @@ export class TreeMaintenance {
    * token from the list with the answer, so no other call is needed. Safe to repeat after a lost answer.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    if (!this.#tree.tokens.isCreated) return { kind: "gone", isReusable: this.end.isReusable, end: null };
+    if (!this.#tree.tokens.isCreated) return { kind: "gone", isReusable: this.release.isReusable, end: null };
     if (this.#tree.tokens.live(row, currentTime())) {
       const [entry] = this.#tree.inventory.describe([row]);
       if (entry) return { kind: "alive", entry };
@@ -109,11 +95,14 @@ export class TreeMaintenance {
     const end = this.#tree.tokens.hasOnly([row]) ? await this.#sweep.stepFor(row) : null;
     if (!end && this.#tree.tokens.exists(row)) {
       // Other tokens are left, or the step did not delete this one, for example because a watermark ended it.
-      this.#isWatched = false;
+      this.#tree.life.happened({ kind: "end is due" });
       this.arm();
       return { kind: "ending" };
     }
-    return { kind: "gone", isReusable: await this.end.releasesByAnswer(() => this.#settle()), end };
+    // The answer gives the id to the pool of the shard that asked.
+    this.#tree.life.happened({ kind: "delisted", areLast: this.release.isEmpty });
+    await this.#settle();
+    return { kind: "gone", isReusable: this.release.isReusable, end };
   }
 
   /**
@@ -139,34 +128,24 @@ export class TreeMaintenance {
    * rows of the tree. Requests are served between the steps, and within a step while it waits for a shard.
    */
   tidy(step: TidyStep): Promise<TidyStepResult> {
-    return this.keepingTables(async () => {
+    return this.release.keepingTables(async () => {
       const result = await this.#tidy.perform(step);
       // The step may have made orphans, or found rows that were written without the keys.
       this.#tree.publisher.changed();
       const now = currentTime();
       const due = this.#tree.tokens.nextSweepAt(now);
       // The list may have removed the expired token by now, and then no shard asks for its end.
-      if (due !== null && due <= now) this.#isWatched = false;
+      if (due !== null && due <= now) this.#tree.life.happened({ kind: "end is due" });
       this.arm();
       const swept = await this.#sweep.step();
       // Expired tokens that are not swept yet need an alarm, even if the last one was lost.
       this.#refresh();
       await this.#alarm.load();
       this.arm();
-      // If this step has emptied the tree, the alarm frees it.
-      if (swept > 0 && this.end.isEmpty) void this.#alarm.set(currentTime());
+      // If this step has emptied the tree, the alarm releases it.
+      if (swept > 0 && this.release.isEmpty) void this.#alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     });
-  }
-
-  /** Does work that waits for another object and then uses the tables again. The tree is not freed meanwhile. */
-  async keepingTables<T>(work: () => Promise<T>): Promise<T> {
-    this.#calls++;
-    try {
-      return await work();
-    } finally {
-      this.#calls--;
-    }
   }
 
   /** Sweeps dead tokens, sends revocations of leases and updates of lists, and sets the alarm for what is due next. */
@@ -175,43 +154,41 @@ export class TreeMaintenance {
     if (!this.#tree.tokens.isCreated) return;
     const later = this.#sweep.turns.putOffTo();
     if (later !== null) return this.#alarm.set(later);
+    const { inventory, keys, leases, life, tokens } = this.#tree;
     try {
-      await this.#tree.keys.open();
-      await this.#sweep.run({ takesTurns: !this.#tree.tokens.isSingle });
-      // A caller that waited for the sweep may have freed the tree.
-      if (!this.#tree.tokens.isCreated) return;
-      await this.keepingTables(() => this.#tree.leases.work());
-      // A tree of one token does not know whether it is listed.
-      if (this.#tree.inventory.nextDueAt !== null) await this.#tree.inventory.publishAll();
-      else if (this.#tree.tokens.isSingle) await this.#listFirst();
+      await keys.open();
+      await this.#sweep.run({ takesTurns: !isSingle(life.now) });
+      // A caller that waited for the sweep may have released the tree.
+      if (!tokens.isCreated) return;
+      await this.release.keepingTables(() => leases.work());
+      // A tree of one token does not know whether it is listed, unless this object has queued it.
+      if (inventory.hasUnlisted) await inventory.publishAll();
+      else if (isSingle(life.now)) await this.#listFirst();
+      await this.#settle();
     } catch (error) {
       // The platform retries an alarm a few times only. Without the sweep every look-up reads ancestors.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
-      return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
+      await this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     }
-    await this.#settle();
   }
 
-  /** After a sweep: frees the tree if it is empty, or sets the alarm for what is due next. */
+  /** After a sweep: releases the tree if it is empty, and sets the alarm for what is due next. */
   async #settle(): Promise<void> {
     if (!this.#tree.tokens.isCreated) return;
-    if (this.end.isEmpty) {
-      if (this.#calls > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
-      await this.end.free();
-    }
+    if (this.release.isEmpty && !(await this.release.release())) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     this.#refresh();
     this.arm();
   }
 
-  /** Publishes the first token. If it is not alive, the tree needs its own alarm, because no shard asks for its end. */
   async #listFirst(): Promise<void> {
-    this.#isWatched = await this.#tree.inventory.publishFirst();
+    const isAlive = await this.#tree.inventory.publishFirst();
+    this.#tree.life.happened({ kind: "first token listed", isAlive });
   }
 
   #refresh(): void {
     this.#tree.tokens.refresh();
     this.#tree.leases.store.refresh();
-    this.#tree.inventory.refresh();
+    this.#tree.inventory.resume();
   }
 
   /**
@@ -219,13 +196,10 @@ export class TreeMaintenance {
    * `sweptByCaller`: a caller waits for the sweep. The alarm takes it over only if that call ends early.
    */
   arm({ sweptByCaller } = { sweptByCaller: false }): void {
-    const { tokens, leases, inventory } = this.#tree;
+    const { tokens, leases, life } = this.#tree;
     if (!tokens.isCreated) return;
     const now = currentTime();
-    let sweep = tokens.nextSweepAt(now);
-    const isLeftToShard = this.#isWatched && !tokens.hasDead && tokens.isSingle && leases.store.nextDueAt === null;
-    if (isLeftToShard && sweep !== null && sweep > now - FORGOTTEN_MS) sweep = null;
-    if (sweptByCaller && sweep !== null) sweep = Math.max(sweep, now + SWEEP_BY_CALLER_MS);
-    void this.#alarm.atLatest(sweep, leases.store.nextDueAt, inventory.nextDueAt);
+    const work = { sweepAt: tokens.nextSweepAt(now), hasDead: tokens.hasDead, leaseAt: leases.store.nextDueAt };
+    void this.#alarm.atLatest(dueAt(life.now, { ...work, sweptByCaller }, now));
   }
 }

@@ -4,6 +4,7 @@ import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
 import { TreeKeys } from "./tree-keys.ts";
+import { TreeLife } from "./tree-life.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
 
@@ -26,8 +27,10 @@ export function treeParts(
   const keys = new TreeKeys(env);
   const publisher = env.deployment.knownTokens.publisherOf(treeId, () => storage.sync());
   const tokens = new TreeStore(sql, treeId, keys, () => publisher.changed(), versions);
-  const inventory = new TreeUpdates(env, treeId, keys, tokens);
+  const life = new TreeLife();
+  const inventory = new TreeUpdates(env, treeId, keys, tokens, life);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
-  return { env, storage, sql: tokens.sql, origin, treeId, keys, tokens, cubbyhole, leases, inventory, publisher, arm };
+  const shared = { env, storage, sql: tokens.sql, origin, treeId, keys, life };
+  return { ...shared, tokens, cubbyhole, leases, inventory, publisher, arm };
 }

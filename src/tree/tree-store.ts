@@ -3,7 +3,7 @@ import { concat, equalBytes } from "../crypto/bytes.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { firstRowAt, type NewTokenIds, type RowAndTail } from "../token/ids.ts";
+import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import {
   type EndRecord,
@@ -15,6 +15,7 @@ import {
   type RevokedState,
   type TokenEnd,
 } from "../token/state.ts";
+import { floorAfter } from "./lifecycle.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/new-tokens.ts";
 
@@ -107,7 +108,7 @@ export class TreeStore extends TokenRows {
 
   /** True when the tree has never had a second token since it was started. */
   get isSingle(): boolean {
-    return this.listing.upTo === null;
+    return !this.listing.exists;
   }
 
   /** True while a revoked row may wait for the sweep. */
@@ -198,18 +199,18 @@ export class TreeStore extends TokenRows {
 
   /**
    * Raises the row floor for rows that this transaction has deleted at `now` (ms), so that their numbers are never used
-   * again. In an empty tree that is allocated again (`isReused`) it rises to this moment: it then also covers tokens
-   * that were deleted before there was a floor. Otherwise the storage of an empty tree is deleted, and it needs no
-   * floor.
+   * again. `isReused`: the tree is used again when it is empty. See `floorAfter`.
    */
   deleted(rows: readonly number[], now: number, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
-    if (!this.isEmpty) this.#raiseFloor(highest);
-    else if (isReused) this.#raiseFloor(Math.max(highest, firstRowAt(now + 1) - 1));
+    this.#raiseFloor(floorAfter(highest, this.isEmpty, isReused, now));
   }
 
-  /** Writes a new token. null: not written, as another token has, or may have had, the row number. */
-  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): TokenView | null {
+  /**
+   * Writes a new token. null: not written, as another token has, or may have had, the row number. For `isFirstCovered`
+   * see `ListingMark.written`.
+   */
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null, isFirstCovered = true): TokenView | null {
     if (ids.row <= this.floor) return null;
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
@@ -218,7 +219,7 @@ export class TreeStore extends TokenRows {
     if (parent !== null) {
       this.#indexes.create();
       // If the row number turns out to be taken, the token that has it is published again, which does no harm.
-      this.listing.written(ids.row);
+      this.listing.written(ids.row, isFirstCovered);
     }
     const { rowsWritten } = this.sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)

@@ -45,8 +45,8 @@ export interface StartedTree {
 
 /** An update of a tree. */
 type TreeUpdate =
-  /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
-  | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }
+  /** `ledger`: the shard that has the tree in its ledger; null when it is not the first token, or none has. */
+  | { readonly kind: "made"; readonly value: InventoryEntry; readonly ledger: number | null }
   | { readonly kind: "changed"; readonly value: InventoryEntry }
   | { readonly kind: "size"; readonly value: TreeSize };
 
@@ -111,12 +111,12 @@ export class UpdateQueue {
   }
 
   #noteStarted(update: Update | undefined): void {
-    if (update?.kind !== "made" || update.allocatedBy === null) return;
+    if (update?.kind !== "made" || update.ledger === null) return;
     const { accessor } = update.value;
     const place = decodeStoredId(accessor);
     if (!place) return;
     const started = { tree: place.treeId, row: place.row };
-    this.#updates.add(update.allocatedBy, `started ${accessor}`, { kind: "started", value: started });
+    this.#updates.add(update.ledger, `started ${accessor}`, { kind: "started", value: started });
   }
 }
 

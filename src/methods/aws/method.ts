@@ -2,6 +2,7 @@ import { type Answered, type AuthMethod, type Route, withParameters, withPolicyP
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
+import { namedRole } from "../roles.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
@@ -83,6 +84,7 @@ export const CLOUD_METHOD: AuthMethod = {
   type: "cloud",
   routes: CLOUD_ROUTES,
   renew: renewCloudLogin,
+  roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
   rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
   async erase(env, mount) {
     const objects = [cloudAuthAt(env, mount), ...accessShardsOf(env, mount)];

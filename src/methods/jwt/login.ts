@@ -74,12 +74,12 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
   const asked = nameKey(token.role);
   if (asked !== "" && !isRoleName(asked)) return checks.record("role", {}, refuse("role could not be found"));
   const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
+  if (roleName !== "") notes.role = roleName;
   const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));
   if (!config.ok) return config;
   const missing = roleName === "" ? "missing role" : `role "${roleName}" could not be found`;
   const role = checks.record("role", { actual: shown(roleName || null) }, orRefusal(found, missing));
   if (!role.ok) return role;
-  notes.role = roleName;
   notes.roleExists = true;
   if ("jwt" in token && token.jwt === "") return checks.record("form", {}, refuse("missing token"));
   const { token: settings } = role.value;

@@ -16,7 +16,7 @@ import { ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
-import { isRoleName } from "../roles.ts";
+import { isRoleName, namedRole } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
@@ -108,6 +108,10 @@ export const JWT_METHOD: AuthMethod = {
     if (!role) return refuse(`role ${roleName} does not exist during renewal`);
     const { ttl, maxTtl, period } = role.token;
     return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
+  },
+  async roleOfLogin(env, mount, data) {
+    const named = namedRole(data);
+    return named === "" ? ((await jwtAuthAt(env, mount).readConfig())?.defaultRole ?? "") : (named ?? "");
   },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),

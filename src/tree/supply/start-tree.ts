@@ -36,12 +36,12 @@ export async function startTree(
   { customId, prepare, location }: BeforeStart = {},
 ): Promise<Result<{ readonly token: TokenView; readonly ids: NewTokenIds }>> {
   for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
-    const { treeId, allocatedBy } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
+    const { treeId, ledger } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;
     const tree = treeAt(env, treeId, location);
-    const created = await unlessRefused(() => tree.create(spec, ids, allocatedBy, prepared.value));
+    const created = await unlessRefused(() => tree.create(spec, ids, ledger, prepared.value));
     if (!created.ok) return created;
     if (created.value === "taken") continue;
     noteChange(treeId, currentTime());

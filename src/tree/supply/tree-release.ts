@@ -2,21 +2,22 @@ import { currentTime } from "../../base/clock.ts";
 import { accessorShard, treeShardNumber } from "../../listing/accessor-shards.ts";
 import type { EarliestAlarm } from "../../storage/object-alarm.ts";
 import { firstRowAt } from "../../token/ids.ts";
+import { releaseSteps } from "../lifecycle.ts";
 import type { TreeParts } from "../tree-parts.ts";
 
-/** Maximum size (bytes) of a database that a freed tree keeps for the next token. A larger one is deleted. */
+/** Maximum size (bytes) of a database that an empty tree keeps for the next token. A larger one is emptied. */
 const MAX_KEPT_BYTES = 262_144;
 /** A row floor further in the future than this (ms) shows that the clock was wrong when it was written. */
 const CLOCK_MS = 86_400_000;
 
-/** Frees an empty tree: returns its id to a shard, or deletes its storage. */
+/** Releases an empty tree: returns its id to a shard, or deletes its storage. `lifecycle.ts` decides. */
 export class TreeRelease {
   readonly #tree: TreeParts;
   readonly #alarm: EarliestAlarm;
   /** Largest size (bytes) before a sweep since the object woke. Deleting rows does not make the file smaller. */
   #greatestSize = 0;
-  /** True when a shard has the id of the tree in its pool, or gets it with a call that is in flight. */
-  #isOffered = false;
+  /** Number of calls that use the tables again after they have waited for another object. */
+  #users = 0;
 
   constructor(tree: TreeParts, alarm: EarliestAlarm) {
     this.#tree = tree;
@@ -24,8 +25,18 @@ export class TreeRelease {
   }
 
   /** Notes the size of the database before rows are deleted. */
-  deletes(): void {
+  noteSize(): void {
     this.#greatestSize = Math.max(this.#greatestSize, this.#tree.storage.sql.databaseSize);
+  }
+
+  /** Does work that waits for another object and then uses the tables again. The tree is not released meanwhile. */
+  async keepingTables<T>(work: () => Promise<T>): Promise<T> {
+    this.#users++;
+    try {
+      return await work();
+    } finally {
+      this.#users--;
+    }
   }
 
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
@@ -39,16 +50,8 @@ export class TreeRelease {
    * into the future: every creation would be refused.
    */
   get isReusable(): boolean {
-    return (
-      this.#tree.env.deployment.reusesTrees &&
-      this.isEmpty &&
-      this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS)
-    );
-  }
-
-  /** Notes that the tree gets a first token: its id has to be returned to a shard when it is freed. */
-  taken(): void {
-    this.#isOffered = false;
+    const { env, tokens } = this.#tree;
+    return env.deployment.reusesTrees && this.isEmpty && tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
   }
 
   /**
@@ -57,46 +60,45 @@ export class TreeRelease {
    * returns "taken".
    */
   releasesWith(rows: readonly number[]): boolean {
-    const { tokens, leases } = this.#tree;
-    const keepsFile = this.#tree.env.deployment.reusesTrees && !this.isFileTooLarge;
-    this.#isOffered = keepsFile && leases.store.isEmpty && tokens.hasOnly(rows);
-    return this.#isOffered;
+    const { env, tokens, leases, life } = this.#tree;
+    const keepsFile = env.deployment.reusesTrees && !this.#isFileTooLarge;
+    const areLast = keepsFile && leases.store.isEmpty && tokens.hasOnly(rows);
+    life.happened({ kind: "delisted", areLast });
+    return areLast;
   }
 
-  /** Runs `work`. True when the tree is free then: the answer of the call gives its id to the shard that asked. */
-  async releasesByAnswer(work: () => Promise<void>): Promise<boolean> {
-    this.#isOffered = true;
-    await work();
-    this.#isOffered = this.isEmpty;
-    return this.isReusable;
+  /** Releases an empty tree. Each login creates one: their number must not grow for ever. False: it is in use. */
+  async release(): Promise<boolean> {
+    if (this.#users > 0) return false;
+    const { env, inventory, life } = this.#tree;
+    const { reusesTrees } = env.deployment;
+    inventory.forget();
+    const steps = releaseSteps(life.now, reusesTrees, this.#isFileTooLarge);
+    life.happened({ kind: "released", isReused: reusesTrees });
+    if (steps.returnsId) await this.#returnId();
+    // The tree may have a new token by now: then its next release empties the file.
+    if (steps.deletesStorage && this.isEmpty && this.#users === 0) await this.#deleteStorage(reusesTrees);
+    return true;
   }
 
-  /** Frees the tree, which is empty. Each login makes a tree, so without this their number would grow for ever. */
-  async free(): Promise<void> {
-    this.#tree.inventory.forget();
-    if (!this.#tree.env.deployment.reusesTrees) return this.deleteStorage(false);
-    if (this.isFileTooLarge) await this.deleteStorage(true);
-    await this.giveBack();
+  /** Returns the id of the tree to the pool of a shard, which allocates it again. */
+  async #returnId(): Promise<void> {
+    const { env, life, treeId } = this.#tree;
+    try {
+      await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
+    } catch (error) {
+      life.happened({ kind: "not returned" });
+      throw error;
+    }
   }
 
-  /** Returns the id of the tree to the pool of a shard, which allocates it again, unless a shard has it already. */
-  async giveBack(): Promise<void> {
-    if (this.#isOffered) return;
-    this.#isOffered = true;
-    const { env, treeId } = this.#tree;
-    await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
-  }
-
-  /**
-   * True when the file must be emptied before the tree is allocated again. Never true for a restored tree, whose file
-   * stores the id that its rows are sealed for.
-   */
-  get isFileTooLarge(): boolean {
+  /** Never true for a restored tree, whose file stores the id that its rows are sealed for. */
+  get #isFileTooLarge(): boolean {
     return this.#greatestSize > MAX_KEPT_BYTES && this.#tree.origin.restored === null;
   }
 
   /** Deletes the storage of the tree. @param keepsFloor true: new rows stay above those of deleted tokens. */
-  async deleteStorage(keepsFloor: boolean): Promise<void> {
+  async #deleteStorage(keepsFloor: boolean): Promise<void> {
     const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
     const deleted = storage.deleteAll();
     this.#alarm.clear();

@@ -27,7 +27,7 @@ const LISTED_AFTER_MS = 60_000;
 /** Deletes the dead tokens of a tree, and their entries in other objects. */
 export class TreeSweep {
   readonly #tree: TreeParts;
-  readonly #end: TreeRelease;
+  readonly #release: TreeRelease;
   readonly #dead: DeadTokens;
   /** Rows of the next piece. */
   #rows = FIRST_PIECE;
@@ -35,9 +35,9 @@ export class TreeSweep {
   /** Settles with the run that was requested last. */
   #last: Promise<void> = Promise.resolve();
 
-  constructor(tree: TreeParts, end: TreeRelease) {
+  constructor(tree: TreeParts, release: TreeRelease) {
     this.#tree = tree;
-    this.#end = end;
+    this.#release = release;
     this.turns = tree.env.deployment.pace.turns();
     this.#dead = new DeadTokens(tree.sql, tree.treeId, tree.inventory);
   }
@@ -153,11 +153,11 @@ export class TreeSweep {
 
   async #forgetElsewhere(victims: readonly SweepCandidate[], delisted: number | null, turns: SweepTurns | null) {
     const { env, treeId } = this.#tree;
-    this.#end.deletes();
+    this.#release.noteSize();
     await UPDATES.cancelUpdates(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
     const listed = victims.filter(({ row }) => row !== delisted);
     if (listed.length > 0) {
-      const isLast = this.#end.releasesWith(victims.map(({ row }) => row));
+      const isLast = this.#release.releasesWith(victims.map(({ row }) => row));
       const endings = listed.map((victim) => this.#endingOf(victim));
       await removeFromLists(env, endings, turns, isLast);
     }
@@ -171,8 +171,8 @@ export class TreeSweep {
   /** A token that was just created may not be listed yet, so its record is sent as well. */
   #endingOf({ row, accessor, end }: SweepCandidate): Ending {
     const { tokens, inventory } = this.#tree;
-    // `upTo` also passes tokens that ended before they were published. So the age of the token counts as well.
-    const mayBeUnlisted = row > (tokens.listing.upTo ?? 0) || rowGeneratedAt(row) > end.at - LISTED_AFTER_MS;
+    // The mark also passes tokens that ended before they were published. So the age of the token counts as well.
+    const mayBeUnlisted = !tokens.listing.covers(row) || rowGeneratedAt(row) > end.at - LISTED_AFTER_MS;
     const token = mayBeUnlisted && end.how !== "never issued" ? tokens.find(row) : null;
     return token ? inventory.ending(token, end) : { accessor, end };
   }

@@ -1,8 +1,7 @@
 import type { InventoryEntry } from "../../listing/inventory/entry.ts";
 import { columnOf, type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
+import type { ListingProgress } from "../lifecycle.ts";
 
-/** Delay (ms) from the writing of a token to the alarm that checks whether the shards have it. */
-export const BACKSTOP_MS = 5000;
 const BATCH = 2000;
 /** Maximum number of unconfirmed batches: while there are so many, no further tokens are read. */
 const MAX_BATCHES = 10;
@@ -30,16 +29,24 @@ export class ListingMark {
     this.#upTo = this.#read();
   }
 
-  /** null in a tree that has not had a second token. */
-  get upTo(): number | null {
-    return this.#upTo;
+  /** False in a tree that has not had a second token. */
+  get exists(): boolean {
+    return this.#upTo !== null;
   }
 
-  /** Called before a token is written in this row. Keeps the mark below it. */
-  written(row: number): void {
+  /** True when the mark is at this row or above it. */
+  covers(row: number): boolean {
+    return this.#upTo !== null && row <= this.#upTo;
+  }
+
+  /**
+   * Called before a token is written in this row. Keeps the mark below it. `isFirstCovered`: a shard lists the only
+   * token so far, or asks for it.
+   */
+  written(row: number, isFirstCovered: boolean): void {
     if (this.#upTo === null) {
-      // The first token counts as listed: the shard that allocated the tree knows of it.
-      this.#mark.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
+      const upTo = isFirstCovered ? "(SELECT COALESCE(MAX(row), 0) FROM tokens)" : "0";
+      this.#mark.exec(`INSERT INTO listed (up_to) VALUES (${upTo})`);
       this.#upTo = this.#read();
     }
     // Isolates number rows independently, so a row can be written after one with a greater number.
@@ -100,47 +107,38 @@ interface Batch {
 /**
  * The outbox of a tree: new tokens, until the shards have confirmed them. A batch does not wait for the previous one,
  * so a token is listed as soon as if it were alone. The stored mark rises with the confirmations: after a crash all
- * tokens above it are published again. Times in ms.
+ * tokens above it are published again.
  */
 export class NewTokens {
   readonly #mark: Pick<ListingMark, "outbox" | "listed">;
   readonly #publishing: Publishing;
   #batches: Batch[] = [];
-  #backstopAt: number | null = null;
 
   constructor(mark: Pick<ListingMark, "outbox" | "listed">, publishing: Publishing) {
     this.#mark = mark;
     this.#publishing = publishing;
   }
 
-  /** When the alarm checks whether the shards have all tokens (ms); null: they have. */
-  get backstopAt(): number | null {
-    return this.#backstopAt;
-  }
-
   get isOnItsWay(): boolean {
     return this.#batches.length > 0;
   }
 
+  /** True when there are tokens that the shards have not confirmed. */
+  get hasUnlisted(): boolean {
+    return this.isOnItsWay || this.#hasUnqueued;
+  }
+
   /** True when a batch is unconfirmed and there are newer tokens that are not queued yet. */
   get isBehind(): boolean {
-    return this.isOnItsWay && this.#unqueued(1).length > 0;
+    return this.isOnItsWay && this.#hasUnqueued;
   }
 
-  /** Resumes publishing after a restart of the object. Returns true when there are unconfirmed tokens. */
-  refresh(now: number): boolean {
-    if (this.#mark.outbox(0, 1).length === 0) return false;
-    this.#backstopAt ??= now + BACKSTOP_MS;
-    return true;
-  }
-
-  started(row: number, accessor: string, now: number): void {
+  /** Notes that the first token of a tree was queued. */
+  started(row: number, accessor: string): void {
     this.#batches = [{ accessors: [accessor], last: row }];
-    this.#backstopAt = now + BACKSTOP_MS;
   }
 
-  written(row: number, now: number): void {
-    this.#backstopAt ??= now + BACKSTOP_MS;
+  written(row: number): void {
     // Isolates number rows independently. A row with a lower number than the end of a batch can be written after the
     // batch, and the confirmation of the batch must not include it.
     for (const batch of this.#batches) batch.last = Math.min(batch.last, row - 1);
@@ -158,28 +156,26 @@ export class NewTokens {
     return rows;
   }
 
-  /** Raises the mark for confirmed batches. Returns true when there are tokens to queue. */
-  noteListed(now: number): boolean {
+  /** Raises the mark for confirmed batches. */
+  noteListed(): ListingProgress {
     const firstOnItsWay = this.#batches.findIndex(({ accessors }) => accessors.some(this.#publishing.isOnItsWay));
     const known = this.#batches.splice(0, firstOnItsWay < 0 ? this.#batches.length : firstOnItsWay);
     const last = known.at(-1)?.last;
-    if (last !== undefined) {
-      this.#mark.listed(last);
-      this.#backstopAt = this.isOnItsWay ? now + BACKSTOP_MS : null;
-    }
-    const isMore = this.#unqueued(1).length > 0;
-    if (isMore) this.#backstopAt ??= now + BACKSTOP_MS;
-    return isMore;
+    if (last !== undefined) this.#mark.listed(last);
+    return { ...this.progress(), confirmed: last !== undefined };
   }
 
-  /** Has the alarm retry at `at` (ms) if a batch is still unconfirmed. */
-  tryAgainAt(at: number): void {
-    if (this.isOnItsWay) this.#backstopAt = at;
+  /** What is not confirmed, without a look whether more is. */
+  progress(): ListingProgress {
+    return { confirmed: false, isOnItsWay: this.isOnItsWay, isMore: this.#hasUnqueued };
   }
 
   forget(): void {
     this.#batches = [];
-    this.#backstopAt = null;
+  }
+
+  get #hasUnqueued(): boolean {
+    return this.#unqueued(1).length > 0;
   }
 
   /** The first rows that are neither queued nor on the lists, at most `limit`. */

@@ -15,9 +15,11 @@ import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import type { EndRecord } from "../../token/state.ts";
 import type { TreeEnv } from "../env.ts";
+import { isLeftToShard } from "../lifecycle.ts";
 import type { SweepCandidate } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
 import type { TreeKeys } from "../tree-keys.ts";
+import type { TreeLife } from "../tree-life.ts";
 import type { TreeStore } from "../tree-store.ts";
 import { NewTokens } from "./new-tokens.ts";
 
@@ -41,6 +43,7 @@ export class TreeUpdates {
   readonly #treeId: string;
   readonly #keys: TreeKeys;
   readonly #tokens: TreeStore;
+  readonly #life: TreeLife;
   /** Rows with changes to publish. */
   readonly #changed = new Set<number>();
   /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
@@ -53,44 +56,46 @@ export class TreeUpdates {
   readonly #newTokens: NewTokens;
   readonly #timer = new SoonestTimer();
 
-  constructor(env: TreeEnv, treeId: string, keys: TreeKeys, tokens: TreeStore) {
+  constructor(env: TreeEnv, treeId: string, keys: TreeKeys, tokens: TreeStore, life: TreeLife) {
     this.#env = env;
     this.#treeId = treeId;
     this.#keys = keys;
     this.#tokens = tokens;
+    this.#life = life;
     this.#newTokens = new NewTokens(tokens.listing, {
       describe: (rows) => this.describe(rows),
-      publish: (entry) => publish(env, { kind: "made", value: entry, allocatedBy: null }),
+      publish: (entry) => publish(env, { kind: "made", value: entry, ledger: null }),
       isOnItsWay: (accessor) => UPDATES.isOnItsWay(accessor),
     });
   }
 
-  get nextDueAt(): number | null {
-    return this.#newTokens.backstopAt;
+  /** True when there are new tokens that the shards have not confirmed. A single token counts if it was queued here. */
+  get hasUnlisted(): boolean {
+    return this.#newTokens.hasUnlisted;
   }
 
-  /** Resumes publishing after a restart of the object. */
-  refresh(): void {
-    if (this.#newTokens.refresh(currentTime())) this.#hasUpdates();
+  /** Resumes publishing of tokens that the shards have not confirmed. */
+  resume(): void {
+    if (!this.hasUnlisted) return;
+    this.#life.happened({ kind: "acknowledged", progress: this.#newTokens.progress(), now: currentTime() });
+    this.#hasUpdates();
   }
 
-  /**
-   * Queues the first token of a tree, which was just written. The shard that allocated the id of the tree asks for the
-   * token if it gets no update. If no shard did (null), the tree checks by itself whether the token is listed.
-   */
-  started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
+  /** Queues the first token of a tree, which was just written. For `ledger` see `AllocatedTree`. */
+  started(spec: TokenSpec, ids: NewTokenIds, ledger: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
-    publish(this.#env, { kind: "made", value: entry, allocatedBy });
-    if (allocatedBy !== null) return;
-    this.#newTokens.started(ids.row, ids.accessor, currentTime());
+    publish(this.#env, { kind: "made", value: entry, ledger });
+    if (isLeftToShard(this.#life.now)) return;
+    this.#newTokens.started(ids.row, ids.accessor);
     this.#lookIn(CONFIRM_DELAY_MS);
   }
 
   born(row: number, parent: number): void {
+    this.#life.happened({ kind: "child", now: currentTime() });
     this.#children.set(row, 0, 1);
     this.#addChildren(parent, 1);
     this.#addBelow(1);
-    this.#newTokens.written(row, currentTime());
+    this.#newTokens.written(row);
     this.#hasUpdates();
   }
 
@@ -164,7 +169,7 @@ export class TreeUpdates {
       await publishPending(this.#env);
       if (!this.#noteListed()) break;
     }
-    this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
+    if (this.#newTokens.isOnItsWay) this.#life.happened({ kind: "unanswered", retryAt: currentTime() + RETRY_MS });
   }
 
   /** Runs by the timer: queues pending updates, and notes which new tokens the shards have confirmed. */
@@ -185,7 +190,7 @@ export class TreeUpdates {
     const oldest = this.#tokens.oldest();
     const [entry] = this.describe(oldest === null ? [] : [oldest]);
     if (!entry) return false;
-    publish(this.#env, { kind: "made", value: entry, allocatedBy: null });
+    publish(this.#env, { kind: "made", value: entry, ledger: null });
     await publishPending(this.#env);
     if (UPDATES.isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
@@ -240,9 +245,10 @@ export class TreeUpdates {
 
   /** Notes which new tokens the shards have confirmed. Returns true when there is more to publish. */
   #noteListed(): boolean {
-    const isMore = this.#newTokens.noteListed(currentTime());
-    if (isMore) this.#hasUpdates();
-    return isMore || this.#changed.size > 0;
+    const progress = this.#newTokens.noteListed();
+    this.#life.happened({ kind: "acknowledged", progress, now: currentTime() });
+    if (progress.isMore) this.#hasUpdates();
+    return progress.isMore || this.#changed.size > 0;
   }
 
   #publishTreeSize(): void {

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
+import { newIssuer } from "../../support/issuer.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 
 const NOW = Date.now();
@@ -193,6 +194,21 @@ describe("a quota of a role", () => {
     expect(await statuses(2, () => logIn({ role: 7 }))).toEqual([400, 429]);
     expect((await logIn({ role: "1" })).status).toBe(400);
     expect((await logIn({ role: true })).status).toBe(429);
+  });
+
+  it("counts a login that names none under the default role, whose login it is", async () => {
+    await operate("POST", "sys/auth/tokens", { type: "jwt" });
+    const key = (await newIssuer("RS256")).pem;
+    await operate("POST", "auth/tokens/config", { jwt_validation_pubkeys: key, default_role: "CI" });
+    for (const [at, body] of [{}, { role: "" }, { role: null }, { role: "ci" }].entries()) {
+      await quota({ path: "auth/tokens", role: "ci", rate: at + 2, interval: 60 });
+      expect(await statuses(at + 3, () => logIn(body, "tokens"))).toEqual([...new Array(at + 2).fill(400), 429]);
+      expect((await logIn({ role: "other" }, "tokens")).status).toBe(400);
+    }
+    await quota({ path: "auth/tokens", role: "ci", rate: 1, interval: 60 });
+    expect(await statuses(2, () => logIn({ role: ["ci"] }, "tokens"))).toEqual([400, 400]);
+    const explain = () => call("POST", "auth/tokens/explain/login", { token: root, body: { jwt: "x" }, headers: from });
+    expect(await statuses(2, explain)).toEqual([200, 429]);
   });
 
   it("leaves the mount's quota to logins whose body can't be read", async () => {

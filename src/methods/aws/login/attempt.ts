@@ -143,6 +143,8 @@ export async function findTarget(
 ): Promise<Result<LoginTarget>> {
   const roleName = named ? ok(null) : readRoleName(attempt, name);
   if (!roleName.ok) return roleName;
+  const admitted = roleName.value === null ? ok(null) : await attempt.admitRole(roleName.value);
+  if (!admitted.ok) return admitted;
   const { role, stsRole } = await configurationForLogin(attempt, roleName.value, accountId, settings);
   const allowed = named ? ok(named) : checkRole(attempt, role, roleName.value ?? "", kind);
   return allowed.ok ? ok(await targetOf(attempt, settings, allowed.value, { accountId, stsRole })) : allowed;

@@ -89,6 +89,7 @@ async function explain(context: CallContext<Fields, Explained>): Promise<Result<
   const client = await (prepared.kind === "iam"
     ? explainPrincipal(attempt, fields, prepared.claim)
     : explainInstance(attempt, fields, prepared.claim));
+  if (!client.ok && client.error.code === "rate_limited") return client;
   const planned = client.ok ? await planToken(attempt, client.value, { alias: client.value.alias.name }) : client;
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
   const checks = attempt.checks.list(order).map((check) => translateCheck(attempt.mount.type, check));

@@ -46,7 +46,7 @@ describe("the queue of updates for the shards", () => {
   it("tells of a token once, as it is by then", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.add({ kind: "made", value: entry, allocatedBy: null });
+    queue.add({ kind: "made", value: entry, ledger: null });
     queue.add({ kind: "changed", value: { ...entry, children: 2 } });
     await send();
     await send();
@@ -59,7 +59,7 @@ describe("the queue of updates for the shards", () => {
   it("keeps what a shard may not have heard, with what has changed since", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.add({ kind: "made", value: entry, allocatedBy: null });
+    queue.add({ kind: "made", value: entry, ledger: null });
     const failing = queue.send(async () => {
       queue.add({ kind: "changed", value: { ...entry, children: 1 } });
       throw new Error("no answer");
@@ -73,7 +73,7 @@ describe("the queue of updates for the shards", () => {
   it("tells a shard nothing while a call is under way, until that call counts as lost", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.add({ kind: "made", value: entry, allocatedBy: null });
+    queue.add({ kind: "made", value: entry, ledger: null });
     void queue.send(() => new Promise(() => {}), 0);
     queue.add({ kind: "changed", value: { ...entry, children: 1 } });
     await send(1000);
@@ -85,7 +85,7 @@ describe("the queue of updates for the shards", () => {
   it("tells nothing of a token that is taken back, and the shard of its tree that this was used", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.add({ kind: "made", value: entry, allocatedBy: 3 });
+    queue.add({ kind: "made", value: entry, ledger: 3 });
     await queue.cancelUpdates([entry.accessor]);
     await send();
     expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
@@ -99,7 +99,7 @@ describe("the queue of updates for the shards", () => {
   it("tells the shard that handed out a tree when its first token is listed, and not before", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.add({ kind: "made", value: entry, allocatedBy: 3 });
+    queue.add({ kind: "made", value: entry, ledger: 3 });
     await queue.send(() => Promise.reject(new Error("no answer")), 0).catch(() => {});
     await send();
     expect(calls.flatMap(([, { started }]) => started)).toEqual([]);

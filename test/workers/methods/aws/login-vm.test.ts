@@ -165,7 +165,7 @@ describe("what is asked of the fields", () => {
     ["nothing", {}, "didn't supply required authentication values"],
     ["a part", { identity: "e30=" }, "didn't supply required authentication values"],
     ["empty values", { identity: "", signature: "" }, neither],
-    ["null", { pkcs7: null }, neither],
+    ["null", { pkcs7: null }, "didn't supply required authentication values"],
     ["both forms", { identity: "e30=", signature: "AAAA", pkcs7: "AAAA" }, both],
     ["an object", { pkcs7: {} }, /error converting input for field "pkcs7": expected a string/],
     ["no base64", { pkcs7: "***" }, "failed to base64 decode the PKCS#7 signature"],

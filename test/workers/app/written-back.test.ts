@@ -1,0 +1,342 @@
+import { beforeAll, expect, it, vi } from "vitest";
+import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
+import { TABLES } from "../../../src/app/routes.ts";
+import type { Route } from "../../../src/auth/route.ts";
+import type { Operation } from "../../../src/policy/operation.ts";
+import aws from "../../conformance/aws.json" with { type: "json" };
+import { newIssuer } from "../../support/issuer.ts";
+import { call, initialized } from "../../support/service.ts";
+import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A record with no field at its default, and the fields of a read that a second write changes. */
+interface Example {
+  /** Below `v1/`; `MOUNT` is the path of a mount of each type, other words in capitals are ids that are made before. */
+  readonly path: string;
+  readonly fields: Fields;
+  readonly changes?: readonly string[];
+}
+
+/** In PEM. */
+const CERTIFICATE = atob(aws.find(({ name }) => name === "certificate write")?.body?.aws_public_cert ?? "");
+const POLICY = 'path "secret/*" { capabilities = ["read", "list"] }\n';
+const TOKEN = {
+  ...{ token_policies: ["a", "b"], token_ttl: 60, token_max_ttl: 120, token_explicit_max_ttl: 90, token_num_uses: 7 },
+  ...{ token_no_default_policy: true, token_bound_cidrs: ["10.0.0.0/8"], token_period: 30, token_type: "service" },
+};
+const VM_ROLE = {
+  ...{ auth_type: "ec2", bound_ami_id: ["ami-1"], bound_account_id: ["111111111111"], bound_region: ["us-east-1"] },
+  ...{ bound_vpc_id: ["vpc-1"], bound_subnet_id: ["subnet-1"], bound_ec2_instance_id: ["i-1"], role_tag: "tag" },
+  ...{
+    bound_iam_instance_profile_arn: ["arn:aws:iam::111111111111:instance-profile/*"],
+    allow_instance_migration: true,
+  },
+  ...{ bound_iam_role_arn: ["arn:aws:iam::111111111111:role/*"], ...TOKEN },
+};
+const IAM_ROLE = {
+  ...{ auth_type: "iam", bound_iam_principal_arn: ["arn:aws:iam::111111111111:role/a"], ...TOKEN },
+  ...{ resolve_aws_unique_ids: false, inferred_entity_type: "ec2_instance", inferred_aws_region: "us-east-1" },
+  ...{ bound_ami_id: ["ami-1"] },
+};
+/** The same in the words of a mount of the type `cloud`. */
+const inCloudWords = (fields: Fields): Fields =>
+  JSON.parse(
+    JSON.stringify(fields)
+      .replaceAll("ec2_instance", "vm_instance")
+      .replaceAll('"ec2', '"vm')
+      .replaceAll("ami_id", "image_id")
+      .replaceAll("_aws_", "_cloud_")
+      .replaceAll("aws_public_cert", "cloud_public_cert"),
+  );
+
+const LIST_TIDY = { safety_buffer: 3600, disable_periodic_tidy: true };
+const CLOUD_EXAMPLES: Readonly<Record<string, Fields | readonly Fields[]>> = {
+  "config/client": {
+    ...{ access_key: "AKIA1", secret_key: "secret", endpoint: "https://ec2.example.com", max_retries: 3 },
+    ...{ iam_endpoint: "https://iam.example.com", sts_endpoint: "https://sts.example.com", sts_region: "eu-west-1" },
+    ...{ iam_server_id_header_value: "grove.example", allowed_sts_header_values: ["X-Custom"] },
+  },
+  "config/identity": {
+    iam_alias: "unique_id",
+    iam_metadata: ["account_id"],
+    ec2_alias: "image_id",
+    ec2_metadata: ["region"],
+  },
+  "config/certificate/NAME": { aws_public_cert: CERTIFICATE, type: "identity" },
+  "config/sts/222222222222": { sts_role: "arn:aws:iam::222222222222:role/a", external_id: "id" },
+  "config/tidy/identity-accesslist": LIST_TIDY,
+  "config/tidy/identity-whitelist": LIST_TIDY,
+  "config/tidy/roletag-denylist": LIST_TIDY,
+  "config/tidy/roletag-blacklist": LIST_TIDY,
+  "role/NAME": [VM_ROLE, IAM_ROLE],
+};
+
+/** Records, by the path of their route. */
+const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
+  "sys/rotate/config": [{ path: "sys/rotate/config", fields: { enabled: true, interval: "25h" } }],
+  "sys/rotate/keyring/config": [{ path: "sys/rotate/keyring/config", fields: { enabled: true, interval: "25h" } }],
+  "sys/policy/:name{.+}": [{ path: "sys/policy/one", fields: { policy: POLICY }, changes: ["modified", "version"] }],
+  "sys/policies/acl/:name{.+}": [
+    { path: "sys/policies/acl/two", fields: { policy: POLICY }, changes: ["modified", "version"] },
+  ],
+  "sys/auth/:path{.+/tune}": [
+    { path: "sys/auth/jwt/tune", fields: { default_lease_ttl: 60, max_lease_ttl: 120, description: "d" } },
+  ],
+  "sys/mounts/auth/:path{.+/tune}": [
+    {
+      path: "sys/mounts/auth/jwt/tune",
+      fields: { token_type: "batch", listing_visibility: "unauth", description: "e" },
+    },
+  ],
+  "sys/quotas/rate-limit/:name{\\w(?:[\\w.-]*\\w)?}": [
+    {
+      path: "sys/quotas/rate-limit/q",
+      fields: { path: "auth/jwt/", role: "ci", rate: 99, interval: 7, block_interval: 8 },
+    },
+  ],
+  "sys/quotas/config": [{ path: "sys/quotas/config", fields: { enable_rate_limit_response_headers: true } }],
+  "identity/entity/id/:id": [
+    {
+      path: "identity/entity/id/ENTITY",
+      fields: { metadata: { a: "b" }, policies: ["p"], disabled: true },
+      changes: ["last_update_time"],
+    },
+  ],
+  "identity/entity/name/:name{.+}": [
+    {
+      path: "identity/entity/name/ann",
+      fields: { metadata: { a: "c" }, policies: ["q"] },
+      changes: ["last_update_time"],
+    },
+  ],
+  "identity/entity-alias/id/:id": [
+    {
+      path: "identity/entity-alias/id/ALIAS",
+      fields: { name: "n", custom_metadata: { a: "b" } },
+      changes: ["last_update_time"],
+    },
+  ],
+  "identity/group/id/:id": [
+    {
+      path: "identity/group/id/GROUP",
+      fields: { metadata: { a: "b" }, policies: ["p"] },
+      changes: ["last_update_time", "modify_index"],
+    },
+  ],
+  "identity/group/name/:name{.+}": [
+    {
+      path: "identity/group/name/crew",
+      fields: { metadata: { a: "c" }, policies: ["q"] },
+      changes: ["last_update_time", "modify_index"],
+    },
+  ],
+  "identity/group-alias/id/:id": [
+    {
+      path: "identity/group-alias/id/GROUP-ALIAS",
+      fields: { name: "n", mount_accessor: "ACCESSOR" },
+      changes: ["last_update_time"],
+    },
+  ],
+  "identity/oidc/config": [{ path: "identity/oidc/config", fields: { issuer: "https://grove.example.com" } }],
+  "identity/oidc/key/:name": [
+    {
+      path: "identity/oidc/key/k",
+      fields: { algorithm: "ES256", rotation_period: 7200, verification_ttl: 3600, allowed_client_ids: ["*"] },
+    },
+  ],
+  "identity/oidc/role/:name": [
+    {
+      path: "identity/oidc/role/r",
+      fields: { key: "k", ttl: 600, client_id: "client", template: '{"a":{{identity.entity.name}}}' },
+    },
+  ],
+  "token/roles/:role_name{\\w(?:[\\w.-]*\\w)?}": [
+    {
+      path: "auth/token/roles/r",
+      fields: {
+        ...{
+          allowed_policies: ["a"],
+          disallowed_policies: ["b"],
+          orphan: true,
+          renewable: false,
+          path_suffix: "suffix",
+        },
+        ...{ allowed_policies_glob: ["c*"], disallowed_policies_glob: ["d*"], allowed_entity_aliases: ["e"] },
+        ...{
+          token_explicit_max_ttl: 90,
+          token_period: 30,
+          token_bound_cidrs: ["10.0.0.0/8"],
+          token_num_uses: 3,
+          token_type: "service",
+        },
+      },
+    },
+  ],
+  "jwt/config": [
+    {
+      path: "auth/jwt/config",
+      fields: { jwt_validation_pubkeys: ["PEM"], bound_issuer: "i", default_role: "r", jwt_supported_algs: ["ES256"] },
+    },
+  ],
+  "jwt/role/:name{\\w(?:[\\w.-]*\\w)?}": [
+    {
+      path: "auth/jwt/role/r",
+      fields: {
+        ...{
+          role_type: "jwt",
+          user_claim: "/sub",
+          user_claim_json_pointer: true,
+          groups_claim: "groups",
+          bound_subject: "s",
+        },
+        ...{
+          bound_audiences: ["a"],
+          bound_claims: { a: ["b"] },
+          claim_mappings: { a: "b" },
+          bound_claims_type: "glob",
+        },
+        ...{ expiration_leeway: 1, not_before_leeway: 2, clock_skew_leeway: 3, ...TOKEN },
+      },
+    },
+  ],
+  ...cloudExamples("aws", (fields) => fields),
+  ...cloudExamples("cloud", inCloudWords),
+};
+
+function cloudExamples(type: string, words: (fields: Fields) => Fields): Record<string, Example[]> {
+  const name = "{\\w(?:[\\w.-]*\\w)?}";
+  const entries = Object.entries(CLOUD_EXAMPLES).map(([path, fields]) => {
+    const pattern = path
+      .replace("role/NAME", `role/:role${name}`)
+      .replace("certificate/NAME", `certificate/:cert_name${name}`)
+      .replace("sts/222222222222", `sts/:account_id${name}`);
+    const examples = [fields].flat().map((one, at) => ({
+      path: `auth/${type}/${path.replace("NAME", `n${at}`)}`,
+      fields: words(one),
+    }));
+    return [`${type}/${pattern}`, examples] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Routes that read and write, but no record. */
+const NO_RECORDS: Readonly<Record<string, string>> = {
+  "sys/init": "is done once",
+  "sys/generate-root-token/attempt": "begins an attempt",
+  "sys/generate-root/attempt": "begins an attempt",
+  "sys/auth/:path{.+}": "an enabled mount is tuned",
+  "sys/backup/runs": "begins a run",
+  "sys/wrapping/lookup": "a question",
+  "identity/entity/id/:id/not-before": "ends tokens",
+  "sys/internal/specs/openapi": "a question",
+  "token/lookup-self": "a question",
+  "token/lookup": "a question",
+  cubbyhole: "is whatever was written",
+  "cubbyhole/": "is whatever was written",
+  "cubbyhole/:path{.+}": "is whatever was written",
+  ...Object.fromEntries(
+    ["aws", "cloud"].flatMap((type) =>
+      ["denylist", "blacklist"].map((list) => [`${type}/roletag-${list}/:role_tag{.+}`, "ends what a tag allows"]),
+    ),
+  ),
+};
+
+let root: string;
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  root = await initialized();
+  for (const type of ["jwt", "aws", "cloud"]) await post(`sys/auth/${type}`, { type });
+  const { accessor } = (await get("sys/auth/jwt")) as { accessor: string };
+  ids.ACCESSOR = accessor;
+  ids.PEM = (await newIssuer("ES256")).pem;
+  ids.ENTITY = await made("identity/entity", { name: "Ann" });
+  ids.ALIAS = await made("identity/entity-alias", { name: "a", mount_accessor: accessor, canonical_id: ids.ENTITY });
+  ids.GROUP = await made("identity/group", { name: "crew" });
+  const external = await made("identity/group", { name: "external", type: "external" });
+  ids["GROUP-ALIAS"] = await made("identity/group-alias", {
+    name: "g",
+    mount_accessor: accessor,
+    canonical_id: external,
+  });
+  await post("identity/oidc/key/k", { allowed_client_ids: "*" });
+});
+
+const post = (path: string, body: Fields) => call("POST", path, { token: root, body });
+const made = async (path: string, body: Fields): Promise<string> => (await post(path, body)).body.data.id;
+
+async function get(path: string): Promise<Fields> {
+  const answer = await call("GET", path, { token: root });
+  expect(answer.status).toBe(200);
+  return answer.body.data as unknown as Fields;
+}
+
+/** Routes by their path, with that of the type of a mount before them. */
+function readAndWritten(): string[] {
+  const named = [
+    ...TABLES.fixed.routes,
+    ...[...TABLES.byMountType].flatMap(([type, { routes }]) =>
+      routes.map((route) => ({ ...route, path: `${type}/${route.path}` })),
+    ),
+  ];
+  const has = (routes: readonly Pick<Route, "operations">[], name: Operation) =>
+    routes.some(({ operations }) => operations.includes(name));
+  const byPath = [...Map.groupBy(named, ({ path }) => path)];
+  return byPath.filter(([, routes]) => has(routes, "read") && has(routes, "update")).map(([path]) => path);
+}
+
+it("every route that reads and writes has an example here, or no record", () => {
+  const known = [...Object.keys(EXAMPLES), ...Object.keys(NO_RECORDS)];
+  expect(readAndWritten().filter((path) => !known.includes(path))).toEqual([]);
+  expect(known.filter((path) => !readAndWritten().includes(path))).toEqual([]);
+});
+
+it.each(Object.values(EXAMPLES).flat())(
+  "what was read at $path can be written back",
+  async ({ path, fields, changes = [] }) => {
+    const at = path
+      .split("/")
+      .map((segment) => ids[segment] ?? segment)
+      .join("/");
+    const sent = JSON.parse(JSON.stringify(fields), (_, value) => ids[value] ?? value);
+    const written = await post(at, sent);
+    expect([written.status, written.body?.errors]).toEqual([expect.toBeOneOf([200, 204]), undefined]);
+    const read = await get(at);
+    const again = await post(at, read);
+    expect([again.status, again.body?.errors]).toEqual([expect.toBeOneOf([200, 204]), undefined]);
+    const without = (record: Fields) =>
+      Object.fromEntries(Object.entries(record).filter(([name]) => !changes.includes(name)));
+    expect(without(await get(at))).toEqual(without(read));
+    expect(read).toMatchObject(Object.fromEntries(Object.entries(sent).filter(([name]) => name in read)));
+  },
+);
+
+it("what was read of organizations, teams and webhooks can be written back", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(null));
+  const name = await createOrganization(root, "written-back");
+  const team = await createTeam(root, name, "writers");
+  const hooks = `organizations/${name}/notification-configurations`;
+  const hook = { name: "pager", url: "https://hooks.example.com/", enabled: true, "destination-type": "generic" };
+  const created = await api("POST", hooks, { token: root, body: resource("notification-configurations", hook) });
+  const records: Readonly<Record<string, readonly [path: string, type: string]>> = {
+    "organizations/:organization": [`organizations/${name}`, "organizations"],
+    "teams/:team": [`teams/${team}`, "teams"],
+    "organizations/:organization/notification-configurations/:id": [
+      `${hooks}/${created.body.data.id}`,
+      "notification-configurations",
+    ],
+  };
+  const patched = TEAM_ROUTES.filter(({ operations }) => operations.includes("patch")).map(({ path }) => path);
+  // The policies of an organization are read as a list.
+  expect(patched.filter((path) => !path.endsWith("/token-ttl-policies")).sort()).toEqual(Object.keys(records).sort());
+  for (const [path, type] of Object.values(records)) {
+    const { attributes } = (await api("GET", path, { token: root })).body.data;
+    const written = await api("PATCH", path, { token: root, body: resource(type, attributes) });
+    expect(written.status).toBe(200);
+    expect((await api("GET", path, { token: root })).body.data.attributes).toEqual({
+      ...attributes,
+      ...("updated-at" in attributes && { "updated-at": expect.any(String) }),
+    });
+  }
+});
