@@ -4,7 +4,7 @@ import { join } from "node:path";
 const PROJECT = join(import.meta.dirname, "..");
 /** A class whose public methods are callable by RPC. */
 const REMOTE_CLASS =
-  /^export (?:abstract )?class \w+(?:<.*>)? extends (?:DurableObject|GroveObject|LeaseIndex|MountObject|StoredObject|WorkerEntrypoint)\b/;
+  /^export (?:abstract )?class \w+(?:<.*>)? extends (?:DurableObject|GroveObject|MountObject|StoredObject|WorkerEntrypoint)\b/;
 const METHOD = /^ {2}(?:override )?(?:async )?(?<name>[a-z]\w*)(?:<.*>)?\(/;
 /** Methods that only the platform calls. */
 const OF_THE_PLATFORM = ["constructor", "alarm", "fetch"];

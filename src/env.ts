@@ -9,8 +9,8 @@ import type { TreeDeployment } from "./tree/deployment.ts";
 import type { TreeEnv } from "./tree/env.ts";
 
 /**
- * What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). A room
- * declares what it uses; what is declared here is still to find its room.
+ * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one) and its
+ * deployment. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
  */
 export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly deployment: TreeDeployment;

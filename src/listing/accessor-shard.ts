@@ -1,3 +1,4 @@
+import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
@@ -9,7 +10,6 @@ import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
-import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
 import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
 import {
@@ -25,15 +25,23 @@ import { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import type { CountKind, GroupCount, TreeGrouping } from "./inventory/terms.ts";
-import { LEASE_INDEX_SQL, LeaseIndex } from "./lease-index.ts";
-import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids.ts";
+import {
+  type IndexPage,
+  type IrrevocableLease,
+  LEASE_INDEX_SQL,
+  LeaseIndex,
+  type LeaseKind,
+  type LeaseLevel,
+  type PagePosition,
+} from "./lease-index.ts";
+import { ShardTrees } from "./trees/shard-trees.ts";
+import { ALLOCATED_TREES_SQL } from "./trees/tree-ledger.ts";
 import type { ShardUpdates } from "./updates/publish.ts";
 
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description:
-      "tokens and leases of this shard, the inventory, what ended lately, ids of trees that were handed out and of whose tokens none is known",
+    description: "tokens and leases of this shard, the inventory, ended tokens, and the ledger of allocated trees",
     sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ENDED_SQL} ${ALLOCATED_TREES_SQL}`,
   },
 ];
@@ -44,26 +52,26 @@ const RETRY_MS = 15_000;
  * One shard of the list of accessors, see `shardNumbers`. It serves lists and the inventory, and finds leases by path.
  * A look-up by accessor does not call it, because the accessor contains its tree.
  */
-export class AccessorShard extends LeaseIndex {
-  protected readonly tables: Tables;
+export class AccessorShard extends DurableObject<ListingEnv> {
+  readonly #tables: Tables;
+  readonly #leases: LeaseIndex;
   readonly #inventory: InventoryStore;
-  readonly #trees: TreePool;
-  readonly #expiry: SingleTokenWalk;
+  readonly #trees: ShardTrees;
   readonly #alarm: EarliestAlarm;
   #number: number | undefined;
 
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
     const { storage } = ctx;
-    this.tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
+    this.#tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
+    this.#leases = new LeaseIndex(this.#tables);
     this.#alarm = new EarliestAlarm(storage);
-    this.#inventory = new InventoryStore(this.tables);
-    this.#expiry = new SingleTokenWalk(this.tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
-    this.#trees = new TreePool(this.tables, storage.sql, env, () => this.#ownNumber);
-    if (this.tables.exist) {
+    this.#inventory = new InventoryStore(this.#tables);
+    this.#trees = new ShardTrees(this.#tables, storage.sql, env, () => this.#ownNumber);
+    if (this.#tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#alarm.load();
-        this.#trees.refresh();
+        this.#trees.ledger.refresh();
         await this.#arm();
       });
     }
@@ -72,19 +80,19 @@ export class AccessorShard extends LeaseIndex {
   /** Applies updates of trees. New tokens are listed once this returns. Safe to repeat. */
   applyUpdates({ started, ...updates }: ShardUpdates): void {
     this.#put(updates);
-    this.#trees.started(started);
+    this.#trees.ledger.started(started);
   }
 
   /** Allocates at most `count` ids for new trees. A tree without a listed token a minute later is called. */
   async allocateTrees(count: number): Promise<string[]> {
-    const trees = this.#trees.allocate(count);
-    await this.#alarm.atLatest(this.#trees.nextDueAt);
+    const trees = this.#trees.ledger.allocate(count);
+    await this.#alarm.atLatest(this.#trees.ledger.nextDueAt);
     return trees;
   }
 
   /** Adds the id of an empty tree to the pool, so that it is allocated again. Safe to repeat. */
   releaseTree(tree: string): void {
-    this.#trees.release([tree]);
+    this.#trees.ledger.release([tree]);
   }
 
   /** Lists missing tokens that tidy found; returns their number. A tree that runs 1.0.0-rc.1 sends no whole entries. */
@@ -145,12 +153,12 @@ export class AccessorShard extends LeaseIndex {
 
   /** Groups trees by a property of their first tokens; null when too many would have to be read. */
   treeGroups(grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]): TreeGroup[] | null {
-    return treeGroups(this.tables, this.#inventory.index, grouping, wanted);
+    return treeGroups(this.#tables, this.#inventory.index, grouping, wanted);
   }
 
   /** Counts tokens of this shard by group and time of expiry; null when too many would have to be read. */
   endsByGroup(query: EndsQuery): ShardEnds | null {
-    return endsByGroup(this.tables, query);
+    return endsByGroup(this.#tables, query);
   }
 
   /** Returns the largest trees of a mount whose first token is in this shard. */
@@ -162,9 +170,7 @@ export class AccessorShard extends LeaseIndex {
   override async alarm(): Promise<void> {
     this.#alarm.clear();
     try {
-      await this.#trees.askDue();
-      // Ends the expired tokens of single-token trees. Such trees have no alarm.
-      const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put({ changed: [entry] }));
+      const { gone, free } = await this.#trees.turn(currentTime(), (entry) => this.#put({ changed: [entry] }));
       // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
       if (gone.length > 0) this.#drop(gone, free);
       this.#inventory.ended.forget(this.#keptFrom);
@@ -187,7 +193,7 @@ export class AccessorShard extends LeaseIndex {
    * right after an answer does not publish the change. No tree can have published the `wrong` ones: tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
-    if (!this.tables.exist) return;
+    if (!this.#tables.exist) return;
     await mustLoadInstallation(this.env);
     const object = this.ctx.id.toString();
     for (const accessor of wrong) reportTampering({ kind: "inventory entry", object, row: accessor });
@@ -201,7 +207,7 @@ export class AccessorShard extends LeaseIndex {
   #put(updates: Partial<Omit<ShardUpdates, "started">>): void {
     const { made = [], changed = [] } = updates;
     this.#inventory.put(updates);
-    void this.#alarm.atLatest(this.#expiry.listed([...made, ...changed]));
+    void this.#alarm.atLatest(this.#trees.walk.listed([...made, ...changed]));
   }
 
   #isOwn(accessor: string): boolean {
@@ -210,7 +216,7 @@ export class AccessorShard extends LeaseIndex {
 
   /** Performs a removal. The alarm of the shard calls this, so that only other objects call `remove`. */
   #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
-    this.#trees.release(freed);
+    this.#trees.ledger.release(freed);
     const now = currentTime();
     const keep = keepEndedMs(this.env);
     this.#inventory.remove(tokens, keep > 0 ? now : null);
@@ -228,12 +234,12 @@ export class AccessorShard extends LeaseIndex {
   #arm(): Promise<void> {
     const now = currentTime();
     const forgetAt = this.#inventory.ended.nextDueAt(keepEndedMs(this.env), now);
-    return this.#alarm.atLatest(this.#trees.nextDueAt, this.#expiry.nextAt(now), forgetAt);
+    return this.#alarm.atLatest(this.#trees.nextAt(now), forgetAt);
   }
 
   /** Returns the size of the storage of this shard, in bytes. */
   storedBytes(): number {
-    return this.tables.exist ? this.ctx.storage.sql.databaseSize : 0;
+    return this.#tables.exist ? this.ctx.storage.sql.databaseSize : 0;
   }
 
   get #ownNumber(): number {
@@ -251,9 +257,64 @@ export class AccessorShard extends LeaseIndex {
     return this.#inventory.treesAfter(after, limit);
   }
 
+  /** Indexes the leases of secrets of a restored tree. Safe to repeat. */
+  restoreLeases(held: readonly Pick<IrrevocableLease, "tail" | "path">[], givenUp: readonly IrrevocableLease[]): void {
+    this.#leases.restore(held, givenUp);
+  }
+
+  /** Indexes the lease of a secret. Safe to repeat. */
+  addLease(tail: string, path: string): void {
+    this.#leases.add(tail, path);
+  }
+
+  /** Removes leases of secrets from the index. Safe to repeat. */
+  removeLeases(tails: readonly string[]): void {
+    this.#leases.remove(tails);
+  }
+
+  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
+  giveUpLease(lease: IrrevocableLease): void {
+    this.#leases.giveUp(lease);
+  }
+
+  /** Returns a page of the leases of one kind. See `LeaseIndex.below`. */
+  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+    return this.#leases.below(kind, prefix, start, limit);
+  }
+
+  /** Returns the leases and folders of one level. See `LeaseIndex.level`. */
+  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
+    return this.#leases.level(prefix, after, limit);
+  }
+
+  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
+  irrevocableLeases(limit: number): IrrevocableLease[] {
+    return this.#leases.irrevocable(limit);
+  }
+
+  /** Counts the leases of secrets, up to `most`. */
+  countLeases(most: number): number {
+    return this.#leases.count(most);
+  }
+
+  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
+  treesWithLeases(beginnings: readonly string[]): string[] {
+    return this.#leases.treesWithLeases(beginnings);
+  }
+
+  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
+  countBelow(prefix: string, most: number): number {
+    return this.#leases.countBelow(prefix, most);
+  }
+
+  /** Counts the leases whose revocation was given up, by the first segment of their path. */
+  countIrrevocable(): Record<string, number> {
+    return this.#leases.countIrrevocable();
+  }
+
   /** Returns the allocated ids of trees whose first token is not known to be listed. */
   allocatedTrees(): string[] {
-    return this.#trees.allocated();
+    return this.#trees.ledger.allocated();
   }
 }
 

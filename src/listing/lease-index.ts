@@ -1,7 +1,5 @@
-import { DurableObject } from "cloudflare:workers";
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
 import { columnOf, type Tables } from "../storage/tables.ts";
-import type { ListingEnv } from "./env.ts";
 
 /** The table `inventory` serves as the index of tokens' leases. */
 export const LEASE_INDEX_SQL = `
@@ -10,7 +8,7 @@ export const LEASE_INDEX_SQL = `
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
-type LeaseKind = (typeof KINDS)[number];
+export type LeaseKind = (typeof KINDS)[number];
 
 export type IndexedLease = {
   readonly kind: LeaseKind;
@@ -57,38 +55,39 @@ const TOKEN_ORDER = "h";
 /** Sorts after every path: the highest code point. */
 const END = "\u{10ffff}";
 
-/**
- * The leases of a shard. `AccessorShard` extends it, so every method without `#` can be called by RPC. A prefix ends
- * with a slash, so that it matches whole segments; "" matches all.
- */
-export abstract class LeaseIndex extends DurableObject<ListingEnv> {
-  protected abstract readonly tables: Tables;
+/** The leases of a shard. A prefix ends with a slash, so that it matches whole segments; "" matches all. */
+export class LeaseIndex {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
 
   /** Indexes the leases of secrets of a restored tree. Safe to repeat. */
-  restoreLeases(held: readonly Pick<IrrevocableLease, "tail" | "path">[], givenUp: readonly IrrevocableLease[]): void {
-    for (const { tail, path } of held) this.addLease(tail, path);
-    for (const lease of givenUp) this.giveUpLease(lease);
+  restore(held: readonly Pick<IrrevocableLease, "tail" | "path">[], givenUp: readonly IrrevocableLease[]): void {
+    for (const { tail, path } of held) this.add(tail, path);
+    for (const lease of givenUp) this.giveUp(lease);
   }
 
   /** Indexes the lease of a secret. Safe to repeat. */
-  addLease(tail: string, path: string): void {
-    this.tables.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
+  add(tail: string, path: string): void {
+    this.#tables.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
   }
 
   /** Removes leases of secrets from the index. Safe to repeat. */
-  removeLeases(tails: readonly string[]): void {
-    this.tables.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
+  remove(tails: readonly string[]): void {
+    this.#tables.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
   }
 
   /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
-  giveUpLease({ tail, path, expiresAt, error }: IrrevocableLease): void {
+  giveUp({ tail, path, expiresAt, error }: IrrevocableLease): void {
     const statement = `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
       ON CONFLICT (tail) DO UPDATE SET expires_at = excluded.expires_at, error = excluded.error`;
-    this.tables.exec(statement, tail, path, expiresAt, error);
+    this.#tables.exec(statement, tail, path, expiresAt, error);
   }
 
   /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
-  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+  below(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
     const after = start?.part === "below" ? start : null;
     if (prefix !== "" && !after) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
@@ -103,7 +102,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
    * Returns the leases at `prefix` and the folders below it, at most `limit` of each kind. Their names come after
    * `after` in the order of `orderOfIndexed`.
    */
-  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
+  level(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
     for (const kind of KINDS) {
@@ -115,23 +114,23 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   }
 
   /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
-  irrevocableLeases(limit: number): IrrevocableLease[] {
+  irrevocable(limit: number): IrrevocableLease[] {
     const query = `SELECT path, tail, expires_at AS expiresAt, error FROM leases
       WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`;
-    return this.tables.exec<IrrevocableLease>(query, limit).toArray();
+    return this.#tables.exec<IrrevocableLease>(query, limit).toArray();
   }
 
   /** Counts the leases of secrets, up to `most`. */
-  countLeases(most: number): number {
-    return columnOf<number>(this.tables, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
+  count(most: number): number {
+    return columnOf<number>(this.#tables, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
   /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
   treesWithLeases(beginnings: readonly string[]): string[] {
-    if (this.countLeases(1) === 0) return [];
+    if (this.count(1) === 0) return [];
     const query = `SELECT j.value FROM json_each(?) j
       WHERE EXISTS (SELECT 1 FROM leases WHERE tail >= j.value AND tail < j.value || ?)`;
-    return columnOf(this.tables, query, JSON.stringify(beginnings), END);
+    return columnOf(this.#tables, query, JSON.stringify(beginnings), END);
   }
 
   /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
@@ -142,7 +141,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
         SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
       )`;
       const own = prefix === "" ? null : ownPath(prefix);
-      return columnOf<number>(this.tables, query, own, prefix, endOf(prefix), most);
+      return columnOf<number>(this.#tables, query, own, prefix, endOf(prefix), most);
     });
     return counts.reduce((sum, count) => sum + count, 0);
   }
@@ -151,7 +150,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   countIrrevocable(): Record<string, number> {
     const query = `SELECT substr(path || '/', 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
       FROM leases WHERE error IS NOT NULL GROUP BY engine`;
-    const counts = this.tables.exec<{ engine: string; n: number }>(query).toArray();
+    const counts = this.#tables.exec<{ engine: string; n: number }>(query).toArray();
     return Object.fromEntries(counts.map(({ engine, n }) => [engine, n]));
   }
 
@@ -163,7 +162,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   #select(kind: LeaseKind, where: string, ...values: readonly (string | number)[]): IndexedLease[] {
     const { table, column } = SOURCES[kind];
     const query = `SELECT '${kind}' AS kind, path, ${column} AS id FROM ${table} WHERE ${where}`;
-    return this.tables.exec<IndexedLease>(query, ...values).toArray();
+    return this.#tables.exec<IndexedLease>(query, ...values).toArray();
   }
 
   /** Returns the first folders after `after`, with their slash. Jumps from one to the next: no content is read. */
@@ -171,7 +170,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
     const folders: string[] = [];
     // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back.
     const isPath = (path: string) =>
-      columnOf(this.tables, `SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).length > 0;
+      columnOf(this.#tables, `SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).length > 0;
     const waiting = namesWithFolderAfter(after).filter((name) => isPath(`${prefix}${name}`));
     const turnOf = (next: string) => {
       for (let name = waiting.at(-1); name !== undefined && `${name}/` <= next; name = waiting.at(-1)) {
@@ -200,7 +199,7 @@ export abstract class LeaseIndex extends DurableObject<ListingEnv> {
   /** Returns the first path below `prefix` after `from`, or at `from` if `inclusive`. */
   #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
     const query = `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`;
-    return columnOf<string>(this.tables, query, from, endOf(prefix))[0] ?? null;
+    return columnOf<string>(this.#tables, query, from, endOf(prefix))[0] ?? null;
   }
 }
 

@@ -2,7 +2,6 @@ import { currentTime } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
-import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { Ending } from "../listing/inventory/ended.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { findInInventory } from "../listing/inventory/queries.ts";
@@ -13,6 +12,7 @@ import type {
   RevokeInTree,
   SelectedInTree,
 } from "../listing/inventory/selection.ts";
+import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
 import { type Origin, type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions, type SchemaVersions } from "../storage/tables.ts";

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
+import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
 import { dueAt, isSingle } from "./lifecycle.ts";

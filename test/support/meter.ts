@@ -4,7 +4,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { MountObject } from "../../src/auth/mount-object.ts";
 import type { Env } from "../../src/env.ts";
 import * as entry from "../../src/index.ts";
-import { LeaseIndex } from "../../src/listing/lease-index.ts";
 import type { Calls } from "./operations.ts";
 import { bindings } from "./service.ts";
 
@@ -156,9 +155,9 @@ function namespaceOf(name: string): DurableObjectNamespace<Counted> {
   return Reflect.get(bindings, binding) as DurableObjectNamespace<Counted>;
 }
 
-/** The methods of a class, with those that objects of mounts and shards of the list of accessors inherit. */
+/** The methods of a class, with those that objects of mounts inherit. */
 function methodsOf(prototype: object): string[] {
-  const bases = [LeaseIndex, MountObject].filter((base) => prototype instanceof base);
+  const bases = [MountObject].filter((base) => prototype instanceof base);
   const inherited = bases.flatMap((base) => Object.getOwnPropertyNames(base.prototype));
   return [...new Set([...Object.getOwnPropertyNames(prototype), ...inherited])];
 }

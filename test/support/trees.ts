@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { concat } from "../../src/crypto/bytes.ts";
 import { accessorShard, shardNumbers } from "../../src/listing/accessor-shards.ts";
-import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
+import { SingleTokenWalk } from "../../src/listing/trees/single-token-walk.ts";
 import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";

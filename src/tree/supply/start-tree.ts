@@ -3,7 +3,7 @@ import type { LocationHint } from "../../base/location.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
 import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import { allocateTree, unpooledTree } from "../../listing/tree-ids.ts";
+import { allocateTree, unpooledTree } from "../../listing/trees/allocation.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";

@@ -1,11 +1,11 @@
-import { currentTime } from "../base/clock.ts";
-import { inGroups } from "../base/parallel.ts";
-import { columnOf, type Migration, type Sql, storedJson, Tables } from "../storage/tables.ts";
-import { newTreeId, treeAt } from "../token/find-tree.ts";
-import { rowGeneratedAt } from "../token/ids.ts";
-import { accessorShard, generationAt } from "./accessor-shards.ts";
-import type { ListingEnv } from "./env.ts";
-import type { StartedTree } from "./updates/publish.ts";
+import { currentTime } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
+import { newTreeId, treeAt } from "../../token/find-tree.ts";
+import { rowGeneratedAt } from "../../token/ids.ts";
+import type { ListingEnv } from "../env.ts";
+import type { StartedTree } from "../updates/publish.ts";
+import { noteFreed } from "./allocation.ts";
 
 /** Allocated ids of trees: a row for each batch that was allocated together. */
 export const ALLOCATED_TREES_SQL = `
@@ -19,13 +19,6 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
     sql: "CREATE TABLE free_trees (tree TEXT PRIMARY KEY) WITHOUT ROWID;",
   },
 ];
-
-/**
- * Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. Trees
- * are used again only where one process serves everything: there the shards and their callers share one isolate. This
- * is a hint: the storage of a shard decides.
- */
-const freed = new Map<number, number>();
 
 /** Freed trees that a shard remembers: an object is evicted from memory some ten seconds after its last call. */
 const MAX_LATEST = 1000;
@@ -50,7 +43,7 @@ interface Batch {
  * row for each tree. An id in the pool does not guarantee that its tree is free: the tree itself decides, in one step,
  * whether it is taken.
  */
-export class TreePool {
+export class TreeLedger {
   readonly #sql: Sql;
   readonly #free: Tables;
   readonly #env: ListingEnv;
@@ -111,10 +104,7 @@ export class TreePool {
       if (!isNew) continue;
       this.#latest.push(tree);
       if (this.#latest.length > 2 * MAX_LATEST) this.#latest = this.#latest.slice(-MAX_LATEST);
-      const shard = this.#shardNumber();
-      const before = freed.get(shard) ?? 0;
-      freed.delete(shard);
-      freed.set(shard, before + 1);
+      noteFreed(this.#shardNumber());
     }
   }
 
@@ -186,65 +176,5 @@ export class TreePool {
     const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
     const setOf = (trees: string) => new Set(storedJson<string[]>(trees));
     return rows.map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: setOf(trees) });
-  }
-}
-
-/** An id for a new tree, and the number of the shard that has it in its ledger; null: none has. */
-export interface AllocatedTree {
-  readonly treeId: string;
-  readonly ledger: number | null;
-}
-
-/** Fewest and most ids of one call. The number doubles while ids are used up quickly, so that few are left unused. */
-const FEWEST = 4;
-const MOST = 64;
-/** Time after its allocation in which an id may be used (ms). Some time later the shard calls the tree. */
-const GOOD_FOR_MS = 30_000;
-/** While a request fetches several ids, others fetch one each, for at most this time (ms): the request may be lost. */
-const ASKING_MS = 1000;
-
-/** Ids that this isolate has not used yet, with the time of their allocation (ms). */
-let stock: (AllocatedTree & { readonly at: number })[] = [];
-let last = { count: FEWEST, at: 0 };
-let askingSince = 0;
-let turn = Math.floor(Math.random() * 2 ** 16);
-
-/** Generates an id for a new tree. No shard knows it. */
-export function unpooledTree(env: ListingEnv): AllocatedTree {
-  return { treeId: newTreeId(env), ledger: null };
-}
-
-/**
- * Returns an id for a new tree, usually one that this isolate has in stock. A shard allocates many ids at once and
- * records them, so that it finds a tree whose first token was never published. While the shard does not answer, the id
- * is one that no shard knows, and the tree itself delivers the update.
- */
-export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
-  const now = currentTime();
-  const isGood = (at: number) => at > now - GOOD_FOR_MS && at <= now;
-  stock = stock.filter(({ at }) => isGood(at));
-  const known = stock.pop();
-  if (known) return known;
-  const { first: firstShard, shards } = generationAt(now);
-  const ledger = [...freed.keys()].at(-1) ?? firstShard + (turn % shards);
-  turn++;
-  const isAlone = askingSince < now - ASKING_MS || askingSince > now;
-  const next = isGood(last.at) ? Math.min(MOST, last.count * 2) : FEWEST;
-  const count = isAlone ? next : 1;
-  const left = (freed.get(ledger) ?? 0) - count;
-  if (left > 0) freed.set(ledger, left);
-  else freed.delete(ledger);
-  askingSince = now;
-  try {
-    const [first, ...rest] = await accessorShard(env, ledger).allocateTrees(count);
-    if (first === undefined) throw new Error("a shard hands out no ids");
-    stock.push(...rest.map((treeId) => ({ treeId, ledger, at: now })));
-    if (isAlone) last = { count, at: now };
-    return { treeId: first, ledger };
-  } catch (error) {
-    console.error(JSON.stringify({ type: "allocation of trees", error: String(error) }));
-    return unpooledTree(env);
-  } finally {
-    if (askingSince === now) askingSince = 0;
   }
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { SingleTokenWalk } from "../../../../src/listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
+import { SingleTokenWalk } from "../../../../src/listing/trees/single-token-walk.ts";
 import type { Sql } from "../../../../src/storage/tables.ts";
 import { routedIdText } from "../../../../src/token/ids.ts";
 
