@@ -96,26 +96,28 @@ interface Node {
 /** A trie of the rules with `+` segments. A look-up visits only nodes that match the path so far. */
 class SegmentTrie {
   readonly #root = emptyNode();
-  #isEmpty = true;
+  /** The number of segments of the longest rule. */
+  #depth = 0;
 
   /** Adds a grant whose pattern is of kind `segments`. A pattern is added once. */
   add(grant: Grant): void {
     const segments = grant.pattern.text.split("/");
+    this.#depth = Math.max(this.#depth, segments.length);
     const begin = grant.pattern.open ? (segments.pop() ?? "") : null;
     let node = this.#root;
     for (const segment of segments) node = childOf(node, segment);
     if (begin === null) node.closed = grant;
     else node.open.set(begin, grant);
-    this.#isEmpty = false;
   }
 
   /**
    * Calls `found` for rules that match `path`: every rule without `*`, and for each node the longest rule with `*`,
-   * which decides before the node's others. Uses an explicit stack, since a path may have very many segments.
+   * which decides before the node's others. Uses an explicit stack, since a rule may have very many segments.
    */
   match(path: string, found: (grant: Grant) => void): void {
-    if (this.#isEmpty) return;
-    const segments = path.split("/");
+    if (this.#depth === 0) return;
+    // One more than the longest rule has tells that the path goes on.
+    const segments = path.split("/", this.#depth + 1);
     const pending = [{ node: this.#root, depth: 0 }];
     for (let place = pending.pop(); place; place = pending.pop()) {
       const { node, depth } = place;
@@ -181,17 +183,20 @@ export class RuleIndex {
   /**
    * The one grant that decides about `path`, or undefined when no rule matches. An exact rule takes precedence over
    * patterns. A listing (`listing`) also tries the path without its trailing slash, in each case after the path with
-   * the slash. So a listing of a folder does not evade a rule for the paths below the folder.
+   * the slash. So a listing of a folder does not evade a rule for the paths below the folder. Nor does it evade a
+   * pattern with `deny` for the folder itself that takes precedence.
    */
   find(path: string, listing: boolean): Grant | undefined {
-    const bare = listing && path.endsWith("/") ? path.slice(0, -1) : null;
-    return (
-      this.#unresolved?.find(path, listing) ??
-      this.#exact.get(path) ??
-      (bare === null ? undefined : this.#exact.get(bare)) ??
-      this.#findPattern(path) ??
-      (bare === null ? undefined : this.#findPattern(bare))
-    );
+    const unresolved = this.#unresolved?.find(path, listing);
+    if (unresolved) return unresolved;
+    if (!listing || !path.endsWith("/")) return this.#exact.get(path) ?? this.#findPattern(path);
+    const bare = path.slice(0, -1);
+    const exact = this.#exact.get(path) ?? this.#exact.get(bare);
+    if (exact) return exact;
+    const below = this.#findPattern(path);
+    const itself = this.#findPattern(bare);
+    const evaded = itself?.capabilities.has("deny") && below && decidesBefore(itself.pattern, below.pattern);
+    return evaded ? itself : (below ?? itself);
   }
 
   #findPattern(path: string): Grant | undefined {
