@@ -4,6 +4,7 @@ import { EXPLANATIONS } from "./explanations.ts";
 import { FIRST_REVIEW } from "./first-review.ts";
 import { JWT_NAMES } from "./jwt-names.ts";
 import { SECOND_REVIEW } from "./second-review.ts";
+import { SPELLED_PATHS } from "./spelled-paths.ts";
 import { STORAGE_WRITER } from "./storage-writer.ts";
 import { Subject } from "./subject.ts";
 
@@ -22,6 +23,7 @@ try {
     ...JWT_NAMES,
     ...BACKUPS,
     ...EXPLANATIONS,
+    ...SPELLED_PATHS,
   };
   for (const [name, attack] of Object.entries(checks)) {
     let outcome: string;

@@ -146,12 +146,14 @@ export async function accessOf(
   const route = found?.route.access === "token" ? found.route : null;
   const mountPath = found?.mountPath ?? request.path;
   const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
-  const mount = request.path.slice(0, request.path.length - mountPath.length);
-  const path = mount + (route?.canonicalPath?.(mountPath, data) ?? mountPath);
+  const base = request.path.slice(0, request.path.length - mountPath.length);
+  const path = base + (route?.canonicalPath?.(mountPath, data) ?? mountPath);
+  const mount = found ? base : context.installation.mountPathServing(request.path);
   return {
     operation: operation === "update" && route?.createsOrUpdates ? "create_or_update" : operation,
     path: isListing(operation) ? `${path}/` : path,
     ...(alternatePath !== null && { alternatePath }),
+    ...(mount && { mount }),
     data,
     ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
   };

@@ -3,6 +3,7 @@ import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./gra
 import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
 import { type Capability, hasForbiddenWildcards, type NamedPolicy, type PathRule } from "./rule.ts";
+import { NO_NAME, rulesInLowerCase, type Spelling, withCanonicalPath, withNameInLowerCase } from "./spellings.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 
 /** The properties of a request that policies check. */
@@ -12,6 +13,8 @@ export interface AccessRequest {
   readonly path: string;
   /** Second path of the resource, whose rules grant as well. Rules of other spellings (`spellings.ts`) only deny. */
   readonly alternatePath?: string | undefined;
+  /** Path of the auth mount that serves `path`, with a slash at the end (`auth/…/`); absent: none. */
+  readonly mount?: string | undefined;
   /** Fields of the body or of the query. For a list or scan only `limit` is checked. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** TTL in seconds of the requested response wrapping; absent without wrapping. */
@@ -61,13 +64,16 @@ export class Acl {
   readonly deniesAnything: boolean;
   readonly #rules: readonly SourcedRule[];
   #index = new RuleIndex([]);
+  #alive: readonly SourcedRule[] = [];
+  /** Of the same rules, with names that are found in any case in lower case, by the number of segments before the name. */
+  readonly #inLowerCase = new Map<number, RuleIndex>();
   /** `#index` is valid from `#validFrom` to `#validUntil`, in ms, both included. */
   #validFrom = Number.POSITIVE_INFINITY;
   #validUntil = Number.NEGATIVE_INFINITY;
 
   constructor(isRoot: boolean, rules: readonly SourcedRule[]) {
     this.isRoot = isRoot;
-    this.#rules = rules;
+    this.#rules = rules.map(withCanonicalPath);
     this.deniesAnything = rules.some(({ rule }) => rule.capabilities.includes("deny"));
   }
 
@@ -117,6 +123,16 @@ export class Acl {
     return this.#indexAt(now).find(withoutLeadingSlashes(path), listing) ?? null;
   }
 
+  /**
+   * The grant with `deny` that decides about a spelling of the path of a request at `now` (ms), or null. Both are compared
+   * in canonical form: a name that is found in any case is in lower case.
+   */
+  denialOf({ path, nameAt }: Spelling, now: number): Grant | null {
+    const index = nameAt === NO_NAME ? this.#indexAt(now) : this.#inLowerCaseAt(nameAt, now);
+    const grant = index.find(withNameInLowerCase(path, nameAt), true);
+    return grant?.capabilities.has("deny") ? grant : null;
+  }
+
   /** Returns an ACL with these rules and those of one more policy. */
   with({ name, rules }: NamedPolicy): Acl {
     const added = rules.map((rule) => ({ policy: name, rule, writtenPath: rule.path }));
@@ -138,10 +154,22 @@ export class Acl {
     if (now < this.#validFrom || now > this.#validUntil) {
       const alive = this.#rules.filter(({ rule }) => rule.expiresAt === undefined || now <= rule.expiresAt);
       this.#index = new RuleIndex(alive);
+      this.#alive = alive;
+      this.#inLowerCase.clear();
       this.#validFrom = now;
       this.#validUntil = alive.reduce((until, { rule }) => Math.min(until, rule.expiresAt ?? until), Infinity);
     }
     return this.#index;
+  }
+
+  #inLowerCaseAt(nameAt: number, now: number): RuleIndex {
+    const written = this.#indexAt(now);
+    const known = this.#inLowerCase.get(nameAt);
+    if (known) return known;
+    const rules = rulesInLowerCase(this.#alive, nameAt);
+    const index = rules ? new RuleIndex(rules) : written;
+    this.#inLowerCase.set(nameAt, index);
+    return index;
   }
 }
 

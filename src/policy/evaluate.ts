@@ -1,5 +1,5 @@
 import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "./acl.ts";
-import { otherSpellings } from "./spellings.ts";
+import { type Asked, NO_NAME, spellingsOf } from "./spellings.ts";
 
 /**
  * Evaluates an ACL for all paths of a request at `now` (ms), each by `Acl.check`. With an alternate path, the request
@@ -23,26 +23,28 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace
   };
 }
 
-/** True when a rule with `deny` decides about the path, its alternate or another spelling of the path at `now` (ms). */
-export function isDenied(
-  acl: Acl,
-  { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "alternatePath" | "data">,
-  now: number,
-  trace?: Trace,
-): boolean {
+/**
+ * True when a rule with `deny` decides about a path of the place that is asked for, or about its alternate path, at `now`
+ * (ms). A place has one form of the names that are found in any case: `Acl.check` judges the path as it was asked for.
+ */
+export function isDenied(acl: Acl, request: AskedPaths, now: number, trace?: Trace): boolean {
   if (!acl.deniesAnything) return false;
-  const paths = [path, ...(alternatePath === undefined ? [] : [alternatePath]), ...otherSpellings(path, data)];
-  return paths.some((each) => {
-    const grant = acl.find(each, true, now);
-    if (!grant?.capabilities.has("deny")) return false;
-    trace?.({ path: each, grant, refusal: { kind: "deny" } });
-    return true;
+  const { alternatePath } = request;
+  const alternates = alternatePath === undefined ? [] : [{ path: alternatePath, nameAt: NO_NAME }];
+  return [...spellingsOf(request), ...alternates].some((spelling) => {
+    const grant = acl.denialOf(spelling, now);
+    if (grant) trace?.({ path: spelling.path, grant, refusal: { kind: "deny" } });
+    return grant !== null;
   });
 }
 
+/** The paths that a request asks for: that of its place, and the second path of the same resource, if any. */
+type AskedPaths = Asked & Pick<AccessRequest, "alternatePath">;
+
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
-export function capabilitiesOf(acl: Acl, path: string, alternatePath: string | undefined, now: number): string[] {
-  if (isDenied(acl, { path, alternatePath }, now)) return ["deny"];
+export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: number): string[] {
+  const { path, alternatePath } = asked;
+  if (isDenied(acl, asked, now)) return ["deny"];
   const own = acl.capabilities(path, now);
   if (acl.isRoot || alternatePath === undefined) return own;
   const both = [...own, ...acl.capabilities(alternatePath, now)];

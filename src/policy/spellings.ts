@@ -1,87 +1,247 @@
-/**
- * Groups of paths of the same resource: all spellings that this server or the reference has for it. `*` stands for any
- * text. A path with a trailing slash is that of a list, which clients request with or without the slash.
- *
- * A rule for one spelling grants nothing at another one, but its `deny` applies there. Otherwise a policy that denies
- * `sys/policies/acl/x` would leave `sys/policy/x` open.
- */
-export const SPELLINGS: readonly (readonly string[])[] = [
-  ["sys/policies/acl/", "sys/policy/"],
-  ["sys/policies/acl/*", "sys/policy/*"],
-  ["sys/auth/*", "sys/mounts/auth/*"],
-  ["sys/rotate", "sys/rotate/keyring"],
-  ["sys/rotate/config", "sys/rotate/keyring/config"],
-  ["sys/leases/renew", "sys/renew"],
-  ["sys/leases/renew/*", "sys/renew/*"],
-  ["sys/leases/revoke", "sys/revoke"],
-  ["sys/leases/revoke/*", "sys/revoke/*"],
-  ["sys/leases/revoke-prefix/*", "sys/revoke-prefix/*"],
-  ["sys/leases/revoke-force/*", "sys/revoke-force/*"],
-  ["teams/team-*/authentication-token", "authentication-tokens/team-*"],
-  // Paths of a mount of the cloud method, also those below its `tidy/` and `config/tidy/`.
-  ["auth/*/identity-accesslist/", "auth/*/identity-whitelist/"],
-  ["auth/*/identity-accesslist/*", "auth/*/identity-whitelist/*"],
-  ["auth/*/roletag-denylist/", "auth/*/roletag-blacklist/"],
-  ["auth/*/roletag-denylist/*", "auth/*/roletag-blacklist/*"],
-  ["auth/*/roles/", "auth/*/role/"],
-];
+import { fromBase64, fromUtf8, toBase64 } from "../crypto/bytes.ts";
+import type { SourcedRule } from "./grant.ts";
+import { normalizePolicyName } from "./names.ts";
+import { parsePattern } from "./rule.ts";
 
-/** Paths whose last part, which names the lease or token, can be in a field of the body instead. */
-export const NAMED_IN_BODY: readonly { readonly path: string; readonly field: string }[] = [
-  { path: "sys/leases/renew", field: "lease_id" },
-  { path: "sys/leases/revoke", field: "lease_id" },
-  { path: "auth/token/renew", field: "token" },
-  { path: "auth/token/revoke-orphan", field: "token" },
-];
-
-/** Paths whose operation includes that of another path: a `deny` at `than` also applies to `path`. */
-export const WIDER: readonly { readonly path: string; readonly than: string }[] = [
-  { path: "sys/leases/revoke-force/*", than: "sys/leases/revoke-prefix/*" },
-  { path: "sys/policies/detailed/acl/", than: "sys/policies/acl/" },
-  { path: "sys/policies/detailed/acl/*", than: "sys/policies/acl/*" },
-];
-
-/** Patterns and the templates of the other paths to check when they match. Each `*` takes the next matched text. */
-const RULES: readonly { readonly pattern: RegExp; readonly others: readonly string[] }[] = [
-  ...WIDER.map(({ path, than }) => ({ pattern: patternOf(path), others: [than] })),
-  ...SPELLINGS.flatMap((group) => group.map((path) => ({ pattern: patternOf(path), others: group }))),
-];
+/** One resource, or all resources of a form, and every path that asks for it here or in the reference. */
+interface Place {
+  /**
+   * The current path, then older ones. `{mount}` stands for the path of the auth mount that serves the request, `*` for
+   * the same text in each. A path with a trailing slash is that of a list, which clients request with or without it.
+   */
+  readonly paths: readonly string[];
+  /** Returns the texts that mean the same as the one at `*`, the canonical one first: two at most. */
+  readonly texts?: (text: string) => readonly string[];
+  /** True when the text at `*` is a name that is found in any case. */
+  readonly anyCase?: true;
+  /** The field of the body that can have the text as well. The path can lack its last part, `/*`, then. */
+  readonly field?: string;
+  /** The first path of another place, with the same text at `*`: its operation is included in that of this one. */
+  readonly includes?: string;
+}
 
 /**
- * All other paths of the resource that a request with these fields names. `path` is without the base path, in canonical
- * form; that of a list has a trailing slash.
+ * Which path is which path. A `deny` holds for every path of its place, and of the places that include it. Otherwise a
+ * policy that denies `sys/policies/acl/x` would leave `sys/policy/x` open. A grant holds for the path that it names.
  */
-export function otherSpellings(path: string, data: Readonly<Record<string, unknown>>): readonly string[] {
-  const found = new Set([path, ...inBody(path, data)]);
-  // The iteration of a set includes entries that are added meanwhile: a wider path also gets the spellings of the path
-  // that it includes.
-  for (const each of found) {
-    for (const { pattern, others } of RULES) {
-      const match = pattern.exec(each);
-      if (match) for (const other of others) found.add(filled(other, match.slice(1)));
+export const PLACES: readonly Place[] = [
+  { paths: ["sys/policies/acl/", "sys/policy/"] },
+  { paths: ["sys/policies/acl/*", "sys/policy/*"], texts: policyNames, anyCase: true },
+  { paths: ["sys/policies/detailed/acl/"], includes: "sys/policies/acl/" },
+  { paths: ["sys/policies/detailed/acl/*"], texts: policyNames, anyCase: true, includes: "sys/policies/acl/*" },
+  { paths: ["sys/policies/usage/acl/*"], texts: policyNames, anyCase: true },
+  { paths: ["sys/auth/*", "sys/mounts/auth/*"], texts: mountPaths },
+  { paths: ["sys/rotate/keyring", "sys/rotate"] },
+  { paths: ["sys/rotate/keyring/config", "sys/rotate/config"] },
+  { paths: ["sys/leases/renew/*", "sys/renew/*"], field: "lease_id" },
+  { paths: ["sys/leases/revoke/*", "sys/revoke/*"], field: "lease_id" },
+  { paths: ["sys/leases/revoke-prefix/*", "sys/revoke-prefix/*"] },
+  { paths: ["sys/leases/revoke-force/*", "sys/revoke-force/*"], includes: "sys/leases/revoke-prefix/*" },
+  { paths: ["auth/token/renew/*"], texts: tokens, field: "token" },
+  { paths: ["auth/token/revoke-orphan/*"], texts: tokens, field: "token" },
+  { paths: ["identity/entity/name/*"], anyCase: true },
+  { paths: ["identity/group/name/*"], anyCase: true },
+  { paths: ["teams/team-*/authentication-token", "authentication-tokens/team-*"] },
+  { paths: ["{mount}roles/", "{mount}role/"] },
+  { paths: ["{mount}role/*"], anyCase: true },
+  { paths: ["{mount}identity-accesslist/", "{mount}identity-whitelist/"] },
+  { paths: ["{mount}identity-accesslist/*", "{mount}identity-whitelist/*"] },
+  { paths: ["{mount}tidy/identity-accesslist", "{mount}tidy/identity-whitelist"] },
+  { paths: ["{mount}config/tidy/identity-accesslist", "{mount}config/tidy/identity-whitelist"] },
+  { paths: ["{mount}roletag-denylist/", "{mount}roletag-blacklist/"] },
+  { paths: ["{mount}roletag-denylist/*", "{mount}roletag-blacklist/*"], texts: roleTags },
+  { paths: ["{mount}tidy/roletag-denylist", "{mount}tidy/roletag-blacklist"] },
+  { paths: ["{mount}config/tidy/roletag-denylist", "{mount}config/tidy/roletag-blacklist"] },
+];
+
+function policyNames(name: string): string[] {
+  return [normalizePolicyName(name)];
+}
+
+/** Mounts have no empty segments, so more slashes than needed say nothing. */
+function mountPaths(path: string): string[] {
+  return [
+    path
+      .trim()
+      .replace(/\/+/g, "/")
+      .replace(/^\/|\/$/g, "") || path,
+  ];
+}
+
+function tokens(text: string): string[] {
+  return [text.trim()];
+}
+
+/** A role tag is plain or in base64. A plain one has colons, so it is never base64. */
+function roleTags(tag: string): string[] {
+  const bytes = fromBase64(tag);
+  const plain = (bytes && fromUtf8(bytes)) ?? tag;
+  return [plain, toBase64(new TextEncoder().encode(plain))];
+}
+
+/** One path of a place. */
+export interface Spelling {
+  readonly path: string;
+  /** The number of segments before a name that is found in any case; `NO_NAME` when the path has none. */
+  readonly nameAt: number;
+}
+
+/** More segments than a path can have. */
+export const NO_NAME = Number.POSITIVE_INFINITY;
+
+/** The properties of a request that say for which place it asks. */
+export interface Asked {
+  /** Without the base path; that of a list has a trailing slash. */
+  readonly path: string;
+  /** The path of the auth mount that serves the request, with a slash at the end (`auth/…/`); absent: none. */
+  readonly mount?: string | undefined;
+  /** The fields of the body. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * All paths of the place that a request asks for, and of the one that its operation includes: six at most, and the same
+ * ones whichever of them was asked for. A path that is in no place of the table has only itself.
+ */
+export function spellingsOf({ path: asked, mount, data = {} }: Asked): readonly Spelling[] {
+  const path = asked.replace(/^\/+/, "");
+  const found = placeOf(path, mount);
+  if (!found) return [{ path, nameAt: NO_NAME }];
+  const { place, text, base } = found;
+  const named = place.field === undefined ? undefined : data[place.field];
+  const given = new Set(typeof named === "string" ? [text, named] : [text]);
+  return [place, ...(INCLUDED.get(place) ?? [])].flatMap((one) => pathsOf(one, base, given));
+}
+
+/** A rule with `deny` with the canonical text in its path. Paths that end in `*` and those of mounts stay as they are. */
+export function withCanonicalPath(sourced: SourcedRule): SourcedRule {
+  const { rule } = sourced;
+  if (!rule.capabilities.includes("deny") || parsePattern(rule.path).open) return sourced;
+  const found = placeOf(rule.path, undefined);
+  const [text] = found && found.text !== "" ? (found.place.texts?.(found.text) ?? []) : [];
+  return found && text !== undefined ? withPath(sourced, filled(found.template, text)) : sourced;
+}
+
+/**
+ * The rules for paths with a name after `nameAt` segments, with the name in lower case; null when no such rule has one in
+ * another case.
+ */
+export function rulesInLowerCase(rules: readonly SourcedRule[], nameAt: number): SourcedRule[] | null {
+  const known = rules.filter(({ rule }) => mayHaveName(rule.path, nameAt));
+  const folded = known.map((one) => withPath(one, withNameInLowerCase(one.rule.path, nameAt)));
+  return folded.some((one, at) => one !== known[at]) ? folded : null;
+}
+
+/** False for most of the rules that are for no path with a name at this place: they need no second index. */
+function mayHaveName(path: string, nameAt: number): boolean {
+  const before = path.split("/", nameAt)[nameAt - 1];
+  return before === undefined || before.endsWith("*") || before === "+" || BEFORE_NAMES.has(before);
+}
+
+function withPath(sourced: SourcedRule, path: string): SourcedRule {
+  return path === sourced.rule.path ? sourced : { ...sourced, rule: { ...sourced.rule, path } };
+}
+
+/** The path with the name after `nameAt` segments in lower case. */
+export function withNameInLowerCase(path: string, nameAt: number): string {
+  if (nameAt === NO_NAME) return path;
+  let start = 0;
+  for (let segment = 0; segment < nameAt; segment++) {
+    const slash = path.indexOf("/", start);
+    if (slash < 0) return path;
+    start = slash + 1;
+  }
+  // Coarser than `nameKey`: no letter depends on the next one, which a rule that ends in `*` does not say.
+  return path.slice(0, start) + path.slice(start).toLowerCase().replaceAll("ς", "σ");
+}
+
+function pathsOf(place: CompiledPlace, base: string, given: ReadonlySet<string>): Spelling[] {
+  const texts = new Set([...given].flatMap((text) => (text === "" ? [] : (place.texts?.(text) ?? [text]))));
+  return place.templates.flatMap((template) => {
+    const { head, tail } = template;
+    const nameAt = place.anyCase ? (base + head).split("/").length - 1 : NO_NAME;
+    const spelled = [...texts].map((text) => ({ path: base + filled(template, text), nameAt }));
+    if (tail === null) return [{ path: base + head, nameAt }];
+    return place.field === undefined ? spelled : [{ path: head.slice(0, -1), nameAt }, ...spelled];
+  });
+}
+
+/** A path of the table, divided at its `*`. `tail` is null in a path without one. */
+interface Template {
+  readonly head: string;
+  readonly tail: string | null;
+}
+
+interface CompiledPlace extends Place {
+  readonly templates: readonly Template[];
+}
+
+const MOUNT = "{mount}";
+
+const COMPILED: readonly CompiledPlace[] = PLACES.map((place) => {
+  const templates = place.paths.map((path) => {
+    const [head = "", tail = null] = path.replace(MOUNT, "").split("*");
+    return { head, tail };
+  });
+  return { ...place, templates };
+});
+
+const INCLUDED = new Map(
+  COMPILED.map((place) => [place, COMPILED.filter(({ paths }) => paths[0] === place.includes)] as const),
+);
+
+/** The segments after which a path has a name that is found in any case. */
+const BEFORE_NAMES = new Set(
+  PLACES.flatMap(({ paths, anyCase }) => (anyCase ? paths : [])).map((path) => /([a-z]+)\/\*$/.exec(path)?.[1] ?? ""),
+);
+
+/** The places by the first segments of their paths, which is `{mount}` for those of every mount. */
+const BY_FIRST_SEGMENT = Map.groupBy(
+  COMPILED.flatMap((place) => [...new Set(place.paths.map(firstSegment))].map((first) => ({ first, place }))),
+  ({ first }) => first,
+);
+
+function firstSegment(path: string): string {
+  return path.startsWith(MOUNT) ? MOUNT : (path.split("/", 1)[0] ?? "");
+}
+
+interface FoundPlace {
+  readonly place: CompiledPlace;
+  readonly template: Template;
+  /** The text at `*`; "" without one. */
+  readonly text: string;
+  /** The path of the mount; "" for a place of no mount. */
+  readonly base: string;
+}
+
+/** The place of a path in the table, or null. A path belongs to one place. */
+function placeOf(path: string, mount: string | undefined): FoundPlace | null {
+  const atMount = mount !== undefined && path.startsWith(mount) ? find(MOUNT, path.slice(mount.length), mount) : null;
+  return atMount ?? find(firstSegment(path), path, "");
+}
+
+function find(first: string, path: string, base: string): FoundPlace | null {
+  for (const { place } of BY_FIRST_SEGMENT.get(first) ?? []) {
+    for (const template of place.templates) {
+      const text = textIn(template, path, place.field !== undefined);
+      if (text !== null) return { place, template, text, base };
     }
   }
-  found.delete(path);
-  return [...found];
+  return null;
 }
 
-function inBody(path: string, data: Readonly<Record<string, unknown>>): string[] {
-  for (const { path: bare, field } of NAMED_IN_BODY) {
-    if (path !== bare && !path.startsWith(`${bare}/`)) continue;
-    const named = data[field];
-    return typeof named === "string" && named !== "" ? [bare, `${bare}/${named}`] : [bare];
-  }
-  return [];
+/** The text at `*` in a path, "" without one; null when the template is for other paths. */
+function textIn({ head, tail }: Template, path: string, mayLackText: boolean): string | null {
+  if ((tail === null || mayLackText) && (path === head || isWithoutSlash(path, head))) return "";
+  if (tail === null || !path.startsWith(head) || !path.endsWith(tail)) return null;
+  const end = path.length - tail.length;
+  return end > head.length ? path.slice(head.length, end) : null;
 }
 
-/** A pattern that matches the paths of a template, with a capture group for each `*`. */
-function patternOf(template: string): RegExp {
-  const isList = template.endsWith("/");
-  const text = isList ? template.slice(0, -1) : template;
-  return new RegExp(`^${text.replaceAll("*", "(.+?)")}${isList ? "/?" : ""}$`, "s");
+function isWithoutSlash(path: string, list: string): boolean {
+  return path.length === list.length - 1 && list.endsWith("/") && list.startsWith(path);
 }
 
-function filled(template: string, parts: readonly string[]): string {
-  let at = 0;
-  return template.replaceAll("*", () => parts[at++] ?? "");
+function filled({ head, tail }: Template, text: string): string {
+  return head + text + (tail ?? "");
 }

@@ -62,7 +62,8 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const result = await audited<Allowed>(this.env, this.ctx, asked, async (installation, notes) => {
       const presented = await readToken(this.env, installation, text);
       if (!presented) return err(UNAUTHENTICATED);
-      const call = { presented, access, clientAddress, line: null };
+      const atMount = { ...access, mount: installation.mountPathServing(path) };
+      const call = { presented, access: atMount, clientAddress, line: null };
       const authorized = await authorizeCall(this.env, installation, call, async () => null);
       const { caller } = authorized.ok ? authorized.value : authorized.error;
       if (caller) notes.auth = auditCaller(caller);

@@ -8,7 +8,7 @@ import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
 import { reportKeyUse } from "./key-rotation.ts";
 import { noteListOpenings } from "./list-openings.ts";
-import type { Mount } from "./mount.ts";
+import { MAX_MOUNT_PATH, type Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PartVersions } from "./part-versions.ts";
 import { PolicySet } from "./policies.ts";
@@ -83,11 +83,18 @@ export class Installation {
   mountServing(path: string): Mount | undefined {
     if (!path.startsWith("auth/")) return undefined;
     const start = "auth/".length;
+    const end = start + MAX_MOUNT_PATH;
     let found: Mount | undefined;
-    for (let slash = path.indexOf("/", start); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+    for (let slash = path.indexOf("/", start); slash >= 0 && slash < end; slash = path.indexOf("/", slash + 1)) {
       found = this.#mountsByPath.get(path.slice(start, slash + 1)) ?? found;
     }
     return found;
+  }
+
+  /** Returns the full path (`auth/…/`) of the auth mount that serves a path, if any. */
+  mountPathServing(path: string): string | undefined {
+    const mount = this.mountServing(path);
+    return mount && `auth/${mount.path}`;
   }
 }
 

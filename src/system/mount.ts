@@ -100,7 +100,8 @@ export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "
 /** Maximum number of mounts of an installation: every isolate keeps all of them. */
 export const MAX_MOUNTS = 256;
 
-const MAX_PATH = 128;
+/** Maximum length of the path of a mount, with its trailing slash. */
+export const MAX_MOUNT_PATH = 128;
 const MAX_SEGMENTS = 8;
 /** Excludes characters that have a meaning in policies, in URLs or in the folders of the list of leases. */
 const SEGMENT = /^[A-Za-z0-9_@~-][A-Za-z0-9_.@~-]*$/;
@@ -140,7 +141,7 @@ export function normalizeMountPath(path: string): string {
  */
 export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
-  if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the mount path is too long";
+  if (path.length > MAX_MOUNT_PATH || segments.length > MAX_SEGMENTS) return "the mount path is too long";
   if (!segments.every((segment) => SEGMENT.test(segment))) {
     return "a mount path consists of letters, digits and any of _ . @ ~ - in segments that do not begin with a dot";
   }

@@ -99,8 +99,9 @@ async function answerByAcl({ env, installation, fields }: CallContext<PathFields
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {
-      const canonical = acl.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
-      return [path, capabilitiesOf(acl, path, canonical ?? undefined, now)];
+      const alternatePath = acl.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
+      const mount = installation.mountPathServing(path.replace(/^\/+/, ""));
+      return [path, capabilitiesOf(acl, { path, mount, ...(alternatePath !== null && { alternatePath }) }, now)];
     }),
   );
   const only = paths.length === 1 ? entries[0] : undefined;

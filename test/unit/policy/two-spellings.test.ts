@@ -28,7 +28,7 @@ describe("a path with two spellings", () => {
     ]) {
       const rules = `path "${denied}" { capabilities = ["deny"] } path "${granted}" { capabilities = ["update", "sudo"] }`;
       expect(verdict(rules)).toMatchObject({ allowed: false, sudo: false, update: false });
-      expect(capabilitiesOf(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["deny"]);
+      expect(capabilitiesOf(aclOf(rules), { path: PATH, alternatePath: CANONICAL }, NOW)).toEqual(["deny"]);
     }
   });
 
@@ -52,7 +52,7 @@ describe("a path with two spellings", () => {
 
   it("reports the capabilities of both together", () => {
     const rules = `path "teams/*" { capabilities = ["read"] } path "organizations/acme/teams/*" { capabilities = ["update", "read"] }`;
-    expect(capabilitiesOf(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["read", "update"]);
-    expect(capabilitiesOf(aclOf(""), PATH, CANONICAL, NOW)).toEqual(["deny"]);
+    expect(capabilitiesOf(aclOf(rules), { path: PATH, alternatePath: CANONICAL }, NOW)).toEqual(["read", "update"]);
+    expect(capabilitiesOf(aclOf(""), { path: PATH, alternatePath: CANONICAL }, NOW)).toEqual(["deny"]);
   });
 });

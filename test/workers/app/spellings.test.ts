@@ -96,6 +96,13 @@ const CASES: readonly (readonly [denied: string, requests: readonly (readonly [s
     ],
   ],
   ["auth/token/renew", [["POST", "auth/token/renew/s.x"]]],
+  [
+    "auth/token/renew/s.x",
+    [
+      ["POST", "auth/token/renew", { token: " s.x" }],
+      ["POST", "auth/token/renew/%20s.x", { token: "s.y" }],
+    ],
+  ],
   ["auth/token/revoke-orphan", [["POST", "auth/token/revoke-orphan/s.x"]]],
   [
     "auth/cloud/identity-whitelist/*",
