@@ -40,6 +40,15 @@ async function accessorsOf(query: string): Promise<unknown[]> {
   }
 }
 
+it("follows a renewal by another token, which is no use of the renewed one", async () => {
+  const { client_token: token } = await createToken(root, { display_name: "renewed", ttl: "1h" });
+  const ends = async () => Date.parse(String((await listed("display_name=token-renewed")).tokens[0]?.expires));
+  const before = await ends();
+  const renewed = await call("POST", "auth/token/renew", { token: root, body: { token, increment: "5h" } });
+  expect(renewed.status).toBe(200);
+  expect(Math.round(((await ends()) - before) / 3_600_000)).toBe(4);
+});
+
 describe("the page of tokens", () => {
   it("shows a token right after its creation with all that is known about it", async () => {
     const meta = { owner: "payments", ticket: "a=b" };

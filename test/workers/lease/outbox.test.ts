@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { UNASKED } from "../../../src/system/end-request.ts";
-import { failing } from "../../support/calls.ts";
+import { atCalls, atNth, failing } from "../../support/calls.ts";
 import { endBeforeLeaseIsRemoved, sweepFewLeases } from "../../support/faults.ts";
 import {
   advance,
@@ -77,6 +77,46 @@ describe("a target that fails", () => {
     for (let again = 0; again < 2; again++) await runAlarm(token);
     expect(await leaseRows(token)).toEqual([]);
     expect(await indexedPaths("secret")).not.toContain("x19/forced");
+  });
+
+  it("is forced while its lease is being given up: the lease stays pending until the forced revocation is sent", async () => {
+    const second = Promise.withResolvers<number>();
+    const received = standInForTargets(() => (received.length === 1 ? 400 : second.promise));
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "x20/forced" });
+    const listing = Promise.withResolvers<void>();
+    const listed = Promise.withResolvers<void>();
+    atCalls(AccessorShard, "giveUpLease", async ({ proceed }) => {
+      listing.resolve();
+      await proceed();
+      await listed.promise;
+    });
+    const revoked = post("sys/leases/revoke", { lease_id: id });
+    await listing.promise;
+    const forced = post(`sys/leases/revoke-force/${id}`);
+    await expect.poll(() => received.length).toBe(2);
+    listed.resolve();
+    expect((await revoked).status).toBe(400);
+    // A crash here must not lose the forced revocation.
+    expect((await leaseRows(token))[0]).toMatchObject({ state: 1, error: null });
+    second.resolve(400);
+    expect((await forced).status).toBe(204);
+    expect(await leaseRows(token)).toEqual([]);
+    expect(await indexedPaths("secret")).not.toContain("x20/forced");
+  });
+
+  it("is listed no more when its lease was forced while it was being given up", async () => {
+    standInForTargets(() => 400);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "x21/forced" });
+    atNth(AccessorShard, "giveUpLease", 1, async (proceed) => {
+      expect((await post(`sys/leases/revoke-force/${id}`)).status).toBe(204);
+      await proceed();
+    });
+    expect((await post("sys/leases/revoke", { lease_id: id })).status).toBe(400);
+    expect(await leaseRows(token)).toEqual([]);
+    expect(await indexedPaths("secret")).not.toContain("x21/forced");
+    expect((await get("sys/leases?type=irrevocable")).body.data.leases).toEqual([]);
   });
 
   it("is asked six times, ever later, then the lease is listed as irrevocable with its error", async () => {

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { atCalls, failing } from "../../support/calls.ts";
+import { atCalls, atNth, failing } from "../../support/calls.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
 import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
@@ -30,6 +30,21 @@ const errorsOf = async (path: string, body: unknown) => {
   const answer = await post(path, body);
   return [answer.status, ...answer.body.errors];
 };
+
+describe("a lease that is registered while its holder is revoked", () => {
+  it("is not found: it has ended with the holder, and its revocation is sent", async () => {
+    const received = standInForTargets();
+    const holder = await createToken(root, { ttl: "1h" });
+    atNth(AccessorShard, "addLease", 1, async (proceed) => {
+      await proceed();
+      await call("POST", "auth/token/revoke", { token: root, body: { token: holder.client_token } });
+    });
+    const refused = await register(root, holder.client_token, { path: "race/x" });
+    expect([refused.status, refused.body.errors]).toEqual([400, ["token not found"]]);
+    await runAlarm(holder.client_token);
+    expect(received.map(({ body }) => body.path)).toEqual(["race/x"]);
+  });
+});
 
 describe("a lease of a secret", () => {
   it("begins with its path, is longer, and shows what it is", async () => {

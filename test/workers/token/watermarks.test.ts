@@ -8,7 +8,8 @@ import { forgetInstallation, loadInstallation, refreshInstallation } from "../..
 import { System, systemOf } from "../../../src/system/system.ts";
 import { entityScope, MAX_WATERMARKS, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
-import { callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atNth, callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
@@ -401,6 +402,22 @@ describe("not_before", () => {
 });
 
 describe("a role's tokens", () => {
+  it("are not made by a creation that began before their revocation, also when it has to reserve an id first", async () => {
+    await post("auth/token/roles/late", { allowed_policies: "maker" });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const inserted = atNth(TokenTree, "insert", 1, async (proceed) => {
+      vi.setSystemTime(Date.now() + 1000);
+      expect((await post("auth/token/roles/late/revoke-tokens")).status).toBeLessThan(300);
+      await refreshInstallation(bindings);
+      return proceed();
+    });
+    const refused = await post("auth/token/create/late", { id: "chosen-late", ttl: "1h" });
+    expect(inserted.calls).toHaveLength(1);
+    expect(refused.status).toBe(503);
+    expect((await get("auth/token/lookup-self", "chosen-late")).status).toBe(403);
+  });
+
   it("are revoked in one call, with what they made, in a constant number of calls", async () => {
     holdWalks();
     await role("squad");
