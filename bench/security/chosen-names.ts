@@ -1,3 +1,4 @@
+import { member } from "../servers/client.ts";
 import { type Checks, must, repeated, tokenWith } from "./check.ts";
 
 /** Attacks with names that the client chooses, mainly role names. */
@@ -58,7 +59,11 @@ export const CHOSEN_NAMES: Checks = {
     const rule = `path "identity/entity/name/${name}"`;
     const denied = `${rule} { capabilities = ["update"] denied_parameters = { disabled = [false] } }`;
     const token = await tokenWith(subject, "denied", denied);
-    await subject.answers(403, "POST", `identity/entity/name/${name}`, { token, body: { disabled: null } });
-    return "403: null counts as false";
+    const path = `identity/entity/name/${name}`;
+    await subject.answers(403, "POST", path, { token, body: { disabled: false } });
+    await subject.call("POST", path, { token, body: { disabled: null } });
+    const { body } = await subject.call("GET", path);
+    must(member(body, "data", "disabled") === true, "the entity is enabled");
+    return "null changes nothing";
   },
 };

@@ -25,6 +25,8 @@ export interface AuditSubject extends Pick<GroveRequest, "clientAddress" | "toke
 }
 
 const NONE_KNOWN = () => false;
+/** Maximum length of the identity that a login proved. The subject of a JWT has no bound of its own. */
+const MAX_PRINCIPAL_LENGTH = 2048;
 
 /**
  * The audit log of one request, over HTTP or RPC: a request line before it changes anything or issues a token, and a
@@ -99,7 +101,7 @@ export class AuditRecord {
       ...(targetAccessors && { target_accessors: targetAccessors }),
       ...(revocation && { revocation }),
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
-      ...(principal !== undefined && { principal }),
+      ...(principal !== undefined && { principal: principal.slice(0, MAX_PRINCIPAL_LENGTH) }),
     });
   }
 
