@@ -9,28 +9,55 @@ import { unstable_readConfig } from "wrangler";
 import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
 import { SideBySide } from "./test/support/side-by-side.ts";
 
-/** An example as one module, as Wrangler would bundle it for its author. */
-function bundled(example: string) {
+/** The Worker under test. */
+const UNDER_TEST = "vitest-plugin-runner-workers";
+
+/** A Worker as one module, as Wrangler would bundle it for its author. */
+function bundled(entry: string) {
   const built = buildSync({
-    entryPoints: [`examples/${example}/index.ts`],
+    entryPoints: [entry],
     bundle: true,
     format: "esm",
     target: "es2022",
-    external: ["cloudflare:workers"],
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
     write: false,
   });
   return [{ type: "ESModule" as const, path: "index.mjs", contents: built.outputFiles[0]?.text ?? "" }];
+}
+
+const CONFIG = unstable_readConfig({ config: "wrangler.toml" });
+const COMPATIBILITY_DATE = CONFIG.compatibility_date ?? "";
+
+/** Settings of the Worker under test. */
+const SETTINGS = {
+  GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=",
+  POLICY_CACHE_SECONDS: "5",
+};
+
+/** Grove once more, in an isolate of its own before the same objects. */
+function otherIsolate() {
+  const objects: readonly { readonly name: string; readonly class_name: string }[] = CONFIG.durable_objects.bindings;
+  return {
+    name: "other-isolate",
+    compatibilityDate: COMPATIBILITY_DATE,
+    modules: bundled("test/support/other-isolate.ts"),
+    bindings: SETTINGS,
+    durableObjects: Object.fromEntries(
+      objects.map(({ name, class_name: className }) => [name, { className, scriptName: UNDER_TEST }]),
+    ),
+  };
 }
 
 /** The example of a Worker that trusts Grove's tokens, beside the Worker under test and bound to it. */
 function secretEngine() {
   return {
     name: "secret-engine",
-    compatibilityDate: "2026-11-17",
-    modules: bundled("secret-engine"),
+    compatibilityDate: COMPATIBILITY_DATE,
+    modules: bundled("examples/secret-engine/index.ts"),
     serviceBindings: {
-      GROVE: { name: "vitest-plugin-runner-workers", entrypoint: "TokenAuthority" },
-      GROVE_LEASES: { name: "vitest-plugin-runner-workers", entrypoint: "LeaseAuthority" },
+      GROVE: { name: UNDER_TEST, entrypoint: "TokenAuthority" },
+      GROVE_LEASES: { name: UNDER_TEST, entrypoint: "LeaseAuthority" },
     },
     kvNamespaces: { ACCOUNTS: "accounts" },
   };
@@ -40,9 +67,9 @@ function secretEngine() {
 function protectedApi() {
   return {
     name: "protected-api",
-    compatibilityDate: "2026-11-17",
-    modules: bundled("protected-api"),
-    serviceBindings: { GROVE: { name: "vitest-plugin-runner-workers", entrypoint: "TokenAuthority" } },
+    compatibilityDate: COMPATIBILITY_DATE,
+    modules: bundled("examples/protected-api/index.ts"),
+    serviceBindings: { GROVE: { name: UNDER_TEST, entrypoint: "TokenAuthority" } },
   };
 }
 
@@ -76,9 +103,8 @@ const SEED = seedOfRun();
  */
 function withoutDevVars(): Record<string, unknown> {
   if (!existsSync(".dev.vars")) return {};
-  const { vars } = unstable_readConfig({ config: "wrangler.toml" });
   const names = Object.keys(parseEnv(readFileSync(".dev.vars", "utf8")));
-  return Object.fromEntries(names.map((name) => [name, vars[name] ?? ""]));
+  return Object.fromEntries(names.map((name) => [name, CONFIG.vars[name] ?? ""]));
 }
 
 // This file is read once more for each project.
@@ -135,18 +161,18 @@ export default defineConfig({
               modulesRules: NATIVE_MODULES,
               bindings: {
                 ...withoutDevVars(),
-                GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=",
-                POLICY_CACHE_SECONDS: "5",
+                ...SETTINGS,
                 LEASE_SERVICES: "SECRET_ENGINE",
               },
               serviceBindings: {
                 SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
                 SECRET_ENGINE_SITE: "secret-engine",
                 PROTECTED_API: "protected-api",
+                OTHER_ISOLATE: "other-isolate",
               },
               kvNamespaces: { ACCOUNTS: "accounts" },
               r2Buckets: { BACKUPS: "backups" },
-              workers: [secretEngine(), protectedApi()],
+              workers: [secretEngine(), protectedApi(), otherIsolate()],
             },
           }),
         ],
@@ -157,6 +183,7 @@ export default defineConfig({
             "./test/support/source-stacks.ts",
             "./test/support/entry-once.ts",
             "./test/support/kept-lines.ts",
+            "./test/support/short-waits.ts",
           ],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Envelope } from "../api.ts";
 import { needsOf } from "../needs.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import type { Problem } from "../result.ts";
@@ -14,6 +15,7 @@ import {
   Tags,
   TextInput,
   useLoad,
+  Warnings,
 } from "../ui/index.ts";
 import { belowMount } from "./mount.ts";
 
@@ -59,8 +61,8 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [found, setFound] = useState<Explanation | null>(null);
-  const [warnings, setWarnings] = useState<readonly string[]>([]);
+  const [answer, setAnswer] = useState<Envelope<Explanation> | null>(null);
+  const found = answer?.data ?? null;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (busy) return;
@@ -70,11 +72,10 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
       ...part.fieldsOf(identity),
       ...(address.trim() !== "" && { client_address: address.trim() }),
     };
-    const answer = await api.call<Explanation>(belowMount(mount, part.path), { body });
+    const explained = await api.call<Explanation>(belowMount(mount, part.path), { body });
     setBusy(false);
-    setProblem(answer.ok ? null : answer.problem);
-    setFound(answer.ok ? answer.value.data : null);
-    setWarnings((answer.ok && answer.value.warnings) || []);
+    setProblem(explained.ok ? null : explained.problem);
+    setAnswer(explained.ok ? explained.value : null);
   };
   return (
     <div class="columns">
@@ -95,9 +96,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
               {found.token && <TokenOf token={found.token} />}
             </Notice>
           )}
-          {warnings.map((warning) => (
-            <Notice key={warning} tone="warn" title={warning} />
-          ))}
+          <Warnings of={answer} />
           {found && !found.allowed && <Notice tone="bad" title="This login is refused" />}
           {found && (
             <ol class="checks">

@@ -5,7 +5,7 @@ import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
-import { Copy, Notice, PageHead, useLoad } from "../ui/index.ts";
+import { Copy, Notice, PageHead, useLoad, Warnings } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
 export function NewTokenPage() {
@@ -34,7 +34,7 @@ export function NewTokenPage() {
 
 /** A token, or the wrapping token of one. It is kept nowhere. */
 function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; readonly onAnother: () => void }) {
-  const { auth, wrap_info: wrapped, warnings } = made;
+  const { auth, wrap_info: wrapped } = made;
   const label = wrapped ? "Wrapping token" : "Token";
   return (
     <>
@@ -54,9 +54,7 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
           </div>
         )}
         {wrapped && <p class="muted">It works once, within {duration(wrapped.ttl)}.</p>}
-        {warnings?.map((warning) => (
-          <Notice key={warning} tone="warn" title={warning} />
-        ))}
+        <Warnings of={made} />
         <div class="actions">
           <button type="button" class="button" onClick={onAnother}>
             Another one

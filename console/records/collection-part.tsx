@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink, Card, Icon, useLoad } from "../ui/index.ts";
+import { AllowedLink, Card, Icon, useLoad, Warnings } from "../ui/index.ts";
 import { recordOf, type TerraformResource } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
@@ -135,8 +135,8 @@ interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "n
 function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
   const { api } = useSession();
   const path = scope.endpoint(part.itemPath, name);
-  const record = useLoad(path, () => api.read<RecordValue | null>(path));
-  const value = record.value;
+  const record = useLoad(path, () => api.call<RecordValue | null>(path));
+  const value = record.value?.data;
   return (
     <div class="stack">
       <Card
@@ -159,6 +159,7 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
         }
         body
       >
+        {value && <Warnings of={record.value} />}
         {value && part.groups.length === 0 && <RecordFacts record={value} />}
         {value && part.groups.length > 0 && (
           <RecordForm

@@ -4,7 +4,7 @@ import type { Envelope } from "../api.ts";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Field as Labelled, Notice, ProblemNotice, useDraft } from "../ui/index.ts";
+import { AllowedButton, Field as Labelled, Notice, ProblemNotice, useDraft, Warnings } from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -50,7 +50,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [saved, setSaved] = useState<readonly string[] | null>(null);
+  const [saved, setSaved] = useState<Envelope<T> | null>(null);
   const shown = fields.filter((field) => isShown(field, typed));
   const wrong = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
   // The default choice is sent too: some records can't be made without it.
@@ -79,7 +79,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
     // A secret is sent once and is not kept by the page.
     const secrets = fields.filter(({ kind }) => kind === "secret");
     change((now) => ({ ...now, ...draftOf(secrets, null) }));
-    setSaved(answer.value.warnings ?? []);
+    setSaved(answer.value);
     onSaved(values, answer.value.data, answer.value);
   };
   const policies = useKnownPolicies(fields.some(namesPolicies));
@@ -114,9 +114,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
       })}
       {problem && <ProblemNotice problem={problem} />}
       {saved && <Notice tone="good" title="Saved" />}
-      {saved?.map((warning) => (
-        <Notice key={warning} tone="warn" title={warning} />
-      ))}
+      <Warnings of={saved} />
       <div class="actions">
         {changed && record && (
           <button type="button" class="button" onClick={() => change(() => before)}>

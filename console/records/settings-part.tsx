@@ -1,5 +1,5 @@
 import { useSession } from "../session.ts";
-import { Card, ProblemNotice, useLoad } from "../ui/index.ts";
+import { Card, ProblemNotice, useLoad, Warnings } from "../ui/index.ts";
 import { recordOf } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import type { RecordValue } from "./field.ts";
@@ -10,10 +10,10 @@ import { RecordForm } from "./record-form.tsx";
 export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly part: Settings }) {
   const { api } = useSession();
   const path = scope.endpoint(part.path);
-  const settings = useLoad(path, () => api.read<RecordValue | null>(path));
+  const settings = useLoad(path, () => api.call<RecordValue | null>(path));
   const missing = settings.problem?.status === 404;
   // Deleted settings are not shown any more.
-  const value = missing ? null : settings.value;
+  const value = missing ? null : (settings.value?.data ?? null);
   return (
     <Card
       title={part.title}
@@ -38,6 +38,7 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
     >
       {settings.problem && !missing && <ProblemNotice problem={settings.problem} onRetry={settings.reload} />}
       {missing && <p class="muted">Nothing is set yet.</p>}
+      {value && <Warnings of={settings.value} />}
       {(value || missing) && (
         <RecordForm
           groups={part.groups}

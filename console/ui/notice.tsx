@@ -27,6 +27,17 @@ export function Notice({ tone = "plain", title, children }: NoticeProps) {
   );
 }
 
+/** The warnings of an answer, each in a message. */
+export function Warnings({ of }: { readonly of: { readonly warnings?: readonly string[] | null } | null }) {
+  return (
+    <>
+      {of?.warnings?.map((warning) => (
+        <Notice key={warning} tone="warn" title={warning} />
+      ))}
+    </>
+  );
+}
+
 const TITLES: Readonly<Record<number, string>> = {
   0: "No answer",
   400: "Not accepted",

@@ -5,7 +5,7 @@ import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { walkOf, walkOfMount } from "../lease/walk.ts";
 import type { LeavingMount, WalkJob } from "../lease/walk-job.ts";
-import { stalenessWarnings } from "../system/copy-age.ts";
+import { untilInEffect } from "../system/in-effect.ts";
 import { refreshInstallation } from "../system/installation.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 import { EMPTY, type Reply } from "../wire/reply.ts";
@@ -17,19 +17,24 @@ export async function changedReply(env: Env, change: Result<unknown>, reply: Rep
   return refreshed.ok ? ok(reply) : refreshed;
 }
 
-/** Answers a revocation by a watermark, with a warning that it takes effect later in other isolates. */
-export function endedReply(env: Env, end: Result<unknown>): Answered {
-  return changedReply(env, end, { kind: "empty", warnings: stalenessWarnings(env) });
+/**
+ * Answers a change that ends tokens, when no isolate accepts them any more. The change is stored before the wait, so a
+ * client that leaves meanwhile loses only the answer. A repeated call waits again.
+ */
+export async function endedReply(env: Env, end: Result<unknown>, reply: Reply = EMPTY): Answered {
+  const changed = await changedReply(env, end, reply);
+  if (changed.ok) await untilInEffect(env);
+  return changed;
 }
 
-/** Ends all tokens and leases below the prefix of a job before the answer; only those older than `createdBefore` (ms) if set. */
-export async function endBelow(
+/** Ends all tokens and leases below the prefix of a job; only those older than `createdBefore` (ms) if set. */
+export function endBelow(
   { env, caller, request }: CallContext,
   job: WalkJob,
   createdBefore: number | null,
-): Answered {
+): Promise<Result<null>> {
   const asked = endRequestOf(caller, request);
-  return endedReply(env, await walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked }));
+  return walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked });
 }
 
 /** Disables or moves a mount, and ends all tokens that it issued. @param id names the object that does it. */

@@ -34,17 +34,22 @@ export function listRoute(path: string, declared: Described & { names: Names }):
   });
 }
 
-/** Defines an endpoint that shows a record. `read` returns null when there is none, which answers 404. */
-export function showRoute<T>(
-  path: string,
-  { view, read, ...description }: Described & { view: View<T>; read(context: CallContext): Promise<T | null> },
-): Route {
+interface ShowRoute<T> extends Described {
+  readonly view: View<T>;
+  /** null when there is none, which answers 404. */
+  read(context: CallContext): Promise<T | null>;
+  /** Warnings about a record that is valid but hardly meant. A write has no body, so reads have them. */
+  warningsOf?(record: T, context: CallContext): readonly string[];
+}
+
+/** Defines an endpoint that shows a record. */
+export function showRoute<T>(path: string, { view, read, warningsOf, ...description }: ShowRoute<T>): Route {
   return simpleRoute("read", path, {
     ...description,
     answers: dataAnswer(view.shape),
     async handle(context) {
       const record = await read(context);
-      return record === null ? NOT_FOUND : dataReply(view.show(record));
+      return record === null ? NOT_FOUND : dataReply(view.show(record), warningsOf?.(record, context));
     },
   });
 }

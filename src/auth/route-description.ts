@@ -49,7 +49,7 @@ export const AUTH: Answer = { kind: "auth" };
 export const ENVELOPE: Answer = { kind: "envelope" };
 /** 202: the operation was started; the warnings say so. */
 export const BEGUN: Answer = { kind: "envelope", status: 202 };
-/** 204, or an envelope with warnings. */
+/** 204, or an envelope with warnings of the reference (`warnedReply`). */
 export const DONE_OR_WARNED: readonly Answer[] = [NO_CONTENT, ENVELOPE];
 export const KEYS: Answer = { kind: "data", data: { keys: ["string"] } };
 

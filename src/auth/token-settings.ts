@@ -1,8 +1,6 @@
-import { currentTime } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { normalizePolicyNames, policyNameProblem } from "../policy/names.ts";
-import type { Installation } from "../system/installation.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
@@ -109,17 +107,6 @@ export function changeTokenSettings(
         ]
       : [];
   return ok({ settings, warnings });
-}
-
-const MAX_NAMED = 10;
-
-/** Returns a warning when a role was written with policies that do not exist. Its tokens get them anyway. */
-export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
-  const absent = installation.policies.absent(normalizePolicyNames(sent), currentTime());
-  if (absent.length === 0) return [];
-  const named = absent.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
-  const more = absent.length > MAX_NAMED ? ` and ${absent.length - MAX_NAMED} more` : "";
-  return [`These policies do not exist, and grant nothing until they are made: ${named.join(", ")}${more}`];
 }
 
 /** Fields of the token settings in a read of a role. */

@@ -15,6 +15,8 @@ export interface Deployment {
   readonly recognisesRepetitions: boolean;
   /** Time (ms) after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
   delayElsewhereMs(maxAgeMs: number): number;
+  /** Time (ms) for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */
+  graceMs(setMs: number): number;
   /** Returns the trees that can have updates which this isolate does not know, of those that it has changed. */
   treesElsewhere(changed: readonly string[]): readonly string[];
   /** Maximum share of the time that each of `checks` background checks works. */

@@ -8,7 +8,7 @@ const RENEWAL_MS = 500;
 /** Time (ms) after a failed or slow reading during which no request waits for the System object. */
 const TROUBLE_MS = 2_000;
 
-interface CopyLimits {
+export interface CopyLimits {
   /** POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
   /** POLICY_GRACE_SECONDS: additional age while its object does not answer. */
@@ -174,10 +174,4 @@ const OLD_CODE_MS = 15 * 60_000;
 /** Time (ms) from the scheduling of a generation of shards to its opening. By the opening all isolates know of it. */
 export function listOpeningLeadMs(env: SystemEnv): number {
   return OLD_CODE_MS + changeDelayMs(env);
-}
-
-/** Warnings in the answer to a change that other isolates see later; none where one process serves all requests. */
-export function stalenessWarnings(env: SystemEnv): string[] {
-  const ms = env.deployment.delayElsewhereMs(maxCopyAgeMs(env));
-  return ms === 0 ? [] : [`in effect here from now on, and elsewhere within ${ms / 1000} seconds`];
 }

@@ -1,11 +1,13 @@
-import { currentTime, isWithin } from "../base/clock.ts";
+import { currentTime, isWithin, LATE, orLate } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
+import { MAX_UPDATE_DELAY_MS } from "../base/isolate-copy.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import { QuotaTable } from "../quota/quota.ts";
-import { CopySource, copyLimits, useOfCopy } from "./copy-age.ts";
+import { CopySource, useOfCopy } from "./copy-age.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
+import { installationLimits } from "./in-effect.ts";
 import { reportKeyUse } from "./key-rotation.ts";
 import { noteListOpenings } from "./list-openings.ts";
 import { MAX_MOUNT_PATH, type Mount } from "./mount.ts";
@@ -124,8 +126,8 @@ let readings = 0;
 const source = new CopySource("system");
 
 /**
- * Returns this isolate's copy of the installation. It is at most POLICY_CACHE_SECONDS old, and POLICY_GRACE_SECONDS
- * older while the System object is slow or unavailable.
+ * Returns this isolate's copy of the installation. It is at most POLICY_CACHE_SECONDS old. In one process it is
+ * POLICY_GRACE_SECONDS older while the System object is slow or unavailable.
  *
  * Shortly before the copy is too old, one of the concurrent requests reads it again, and all of them use the copy
  * meanwhile. They do not await that request's promise: the runtime drops the promise when its request is cancelled, and
@@ -149,11 +151,38 @@ const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it 
 
 async function loadCopy(env: SystemEnv, watermark = 0): Promise<Result<Installation>> {
   const read = () => readInstallation(env);
-  if (!cached) return read();
+  if (!cached) return readTogether(env);
   const { installation, checkedAt } = cached;
-  const copy = { checkedAt, ...copyLimits(env) };
-  const loaded = await source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), read);
+  const copy = { checkedAt, ...installationLimits(env) };
+  const use = useOfCopy(copy, source, currentTime());
+  const loaded = use === "wait" ? await readTogether(env) : await source.serve(use, copy, ok(installation), read);
   return loaded.ok && loaded.value.watermarks.newest < watermark ? read() : loaded;
+}
+
+/** The reading of `readTogether` that is in flight, and when it began (ms). */
+let together: { readonly beganAt: number; readonly answer: Promise<Result<Installation>> } | null = null;
+
+/**
+ * Reads the installation for requests that have no copy to use. Concurrent ones wait for one reading, so that a slow
+ * System object does not get one for each request. After a second they begin another one: the runtime drops the answer
+ * of a cancelled request.
+ */
+async function readTogether(env: SystemEnv): Promise<Result<Installation>> {
+  const other = together;
+  const maxAgeMs = Math.min(installationLimits(env).maxAgeMs, MAX_UPDATE_DELAY_MS);
+  if (other && isWithin(other.beganAt, maxAgeMs, currentTime())) {
+    const answer = await orLate(other.answer, MAX_UPDATE_DELAY_MS);
+    if (answer !== LATE) return answer;
+    if (together === other) together = null;
+    return loadCopy(env);
+  }
+  const own = { beganAt: currentTime(), answer: readInstallation(env) };
+  together = own;
+  try {
+    return await own.answer;
+  } finally {
+    if (together === own) together = null;
+  }
 }
 
 /** The keys of an installation that is being restored, and the run of its backup; "not restoring" for any other. */

@@ -149,6 +149,12 @@ export class OrganizationStore {
     return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
   }
 
+  /** True from the deletion of the organization with exactly this name until every team has ended. */
+  isBeingDeleted(name: string): boolean {
+    const row = this.row();
+    return row !== null && row.ended !== 0 && storedJson<OrganizationRecord>(row.record).name === name;
+  }
+
   /** The row, even after the deletion and whether its seal holds or not; null without an organization. */
   row(): OrganizationRow | null {
     return this.#sql.exec<OrganizationRow>("SELECT * FROM organization").toArray()[0] ?? null;

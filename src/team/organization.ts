@@ -103,10 +103,10 @@ export class Organization extends GroveObject<TeamEnv> {
   /**
    * Deletes the organization, which does not exist from the first write on. The tokens of a team end when the team is
    * deleted, or at the latest after POLICY_CACHE_SECONDS. "done" when all teams are deleted, "going" when the alarm
-   * deletes the rest; null without an organization.
+   * deletes the rest, also of an earlier call; null without an organization.
    */
   async remove(name: string): Promise<"done" | "going" | null> {
-    if (!this.show(name)) return null;
+    if (!this.show(name)) return this.#store.isBeingDeleted(name) ? "going" : null;
     this.#record = null;
     this.#store.noteProgress("ended", 1);
     const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));

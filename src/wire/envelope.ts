@@ -1,7 +1,7 @@
 import { formatRfc3339 } from "../base/clock.ts";
 import type { Failure } from "../base/result.ts";
 import { toWire } from "./failure.ts";
-import { type AuthReply, EMPTY, type Reply, type StoredAnswer, type WrapInfo } from "./reply.ts";
+import type { AuthReply, Reply, StoredAnswer, WrapInfo } from "./reply.ts";
 import { readRequest } from "./request.ts";
 import { view } from "./view.ts";
 
@@ -42,9 +42,9 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
     case "stored":
       return new Response(reply.answer.text, { status: reply.answer.status, headers: KEPT_HEADERS });
     case "wrapped":
-      return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
+      return respond(200, { ...envelopeOf("", NO_DATA, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
     default: {
-      if (hasNoBody(reply)) return respond(204, null);
+      if (reply.kind === "empty") return respond(204, null);
       const envelope = envelopeOf(requestId, reply, warnings);
       const inject = reply.kind === "data" && reply.inject ? reply.data : null;
       return respond(statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
@@ -57,16 +57,14 @@ export function answerToWrap(requestId: string, reply: Reply, warnings: readonly
   const { kind } = reply;
   if (kind === "plain" || kind === "text" || kind === "wrapped" || kind === "accepted") return null;
   if (kind === "stored") return reply.answer;
-  if (hasNoBody(reply)) return null;
+  if (kind === "empty") return null;
   return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
 }
 
-/** Warnings about the input do not give an empty answer a body. */
-function hasNoBody(reply: Reply): boolean {
-  return reply.kind === "empty" && !reply.warnings?.length;
-}
+type EnvelopeReply = Extract<Reply, { kind: "data" | "auth" }>;
 
-type EnvelopeReply = Extract<Reply, { kind: "empty" | "data" | "auth" }>;
+/** The envelope of a wrapping token has neither data nor an id. */
+const NO_DATA = { kind: "data", data: null } as const;
 
 function envelopeOf(requestId: string, reply: EnvelopeReply, warnings: readonly string[]) {
   const all = [...(reply.warnings ?? []), ...warnings];

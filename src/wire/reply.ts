@@ -3,8 +3,8 @@ import { storedJson } from "../storage/tables.ts";
 
 /** The answer of a handler, before it is rendered. */
 export type Reply =
-  /** 204, or 200 with an empty envelope when there are warnings. */
-  | { readonly kind: "empty"; readonly warnings?: readonly string[] }
+  /** 204. A warning gives no answer a body, but see `warnedReply`. */
+  | { readonly kind: "empty" }
   | {
       readonly kind: "data";
       readonly data: Readonly<Record<string, unknown>> | null;
@@ -99,6 +99,14 @@ export const EMPTY = { kind: "empty" } as const satisfies Reply;
 /** 204 after an operation that succeeded. */
 export function doneReply(done: Result<unknown>): Result<Reply> {
   return done.ok ? ok(EMPTY) : done;
+}
+
+/**
+ * 204, or 200 with warnings that the reference gives to the same write. A warning of Grove's own changes no status and
+ * gives an answer no body: reads have it, or endpoints that are asked for it.
+ */
+export function warnedReply(warnings: readonly string[]): Reply {
+  return warnings.length > 0 ? { kind: "data", data: null, warnings } : EMPTY;
 }
 
 /** 200 with `data`. */

@@ -32,20 +32,32 @@ function fixedLength(path: string): number {
   return path.includes("{") ? path.indexOf("{") : Number.MAX_SAFE_INTEGER;
 }
 
+/** The operation of a request and the path by which the document describes it; null where it is not described by path. */
+function operationAt(method: string, path: string) {
+  const plain = decodeURIComponent(`/${path.split("?", 1)[0]}`);
+  const found = PATHS.find(({ pattern }) => pattern.test(plain));
+  const operation = found && DOCUMENT.paths[found.path]?.[METHODS[method] ?? method.toLowerCase()];
+  return operation ? { path: found.path, operation } : null;
+}
+
+/** The statuses of success that the document has for a request; null where it is not described by path. */
+export function describedSuccess(method: string, path: string): readonly string[] | null {
+  const found = operationAt(method, path);
+  return found && Object.keys(found.operation.responses).filter((status) => status.startsWith("2"));
+}
+
 /** What an answer that succeeded has or lacks against the OpenAPI document; null when it is as described, or not described by path. */
 export function differenceFromDescription(method: string, path: string, status: number, body: unknown): string | null {
   if (status >= 300 || /[?&]help=/.test(path)) return null;
-  const plain = `/${path.split("?", 1)[0]}`;
-  const found = PATHS.find(({ pattern }) => pattern.test(decodeURIComponent(plain)));
-  const operation = found && DOCUMENT.paths[found.path]?.[METHODS[method] ?? method.toLowerCase()];
-  if (!found || !operation) return null;
-  const response = operation.responses[String(status)];
+  const found = operationAt(method, path);
+  if (!found) return null;
+  const response = found.operation.responses[String(status)];
   const place = `${method} ${found.path} ${status}`;
-  // Any answer can be asked for wrapped, and has warnings instead of nothing.
+  // Any answer with a body can be asked for wrapped.
   if (isObject(body) && isObject(body.wrap_info)) return null;
   // The client chooses the statuses of this one.
   if (!response && found.path === "/sys/health") return null;
-  if (!response) return status === 200 && isObject(body) && body.warnings ? null : `${place} is not described`;
+  if (!response) return `${place} is not described`;
   const [content] = Object.values(response.content ?? {});
   if (!content) return body === null ? null : `${place} has a body`;
   const problem = problemOf(content.schema, body, "body");

@@ -6,8 +6,9 @@ import { differenceFromDescription } from "./described-answers.ts";
 /** The bindings as the Worker sees them. */
 export const bindings = env as Env;
 
-/** What the examples beside it are bound to, or are (vitest.config.ts). */
+/** The Workers beside it, and what they are bound to (vitest.config.ts). */
 export const exampleBindings = env as {
+  readonly OTHER_ISOLATE: Fetcher;
   readonly PROTECTED_API: Fetcher;
   readonly SECRET_ENGINE_SITE: Fetcher;
   readonly ACCOUNTS: KVNamespace;

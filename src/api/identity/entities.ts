@@ -1,8 +1,9 @@
 import { endRequestOf } from "../../auth/caller.ts";
-import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { type Answered, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, refuse } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
 import {
   findEntity,
   listAliases,
@@ -16,6 +17,7 @@ import type { EntityRecord } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
+import { untilInEffect } from "../../system/in-effect.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
@@ -45,6 +47,7 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   listNames: listEntityNames,
   read: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
+  endsTokens: (change) => change === "deletion" || change.disabled === true,
   async write({ env }, fields) {
     const common = commonWrite("entity", fields);
     if (!common.ok) return common;
@@ -96,6 +99,13 @@ const ALIAS_ROUTES = routesById({
   },
 });
 
+/** Answers the deletion of entities, when no isolate accepts their tokens any more. */
+async function deletedReply(env: Env): Answered {
+  forgetEntities();
+  await untilInEffect(env);
+  return ok(EMPTY);
+}
+
 /** Entities, by id and by name, and their aliases: the names under which auth mounts know them. */
 export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
@@ -109,8 +119,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       if (!fields.entity_ids?.length) return refuse("missing entity ids to delete");
       const keys = fields.entity_ids.map((id) => ({ id }));
       await deleteEntities(env, keys);
-      forgetEntities();
-      return ok(EMPTY);
+      return deletedReply(env);
     },
   }),
   simpleRoute("update", "identity/entity/merge", {
@@ -128,8 +137,9 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       if (into === "") return refuse("missing entity id to merge to");
       if (from.length === 0) return refuse("missing entity ids to merge from");
       const merged = await mergeEntities(env, { into, from, force: fields.force, keep });
+      // Also after a refusal: an alias may have moved.
       forgetEntities();
-      return merged.ok ? ok(EMPTY) : merged;
+      return merged.ok ? deletedReply(env) : merged;
     },
   }),
   simpleRoute("read", "identity/entity/id/:id/not-before", {
@@ -145,7 +155,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
   simpleRoute("update", "identity/entity/id/:id/not-before", {
     summary: "Ends the tokens that an entity got before a time. It can log in again.",
     operationId: "entity-write-not-before",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: strictSchema({ not_before: text().describe("`now`, the default, or a time that has passed") }),
     // The tokens are refused at once. The next tidy run deletes them.
     handle: async ({ env, params, fields, caller, request }) => {

@@ -8,9 +8,10 @@ import type { IdOrName } from "../../identity/model.ts";
 import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
+import { untilInEffect } from "../../system/in-effect.ts";
 import { type FieldSchema, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
-import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
 
@@ -30,6 +31,8 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly summary: View<Shown<Thing>>;
   /** Creates a record, or changes the one that `fields` name. Returns the data of the answer; null: it has no body. */
   write(context: CallContext, fields: Fields): Promise<Result<Record<string, unknown> | null>>;
+  /** True when the change ends the use of tokens. It is then answered when it is in effect everywhere. */
+  endsTokens?(change: Fields | "deletion"): boolean;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: Key): Promise<Thing | null>;
   delete(env: Env, key: Key): Promise<void>;
@@ -59,7 +62,7 @@ export function routesById<Thing extends ById, Fields extends ById>(kind: Identi
       operationId: operationIds.one.replace("*", "create"),
       answers: WRITTEN,
       input: kind.fields,
-      handle: async (context) => writeReply(await kind.write(context, context.fields)),
+      handle: (context) => write(kind, context, context.fields),
     }),
     simpleRoute("list", `${path}/id`, {
       summary: `Lists ${kind.all} by id.`,
@@ -170,9 +173,7 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
       ...described(by === "id" ? "Changes" : "Creates or changes", "update"),
       answers: WRITTEN,
       input: kind.fields,
-      handle: keyed(async (context: CallContext<Fields>, key) =>
-        writeReply(await kind.write(context, { ...context.fields, id: "", ...key })),
-      ),
+      handle: keyed((context: CallContext<Fields>, key) => write(kind, context, { ...context.fields, id: "", ...key })),
     }),
     simpleRoute("delete", path, {
       ...described("Deletes", "delete"),
@@ -180,17 +181,25 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
       handle: keyed(async ({ env }, key) => {
         await kind.delete(env, key);
         forgetEntities();
+        if (kind.endsTokens?.("deletion")) await untilInEffect(env);
         return ok(EMPTY);
       }),
     }),
   ];
 }
 
-/** Answers a write. This isolate drops its copies of entities, so that its next request sees the write. */
-function writeReply(written: Result<Record<string, unknown> | null>): Result<Reply> {
+/** Writes a record. This isolate drops its copies of entities, so that its next request sees the write. */
+async function write<Thing extends ById, Fields extends ById, Key>(
+  kind: IdentityKind<Thing, Fields, Key>,
+  context: CallContext,
+  fields: Fields,
+): Answered {
+  const written = await kind.write(context, fields);
   if (!written.ok) return written;
   forgetEntities();
-  return written.value ? dataReply(written.value) : ok(EMPTY);
+  if (written.value) return dataReply(written.value);
+  if (kind.endsTokens?.(fields)) await untilInEffect(context.env);
+  return ok(EMPTY);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { openRoute, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
-import { type Answer, DONE_OR_WARNED, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
@@ -33,8 +33,6 @@ import { pageOf } from "../../wire/page.ts";
 import { dataReply, doneReply, EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 
-const ISSUER_SET =
-  'If "issuer" is set explicitly, all tokens must be validated against that address. Setting issuer to "" will restore the default behavior of using the address by which the service is called.';
 const ISSUER_UNSET = "The issuer is not set: tokens contain the address by which the service was called.";
 
 const KEY_VIEW = view<KeyConfig>({
@@ -77,13 +75,13 @@ export const OIDC_ROUTES: readonly Route[] = [
     answers: dataAnswer({ issuer: "string" }),
     handle: async ({ env }) => {
       const issuer = await issuerOf(env).readIssuer();
-      return dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined);
+      return dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : []);
     },
   }),
   simpleRoute("update", "identity/oidc/config", {
     summary: "Sets the issuer of identity tokens.",
     operationId: "oidc-configure",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: fieldSchema({
       issuer: sent(text()).describe('The URL of the issuer; "" for the address by which the service is called'),
     }),
@@ -93,7 +91,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       if (!issuer.ok) return issuer;
       await issuerOf(env).writeIssuer(issuer.value);
       forgetPublishedKeys();
-      return ok(issuer.value === "" ? EMPTY : { kind: "empty", warnings: [ISSUER_SET] });
+      return ok(EMPTY);
     },
   }),
 

@@ -32,7 +32,7 @@ import type { PolicyText, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
-import { dataReply, injectedReply } from "../../wire/reply.ts";
+import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
 import { changedReply } from "../changes.ts";
 import { POLICY_USAGE_ROUTE } from "./policy-usage.ts";
@@ -139,7 +139,7 @@ async function writePolicy(
     allowWildcards: fields.allow_wildcards_in_identity_templates,
   };
   const written = await systemOf(env).writePolicy(name.value, policy, now);
-  return changedReply(env, written, { kind: "empty", warnings: [...warnings, ...nameWarnings(params, name.value)] });
+  return changedReply(env, written, warnedReply([...warnings, ...nameWarnings(params, name.value)]));
 }
 
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */

@@ -2,7 +2,7 @@ import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
-import { maxCopyAgeMs } from "../../system/copy-age.ts";
+import { untilCopiesAreOld } from "../../system/in-effect.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";
 import { type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
@@ -122,7 +122,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const removed = await organization.remove(name);
       if (removed === null) return NOT_FOUND;
       // The remaining teams stop working when they next read the organization, which is within this time.
-      if (removed === "going") await scheduler.wait(maxCopyAgeMs(context.env));
+      if (removed === "going") await untilCopiesAreOld(context.env);
       return ok(EMPTY);
     },
   }),

@@ -1,6 +1,6 @@
 import { authOfToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { AUTH, DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
+import { AUTH, DONE_OR_WARNED, NO_CONTENT, type RouteDescription } from "../../auth/route-description.ts";
 import {
   askedBy,
   holderOf,
@@ -23,7 +23,7 @@ import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
 import { duration, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, type Reply, warnedReply } from "../../wire/reply.ts";
 
 type RenewAction = Extract<TargetAction, { kind: "renew" }>;
 
@@ -155,7 +155,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute("update", "revoke", {
     summary: "Revokes a token and all its descendants.",
     operationId: "revoke",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: TOKEN,
     prepare: (context) => revocationOf(context, context.fields.token, "revoke"),
     action: async (context) => inCallersTree(context, context.prepared),
@@ -166,7 +166,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute("update", "revoke-self", {
     summary: "Revokes the token of the request and all its descendants.",
     operationId: "revoke-self",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: TOKEN,
     async prepare({ presented, request }): Promise<Result<NamedToken<RevokeAction>>> {
       if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be revoked`);
@@ -189,7 +189,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
         asked: askedBy(context.request),
       })),
     action: async (context) => inCallersTree(context, context.prepared),
-    handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
+    handle: (context) => revoke(context, ok(warnedReply(["No token found with this accessor"]))),
   }),
 
   revokeOrphanRoute("revoke-orphan", {
@@ -207,7 +207,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
 function revokeOrphanRoute(path: string, description: Omit<RouteDescription, "answers">): Route {
   return tokenRoute<{ readonly token?: unknown }, NamedToken>("update", path, {
     ...description,
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: description.parameters ? NO_FIELDS : TOKEN,
     secretPath: true,
     prepare: (context) => revocationOf(context, context.params.token ?? context.fields.token, "revoke_orphan"),

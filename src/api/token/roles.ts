@@ -1,15 +1,15 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
-import { DONE_OR_WARNED } from "../../auth/route-description.ts";
-import { absentPolicyWarnings } from "../../auth/token-settings.ts";
+import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
+import { warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
-import { endBelow } from "../changes.ts";
+import { endBelow, endedReply } from "../changes.ts";
 
 /** A token role. A field with a deprecated name shows a value only if the role was written with that name. */
 export const ROLE_VIEW = view<TokenRole>({
@@ -73,9 +73,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
       const name = params.role_name ?? "";
       const written = await tokenRoles(env).write(name, prepared, grants, mount);
       forgetRole(name);
-      if (!written.ok) return written;
-      const absent = absentPolicyWarnings(installation, prepared.allowed_policies ?? []);
-      return ok({ kind: "empty", warnings: [...written.value, ...absent] });
+      return written.ok ? ok(warnedReply(written.value)) : written;
     },
   }),
 
@@ -83,14 +81,14 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
   simpleRoute("update", `roles/${ROLE_NAME}/revoke-tokens`, {
     summary: "Revokes all tokens that were created by a role, at once.",
     operationId: "revoke-tokens-of-role",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     // An unknown field is refused: if a filter were ignored, more tokens would be revoked.
     input: strictSchema({}),
     handle: async (context) => {
       // Sudo is needed as for a revocation by prefix: a caller that may write a role may not end its tokens.
       if (!context.verdict.sudo) return err(DENIED);
       const prefix = `auth/token/create/${context.params.role_name ?? ""}/`;
-      return endBelow(context, { mode: "revoke", prefix }, null);
+      return endedReply(context.env, await endBelow(context, { mode: "revoke", prefix }, null));
     },
   }),
 

@@ -9,13 +9,12 @@ import {
   withPolicyPaths,
 } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
-import { absentPolicyWarnings } from "../../auth/token-settings.ts";
 import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { EMPTY } from "../../wire/reply.ts";
+import { warnedReply } from "../../wire/reply.ts";
 import { isRoleName, namedRole } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
@@ -49,7 +48,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
         if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
         await jwtAuthOf(context).writeConfig(config.value);
-        return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
+        return ok(warnedReply(keys.ok ? [] : [keys.error]));
       },
     }),
 
@@ -73,10 +72,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const name = nameOf(context);
         if (!isRoleName(name)) return refuse("the name of the role is too long");
         const warnings = await jwtAuthOf(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
-        if (!warnings.ok) return warnings;
-        const { token_policies: policies, policies: byOldName } = context.fields;
-        const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
-        return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
+        return warnings.ok ? ok(warnedReply(warnings.value)) : warnings;
       },
     }),
     removeRoute(ROLE_PATH, {

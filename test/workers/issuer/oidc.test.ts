@@ -132,7 +132,8 @@ describe("the issuer", () => {
     expect(forwarded.headers.get("Cache-Control")).toBe("no-store");
     expect((await call("GET", oidc("plugins/.well-known/openid-configuration"))).status).toBe(404);
     expect((await post(oidc("config"), { issuer: "https://id.test/x" })).status).toBe(400);
-    expect((await post(oidc("config"), { issuer: "https://id.test" })).status).toBe(200);
+    expect((await post(oidc("config"), { issuer: "https://id.test" })).status).toBe(204);
+    expect((await get(oidc("config"))).body.warnings).toBeNull();
     const after = await call("GET", oidc(".well-known/openid-configuration"));
     expect(after.body.issuer).toBe("https://id.test/v1/identity/oidc");
     expect(after.headers.get("Cache-Control")).toBe("max-age=3600");

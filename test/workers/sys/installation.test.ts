@@ -1,5 +1,6 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
@@ -9,6 +10,7 @@ import { forgetInstallation, loadInstallation, refreshInstallation } from "../..
 import { System, systemOf } from "../../../src/system/system.ts";
 import { readSnapshot, systemStores, writeNewInstallation } from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
@@ -101,7 +103,14 @@ describe("while the system object does not answer", () => {
 
   const health = async () => (await call("GET", "sys/health")).body;
 
-  it("look-ups do not notice, for POLICY_GRACE_SECONDS; sys/health and the log tell", async () => {
+  /** One process has one copy, which each of its changes reads again: an older one holds nothing that was ended. */
+  const alone = () => {
+    runAs(ONE_PROCESS);
+    onTestFinished(() => runAs(NETWORK));
+  };
+
+  it("look-ups in one process do not notice, for POLICY_GRACE_SECONDS; sys/health and the log tell", async () => {
+    alone();
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const told = vi.spyOn(console, "log");
     const start = await checkedNow();
@@ -121,7 +130,8 @@ describe("while the system object does not answer", () => {
     ).toHaveLength(1);
   });
 
-  it("which is slow rather than away, one request waits, and none after it", async () => {
+  it("which is slow rather than away, one request in one process waits, and none after it", async () => {
+    alone();
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
     const { promise: late, resolve: answer } = Promise.withResolvers<null>();
@@ -133,13 +143,28 @@ describe("while the system object does not answer", () => {
     answer(null);
   });
 
-  it("and there is no grace, requests are refused once the copy is too old", async () => {
+  it("requests are refused once the copy is too old: on the network, and where there is no grace", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
     failing(System, "snapshot", "away");
-    const strict = { POLICY_GRACE_SECONDS: "0" };
-    expect(await lookUps(start, 4_500, strict)).toEqual([200]);
-    expect(await lookUps(start, 5_500, strict)).toEqual([500]);
+    for (const env of [{ POLICY_GRACE_SECONDS: "60" }, { POLICY_GRACE_SECONDS: "0" }]) {
+      expect(await lookUps(start, 4_500, env)).toEqual([200]);
+      expect(await lookUps(start, 5_500, env)).toEqual([500]);
+      alone();
+    }
+  });
+
+  it("on the network, requests without a copy wait for one reading, and after a second for another one", async () => {
+    vi.setSystemTime((await checkedNow()) + 6_000);
+    const { promise: late, resolve: answer } = Promise.withResolvers<null>();
+    let readings = 0;
+    atCalls(System, "snapshot", ({ proceed }) => (readings++ === 0 ? late : proceed()));
+    const first = loadInstallation(bindings);
+    const others = await Promise.all(Array.from({ length: 20 }, () => loadInstallation(bindings)));
+    expect(others.every(({ ok }) => ok)).toBe(true);
+    expect(readings).toBe(2);
+    answer(null);
+    expect((await first).ok).toBe(true);
   });
 
   it("a tree uses no older watermarks than its caller", async () => {

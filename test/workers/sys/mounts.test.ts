@@ -1,10 +1,8 @@
-import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
-import worker from "../../../src/index.ts";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AUTH_METHODS } from "../../../src/methods/registry.ts";
 import { runAs } from "../../support/deployments.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -273,19 +271,5 @@ describe("sys/mounts", () => {
     expect((await get("sys/mounts/secret/tune")).status).toBe(400);
     expect((await get("sys/mounts/auth/tune")).status).toBe(400);
     expect((await post("sys/mounts/cubbyhole/tune", { default_lease_ttl: "1h" })).status).toBe(405);
-  });
-});
-
-describe("where other isolates serve too", () => {
-  it("revoking by prefix says when they learn of it", async () => {
-    runAs(NETWORK);
-    const send = async (method: string, path: string) => {
-      const request = new Request(`http://grove.test/v1/${path}`, { method, headers: { "X-Vault-Token": root } });
-      const response = await worker.fetch(request, bindings, createExecutionContext());
-      return { status: response.status, warnings: ((await response.json()) as { warnings: unknown }).warnings };
-    };
-    const warned = { status: 200, warnings: ["in effect here from now on, and elsewhere within 5 seconds"] };
-    expect(await send("POST", "sys/leases/revoke-prefix/auth/far")).toEqual(warned);
-    runAs(ONE_PROCESS);
   });
 });

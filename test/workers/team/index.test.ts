@@ -297,8 +297,11 @@ describe("the deletion of an organization", () => {
     const { text } = await generateToken(root, teamId);
     const mend = await breakMethod(team(), "end");
     const waits = vi.spyOn(scheduler, "wait").mockResolvedValue();
-    expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
-    expect(waits.mock.calls).toEqual([[5000]]);
+    // A client that lost the answer repeats the call, which waits again: the copies that teams have, and a second for a clock.
+    for (let i = 0; i < 2; i++) {
+      expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
+    }
+    expect(waits.mock.calls).toEqual([[6000], [6000]]);
     expect(await statusOf(text)).toBe(401);
     expect((await list(root, name, "team-tokens")).status).toBe(404);
     // So it is for an object that wakes up only now.
@@ -312,6 +315,7 @@ describe("the deletion of an organization", () => {
     expect((await api("POST", "organizations", { token: root, body })).status).toBe(422);
     await mend();
     expect(await runDurableObjectAlarm(organization())).toBe(true);
+    expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(404);
     expect((await api("POST", "organizations", { token: root, body })).status).toBe(201);
     expect(await statusOf(text)).toBe(401);
     expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);

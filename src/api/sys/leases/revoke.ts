@@ -1,6 +1,6 @@
 import { endRequestOf } from "../../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { ACCEPTED, BEGUN, dataAnswer, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
+import { ACCEPTED, BEGUN, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { inGroups } from "../../../base/parallel.ts";
@@ -19,7 +19,7 @@ import { entityOf, prefixOf, type StoredWatermark, sinceOf } from "../../../syst
 import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
-import { endBelow } from "../../changes.ts";
+import { changedReply, endBelow, endedReply } from "../../changes.ts";
 import { askerObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
@@ -44,7 +44,7 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
     summary,
     operationId,
     parameters: { prefix: "The path, or the id of one lease" },
-    answers: [NO_CONTENT, ENVELOPE, ACCEPTED],
+    answers: [NO_CONTENT, ACCEPTED],
     input: fieldSchema(SYNC),
     handle: async (context) => {
       const { env, installation, fields, params, caller, request } = context;
@@ -58,7 +58,7 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
       if (job.prefix.startsWith("auth/")) {
         const ended = await endBelow(context, job, null);
         // When there are too many watermarks, only the walk is left. It does not reach batch tokens.
-        if (ended.ok) return ok(fields.sync ? ended.value : CONTINUES);
+        if (ended.ok) return fields.sync ? endedReply(env, ended) : changedReply(env, ended, CONTINUES);
       }
       // The walk reads the lists, which must have the tokens that were created just now.
       await publishRecent(env, currentTime());

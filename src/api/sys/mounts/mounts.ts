@@ -7,12 +7,11 @@ import {
   withParameters,
   withPolicyPaths,
 } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
-import { stalenessWarnings } from "../../../system/copy-age.ts";
 import type { Installation } from "../../../system/installation.ts";
 import {
   configureMount,
@@ -26,8 +25,8 @@ import {
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, list, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
-import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
-import { changedReply, endBelow, endMount, notBefore, readPastTime } from "../../changes.ts";
+import { injectedReply, type Reply } from "../../../wire/reply.ts";
+import { changedReply, endBelow, endedReply, endMount, notBefore, readPastTime } from "../../changes.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 /** Settings that clients of the reference send with every mount. Grove does not use them. */
@@ -83,16 +82,18 @@ function readTtl(sent: string): number | null | undefined {
   return parsed.ok && parsed.value >= 0 ? parsed.value : undefined;
 }
 
-/** Disables a mount. When this is answered, its path is free, and no token that it issued is accepted. */
+/**
+ * Disables a mount. When this is answered, its path is free, and no token that it issued is accepted. A mount that is not
+ * there may have been disabled just now, by a call whose answer was lost.
+ */
 async function disableMount(context: CallContext): Answered {
   const { env, params } = context;
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return refuse("token credential backend cannot be disabled");
   const mount = await systemOf(env).findMount(path);
-  if (!mount) return ok(EMPTY);
+  if (!mount) return endedReply(env, ok(null));
   const { uuid, type } = mount;
-  // Without a warning about other isolates: clients expect 204.
-  return changedReply(env, await endMount(context, uuid, { path, uuid, type }));
+  return endedReply(env, await endMount(context, uuid, { path, uuid, type }));
 }
 
 const TUNE_SUFFIX = /\/tune$/;
@@ -125,7 +126,7 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
     simpleRoute("update", path, {
       summary: "Changes the settings of an auth mount.",
       operationId: writeId,
-      answers: DONE_OR_WARNED,
+      answers: NO_CONTENT,
       input: TUNE_FIELDS,
       handle: async (context) => {
         const { env, params, fields, verdict } = context;
@@ -139,7 +140,8 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
         const mountPath = tunedPath(params);
         const tuned = await systemOf(env).tuneMount(mountPath, change.value);
         if (!tuned.ok || !revokes) return changedReply(env, tuned);
-        return endBelow(context, { mode: "revoke", prefix: `auth/${mountPath}` }, createdBefore.value);
+        const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
+        return endedReply(env, await endBelow(context, job, createdBefore.value));
       },
     }),
   ];
@@ -209,7 +211,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
     simpleRoute("delete", "sys/auth/:path{.+}", {
       summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",
       operationId: "auth-disable-method",
-      answers: DONE_OR_WARNED,
+      answers: NO_CONTENT,
       handle: disableMount,
     }),
 
@@ -251,8 +253,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       const { uuid, type } = mount;
       const id = crypto.randomUUID();
       const ended = await endMount(context, id, { path: from, uuid, type, move: { id, to, issuer: issuerOf(mount) } });
-      const warnings = [MOVED, ...stalenessWarnings(env)];
-      return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
+      return endedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings: [MOVED], inject: true });
     },
   }),
 

@@ -230,12 +230,12 @@ export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Re
   return ok({ arn, externalId: fields.externalId ?? before?.externalId ?? "" });
 }
 
-/** A warning about a role that is stored but can't work, or null. */
-export function stsRoleWarning(accountId: string, arn: string): string | null {
+/** A warning about a role that is stored but can't work. */
+export function stsRoleWarnings(accountId: string, arn: string): readonly string[] {
   const role = parsePrincipalArn(arn);
   if (!role.ok || role.value.type !== "role") {
-    return "sts_role is not the ARN of a role; logins of instances in this account will fail";
+    return ["sts_role is not the ARN of a role; logins of instances in this account will fail"];
   }
   const isOwn = role.value.accountId === accountId;
-  return isOwn ? null : "sts_role is a role of another account; it can't see the instances of this one";
+  return isOwn ? [] : ["sts_role is a role of another account; it can't see the instances of this one"];
 }

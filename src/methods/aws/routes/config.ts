@@ -1,6 +1,6 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
@@ -15,7 +15,7 @@ import {
   readStsRole,
   SECRET_KEY,
   type StsRole,
-  stsRoleWarning,
+  stsRoleWarnings,
 } from "../clients/config.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/certificate.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
@@ -53,12 +53,14 @@ export const CONFIG_ROUTES: readonly Route[] = [
     operationId: "read-client-configuration",
     view: CLIENT_VIEW,
     read: (context) => cloudAuthOf(context).readClient(),
+    warningsOf: ({ stsRegion, stsEndpoint }) =>
+      stsRegion !== "" && stsEndpoint === "" ? ["sts_region has no effect without sts_endpoint"] : [],
   }),
 
   tokenRoute("update", "config/client", {
     summary: "Sets how the mount calls the cloud; fields that are not sent keep their values.",
     operationId: "configure-client",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: CLIENT_FIELDS,
     createsOrUpdates: true,
     async prepare(context): Promise<Result<ClientChange>> {
@@ -71,10 +73,9 @@ export const CONFIG_ROUTES: readonly Route[] = [
       return ok({ ...change.value, sealedSecretKey });
     },
     async handle(context) {
-      const written = await changeConfiguration(context, (auth) => auth.writeClient(context.prepared, context.verdict));
-      if (!written.ok) return written;
-      const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
-      return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
+      return doneReply(
+        await changeConfiguration(context, (auth) => auth.writeClient(context.prepared, context.verdict)),
+      );
     },
   }),
 
@@ -158,22 +159,20 @@ export const CONFIG_ROUTES: readonly Route[] = [
     operationId: "read-sts-role",
     view: STS_ROLE_VIEW,
     read: (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
+    warningsOf: ({ arn }, { params }) => stsRoleWarnings(params.account_id ?? "", arn),
   }),
 
   tokenRoute("update", STS_PATH, {
     summary: "Sets the role that is assumed for the instances of an account.",
     operationId: "configure-sts-role",
-    answers: DONE_OR_WARNED,
+    answers: NO_CONTENT,
     input: STS_FIELDS,
     createsOrUpdates: true,
     prepare: async ({ fields }) => readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
     async handle(context) {
       const { params, prepared, verdict } = context;
       const accountId = params.account_id ?? "";
-      const written = await changeConfiguration(context, (auth) => auth.writeStsRole(accountId, prepared, verdict));
-      if (!written.ok) return written;
-      const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
-      return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+      return doneReply(await changeConfiguration(context, (auth) => auth.writeStsRole(accountId, prepared, verdict)));
     },
   }),
 

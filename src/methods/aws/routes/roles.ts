@@ -7,13 +7,20 @@ import { err, inContext, ok, type Result, refuse, unavailable } from "../../../b
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { duration, fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply, type Reply, warnedReply } from "../../../wire/reply.ts";
 import { MAX_ROLE_NAME } from "../../roles.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { CloudAccess, CloudClient } from "../clients/client.ts";
 import { findPrincipal } from "../clients/find.ts";
 import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount.ts";
-import { type CloudRole, ROLE_FIELDS, ROLE_VIEW, type RoleFields, tagKeyPurpose } from "../rules/role.ts";
+import {
+  type CloudRole,
+  ROLE_FIELDS,
+  ROLE_VIEW,
+  type RoleFields,
+  tagKeyPurpose,
+  unmatchableWarnings,
+} from "../rules/role.ts";
 import { canonicalPolicies, isSubsetOfRole, newTagNonce, type RoleTag, signRoleTag } from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
 
@@ -51,6 +58,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     operationId: "read-auth-role",
     view: ROLE_VIEW,
     read: (context) => cloudAuthOf(context).readRole(nameOf(context)),
+    warningsOf: unmatchableWarnings,
   }),
 
   tokenRoute("update", PATH, {
@@ -100,7 +108,7 @@ async function writeRole(context: CallContext<Values<typeof ROLE_FIELDS>, RoleFi
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
     const written = await changeConfiguration(context, (auth) => auth.writeRole(nameOf(context), write, verdict));
     if (!written.ok) return written;
-    if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
+    if (written.value.kind === "changed") return ok(warnedReply(written.value.warnings));
     const answer = await resolvePrincipals({ env, installation, mount }, written.value.arns);
     if (!answer.ok) return answer;
     resolved = answer.value;

@@ -173,8 +173,7 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   }
   if (!arns.every((arn) => Object.hasOwn(resolved, arn))) return ok({ kind: "unresolved", arns });
   const principalIds = [...role.principalIds, ...arns.flatMap((arn) => resolved[arn] ?? [])];
-  const warnings = [...token.value.warnings, ...unmatchableWarnings(role)];
-  return ok({ kind: "changed", role: { ...role, principalIds }, warnings });
+  return ok({ kind: "changed", role: { ...role, principalIds }, warnings: token.value.warnings });
 }
 
 /** The type of a new or changed role. Messages here and below are those of the reference's AWS method (role). */
@@ -250,8 +249,8 @@ function exactPrincipals(role: CloudRole): string[] {
   return [...new Set(arns.filter((arn) => !arn.endsWith("*")))];
 }
 
-/** Without unique ids a principal is compared by its canonical ARN, which has no path. */
-function unmatchableWarnings(role: CloudRole): string[] {
+/** Returns a warning when a principal never matches. Without unique ids it is compared by its canonical ARN, which has no path. */
+export function unmatchableWarnings(role: CloudRole): string[] {
   if (role.resolveUniqueIds) return [];
   const isUnmatchable = (arn: string) => {
     const parsed = parsePrincipalArn(arn);

@@ -5,7 +5,7 @@ import {
   DEFAULT_CLIENT,
   readClientChange,
   readStsRole,
-  stsRoleWarning,
+  stsRoleWarnings,
 } from "../../../../../src/methods/aws/clients/config.ts";
 import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/aws/mount/expiring-list.ts";
 import {
@@ -125,9 +125,10 @@ describe("a role to assume", () => {
   });
 
   it("is warned of when it can't work for the account", () => {
-    expect(stsRoleWarning("123456789012", "arn:aws:iam::123456789012:role/satellite")).toBeNull();
-    expect(stsRoleWarning("123456789012", "arn:aws:iam::210987654321:role/satellite")).toContain("another account");
-    expect(stsRoleWarning("123456789012", "arn:aws:iam::123456789012:user/x")).toContain("not the ARN of a role");
-    expect(stsRoleWarning("123456789012", "satellite")).toContain("not the ARN of a role");
+    const warnings = (arn: string) => stsRoleWarnings("123456789012", arn).join();
+    expect(warnings("arn:aws:iam::123456789012:role/satellite")).toBe("");
+    expect(warnings("arn:aws:iam::210987654321:role/satellite")).toContain("another account");
+    expect(warnings("arn:aws:iam::123456789012:user/x")).toContain("not the ARN of a role");
+    expect(warnings("satellite")).toContain("not the ARN of a role");
   });
 });

@@ -8,6 +8,7 @@ import {
   ROLE_VIEW,
   type RoleChangeInput,
   type RoleFields,
+  unmatchableWarnings,
 } from "../../../../../src/methods/aws/rules/role.ts";
 import { valuesOf } from "../../../../support/values.ts";
 
@@ -276,10 +277,8 @@ describe("principals of a role", () => {
   });
 
   it("that can never match are warned of: a path, a session, something else", () => {
-    const warningsFor = (arn: string) => {
-      const result = write({ bound_iam_principal_arn: arn, resolve_cloud_unique_ids: false });
-      return result.ok && result.value.kind === "changed" ? result.value.warnings.length : -1;
-    };
+    const warningsFor = (arn: string) =>
+      unmatchableWarnings(written({ bound_iam_principal_arn: arn, resolve_cloud_unique_ids: false })).length;
     expect(warningsFor(ARN)).toBe(0);
     expect(warningsFor(`${ARN}/*`)).toBe(0);
     expect(warningsFor("arn:aws:iam::123456789012:role/path/app")).toBe(1);

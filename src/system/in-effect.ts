@@ -1,0 +1,34 @@
+import { type CopyLimits, copyLimits, maxCopyAgeMs } from "./copy-age.ts";
+import type { SystemEnv } from "./env.ts";
+
+/**
+ * How far (ms) a clock may be set back while a copy ages. The age of a copy is the difference of two readings of one
+ * clock, so the clocks of isolates need not agree.
+ */
+const CLOCK_STEP_MS = 1_000;
+
+/**
+ * Age limits of an isolate's copy of the installation. Where other isolates have copies too, there is no grace:
+ * otherwise a copy could be in use after `untilInEffect`. One process reads its only copy again at each change.
+ */
+export function installationLimits(env: SystemEnv): CopyLimits {
+  const { maxAgeMs, graceMs } = copyLimits(env);
+  return { maxAgeMs, graceMs: env.deployment.graceMs(graceMs) };
+}
+
+/**
+ * Waits until no isolate uses a copy of the installation or of an entity from before the call. Called after a change
+ * that ends tokens is stored, and before it is answered. Takes no time where one process serves everything.
+ */
+export function untilInEffect(env: SystemEnv): Promise<void> {
+  return untilOlderThan(env.deployment.delayElsewhereMs(maxCopyAgeMs(env)));
+}
+
+/** Waits until every copy from before the call is too old, also those that objects keep in one process. */
+export function untilCopiesAreOld(env: SystemEnv): Promise<void> {
+  return untilOlderThan(maxCopyAgeMs(env));
+}
+
+async function untilOlderThan(maxAgeMs: number): Promise<void> {
+  if (maxAgeMs > 0) await scheduler.wait(maxAgeMs + CLOCK_STEP_MS);
+}
