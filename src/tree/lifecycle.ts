@@ -130,6 +130,15 @@ export function isSingle(life: Life): boolean {
   return "tokens" in life ? life.tokens === "single" : life.state === "unlisted";
 }
 
+/**
+ * What the alarm of a tree sends to the lists: its queued updates, or its first token again; null: nothing. `isQueued`:
+ * the update of a new token is queued, or has to be. A single token knows that only from the object that created it.
+ */
+export function listingDue(life: Life, isQueued: boolean): "updates" | "first token" | null {
+  if (isChecked(life) && (isQueued || life.tokens === "many")) return "updates";
+  return isSingle(life) ? "first token" : null;
+}
+
 /** The work of a tree that is due at some time. */
 interface TreeWork {
   /** When the sweep has work: `now` while revoked rows wait; null: no token ends. */

@@ -3,7 +3,7 @@ import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
-import { dueAt, isSingle } from "./lifecycle.ts";
+import { dueAt, isSingle, listingDue } from "./lifecycle.ts";
 import { TreeRelease } from "./supply/tree-release.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -161,9 +161,9 @@ export class TreeMaintenance {
       // A caller that waited for the sweep may have released the tree.
       if (!tokens.isCreated) return;
       await this.release.keepingTables(() => leases.work());
-      // A tree of one token does not know whether it is listed, unless this object has queued it.
-      if (inventory.hasUnlisted) await inventory.publishAll();
-      else if (isSingle(life.now)) await this.#listFirst();
+      const listing = listingDue(life.now, inventory.hasUnlisted);
+      if (listing === "updates") await inventory.publishAll();
+      if (listing === "first token") await this.#listFirst();
       await this.#settle();
     } catch (error) {
       // The platform retries an alarm a few times only. Without the sweep every look-up reads ancestors.

@@ -286,6 +286,20 @@ describe("the end of a token that is alone in its tree", () => {
     expect(await alarmOf(woken)).not.toBeNull();
   });
 
+  it("that no shard has recorded is listed after a crash, also when a child came before its update", async () => {
+    const away = failing(AccessorShard, "allocateTrees", "away");
+    const lost = loseNewsOfCreations();
+    const { client_token: token, accessor } = await orphan({ ttl: "1h", policies: ["root"] });
+    away.end();
+    const { stub } = await locate(token);
+    const child = await createToken(token, { ttl: "1h" });
+    lost.end();
+    const woken = await restartTree(stub);
+    pass(6);
+    await runAlarm(woken);
+    expect([await isListed(accessor), await isListed(child.accessor)]).toEqual([true, true]);
+  });
+
   it("keeps the alarm that a tree of before has", async () => {
     const { stub } = await alone({ ttl: "1h" });
     const end = Date.now() + 3_600_000;

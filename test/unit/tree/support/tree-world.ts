@@ -6,8 +6,8 @@ import {
   dueAt,
   floorAfter,
   isLeftToShard,
-  isSingle,
   type Life,
+  listingDue,
   NEW_TREE,
   next,
   releaseSteps,
@@ -129,7 +129,6 @@ class World {
   /** Nothing ends any more, and time passes until nothing is due. */
   comeToRest(): void {
     for (let round = 0; round < 12; round++) {
-      for (const tree of this.trees) if (tree.memory) this.#read(tree);
       for (let call = 0; call < 2; call++) for (const isolate of this.#queues.keys()) this.#deliver(isolate);
       this.now += 62_000;
       for (const tree of this.trees) this.#ring(tree);
@@ -301,8 +300,9 @@ class World {
       if (!disk.isCreated) return;
       this.#sweep(tree);
       const { news } = this.#wake(tree);
-      if (news.hasUnlisted) this.#publishAll(tree);
-      else if (isSingle(this.#lifeOf(tree))) this.#listFirst(tree);
+      const listing = listingDue(this.#lifeOf(tree), news.hasUnlisted);
+      if (listing === "updates") this.#publishAll(tree);
+      if (listing === "first token") this.#listFirst(tree);
       this.#settle(tree);
     } catch (error) {
       // The platform repeats an alarm that was not finished.
