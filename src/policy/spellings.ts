@@ -46,12 +46,12 @@ export const PLACES: readonly Place[] = [
   { paths: ["{mount}role/*"], anyCase: true },
   { paths: ["{mount}identity-accesslist/", "{mount}identity-whitelist/"] },
   { paths: ["{mount}identity-accesslist/*", "{mount}identity-whitelist/*"] },
-  { paths: ["{mount}tidy/identity-accesslist", "{mount}tidy/identity-whitelist"] },
-  { paths: ["{mount}config/tidy/identity-accesslist", "{mount}config/tidy/identity-whitelist"] },
+  { paths: ["{mount}tidy/identity-accesslist/", "{mount}tidy/identity-whitelist/"] },
+  { paths: ["{mount}config/tidy/identity-accesslist/", "{mount}config/tidy/identity-whitelist/"] },
   { paths: ["{mount}roletag-denylist/", "{mount}roletag-blacklist/"] },
   { paths: ["{mount}roletag-denylist/*", "{mount}roletag-blacklist/*"], texts: roleTags },
-  { paths: ["{mount}tidy/roletag-denylist", "{mount}tidy/roletag-blacklist"] },
-  { paths: ["{mount}config/tidy/roletag-denylist", "{mount}config/tidy/roletag-blacklist"] },
+  { paths: ["{mount}tidy/roletag-denylist/", "{mount}tidy/roletag-blacklist/"] },
+  { paths: ["{mount}config/tidy/roletag-denylist/", "{mount}config/tidy/roletag-blacklist/"] },
 ];
 
 function policyNames(name: string): string[] {
