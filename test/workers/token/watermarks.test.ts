@@ -403,19 +403,19 @@ describe("not_before", () => {
 
 describe("a role's tokens", () => {
   it("are not made by a creation that began before their revocation, also when it has to reserve an id first", async () => {
-    await post("auth/token/roles/late", { allowed_policies: "maker" });
+    await post("auth/token/roles/begun", { allowed_policies: "maker" });
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
     const inserted = atNth(TokenTree, "insert", 1, async (proceed) => {
       vi.setSystemTime(Date.now() + 1000);
-      expect((await post("auth/token/roles/late/revoke-tokens")).status).toBeLessThan(300);
+      expect((await post("auth/token/roles/begun/revoke-tokens")).status).toBeLessThan(300);
       await refreshInstallation(bindings);
       return proceed();
     });
-    const refused = await post("auth/token/create/late", { id: "chosen-late", ttl: "1h" });
+    const refused = await post("auth/token/create/begun", { id: "chosen-begun", ttl: "1h" });
     expect(inserted.calls).toHaveLength(1);
     expect(refused.status).toBe(503);
-    expect((await get("auth/token/lookup-self", "chosen-late")).status).toBe(403);
+    expect((await get("auth/token/lookup-self", "chosen-begun")).status).toBe(403);
   });
 
   it("are revoked in one call, with what they made, in a constant number of calls", async () => {
