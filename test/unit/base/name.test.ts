@@ -63,6 +63,8 @@ const OTHER_TEXTS = [
   "methods/jwt/method.ts",
   "policy/block.ts",
   "policy/parameters.ts",
+  // Coarser than names are compared, so that a deny holds for more spellings and never for fewer.
+  "policy/spellings.ts",
   "policy/suggest.ts",
   "wire/audit.ts",
   "wire/request.ts",
