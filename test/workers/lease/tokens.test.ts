@@ -153,7 +153,7 @@ describe("a lease that nobody has", () => {
     for (const path of ["sys/leases/lookup", "sys/leases/renew", "sys/leases/revoke"]) {
       expect((await post(path)).body.errors).toEqual(["lease_id must be specified"]);
       expect((await post(path, { lease_id: 7 })).body.errors).toEqual(["invalid lease ID"]);
-      expect((await post(path, { lease_id: null })).body.errors).toEqual(["invalid lease ID"]);
+      expect((await post(path, { lease_id: null })).body.errors).toEqual(["lease_id must be specified"]);
     }
   });
 
