@@ -18,6 +18,8 @@ import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";
 
 const MAX_LIST = 10_000;
 
+const MISSING_PATH = refuse("missing path");
+
 const READ_BY_UNWRAPPING =
   "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
 
@@ -30,13 +32,14 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "The pa
     const path = `cubbyhole${end}`;
     const id = `cubbyhole-root${end === "" ? "" : "2"}`;
     return [
-      simpleRoute(["read", "update"], path, {
+      tokenRoute(["read", "update"], path, {
         summary: "Refuses the request: the path is missing.",
         operationId: { read: `${id}-read`, update: `${id}-write` },
         fields: {},
         answers: ENVELOPE,
         input: ANY_FIELDS,
-        handle: async () => refuse("missing path"),
+        prepare: async () => MISSING_PATH,
+        handle: async () => MISSING_PATH,
       }),
       simpleRoute("delete", path, {
         summary: "Does nothing: the path is missing.",

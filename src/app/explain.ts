@@ -162,11 +162,14 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       operationId: "explain-access",
       answers: ANSWERS,
       input: FIELDS,
-      prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-      async handle(context) {
-        const { token = "", accessor } = context.fields;
+      prepare: async ({ fields, request }) => {
+        const { token = "", accessor } = fields;
         if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return refuse("invalid token");
         if ((token === "") === (accessor === "")) return refuse("supply either token or accessor");
+        return readAsked(fields, request.clientAddress);
+      },
+      async handle(context) {
+        const { token = "", accessor } = context.fields;
         const named = await (token === ""
           ? onAccessor(context, accessor, lookUpOf)
           : onToken(context, token, lookUpOf));

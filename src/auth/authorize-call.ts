@@ -31,6 +31,14 @@ export interface RefusedCall {
   readonly caller: Caller | null;
 }
 
+/** A request to authorize. */
+interface CallToAuthorize extends Call {
+  readonly presented: ParsedToken;
+  /** See `TreeCall`. */
+  readonly malformed: boolean;
+  readonly line: AuditLine | null;
+}
+
 /**
  * Authenticates the caller, evaluates its policies and counts one use. For a service token its tree does this and
  * performs the action in the same hop, unless `runKnown` can do it in the Worker. `line`, the audit line of a request
@@ -41,7 +49,7 @@ export interface RefusedCall {
 export async function authorizeCall(
   env: Env,
   installation: Installation,
-  { presented, access, clientAddress, line }: Call & { presented: ParsedToken; line: AuditLine | null },
+  { presented, access, clientAddress, malformed, line }: CallToAuthorize,
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind !== "service") {
@@ -60,7 +68,7 @@ export async function authorizeCall(
   let unwritten = line;
   for (let draw = 1; ; draw++) {
     const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
-    const treeCall = { row, verifier, access, clientAddress, watermark, action, line: unwritten };
+    const treeCall = { row, verifier, access, clientAddress, watermark, action, malformed, line: unwritten };
     const answer = known ?? (await treeAt(env, treeId).run(treeCall));
     if (!answer.ok) return refused(answer.error, null);
     const { verdict, outcome } = answer.value;

@@ -6,7 +6,7 @@ import type { LeaseHolder, LeaseRequest } from "../lease/actions.ts";
 import { leaseDataContext } from "../lease/delivery.ts";
 import { newLeaseIds } from "../lease/ids.ts";
 import { endpointSettings, readRevocationEndpoint } from "../lease/revocation-endpoint.ts";
-import { leasePathProblem } from "../lease/rules.ts";
+import { leaseRequestProblem } from "../lease/rules.ts";
 import { type GrantedLease, granted } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeAt } from "../token/find-tree.ts";
@@ -29,6 +29,18 @@ export interface LeaseRegistration extends LeaseRequest {
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
+/** Judges what needs nothing but the registration itself, and returns it with its target as it is called. */
+export function checkRegistration(env: Env, registration: LeaseRegistration): Result<LeaseRegistration> {
+  const { token, accessor, data } = registration;
+  if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
+  const problem = leaseRequestProblem(registration);
+  if (problem) return refuse(problem);
+  const target = readRevocationEndpoint(registration.target, endpointSettings(env));
+  if (!target.ok) return refuse(target.error);
+  if (data && JSON.stringify(data).length > MAX_DATA_LENGTH) return refuse("data is too large");
+  return ok({ ...registration, target: target.value });
+}
+
 /**
  * Registers a lease for a token. When the token or the lease ends, the target is called to revoke the secret. A batch
  * token is not stored, so its leases are stored with its parent and end with either of the two. A batch token without a
@@ -40,24 +52,20 @@ export async function registerLease(
   registration: LeaseRegistration,
   notes: AuditNotes,
 ): Promise<Result<GrantedLease>> {
-  const { path, ttl, maxTtl, renewable } = registration;
-  const problem = leasePathProblem(path);
-  if (problem) return refuse(problem);
-  const target = readRevocationEndpoint(registration.target, endpointSettings(env));
-  if (!target.ok) return refuse(target.error);
+  const checked = checkRegistration(env, registration);
+  if (!checked.ok) return checked;
+  const { path, ttl, maxTtl, renewable, target } = checked.value;
   const plain = registration.data && JSON.stringify(registration.data);
-  if (plain && plain.length > MAX_DATA_LENGTH) return refuse("data is too large");
   const found = await findHolder(env, installation, registration);
   if (!found.ok) return found;
   const { treeId, target: holder } = found.value;
   // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeAt(env, treeId);
-  const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
+  const request: LeaseRequest = { path, ttl, maxTtl, renewable, target };
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
-    const sealed =
-      plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target.value), plain);
+    const sealed = plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target), plain);
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
     if (outcome.value.kind !== "row_taken") return ok(granted(outcome.value));
@@ -66,7 +74,6 @@ export async function registerLease(
 }
 
 async function findHolder(env: Env, installation: Installation, { token, accessor }: LeaseRegistration) {
-  if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
   if (accessor !== "") {
     const found = await accessorTarget(installation.keys, accessor);
     return found ? ok(found) : err(NO_HOLDER);

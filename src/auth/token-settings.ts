@@ -55,6 +55,19 @@ export interface TokenSettings extends Omit<TokenTerms, "tokenType"> {
   readonly shownByOldName: readonly RenamedField[];
 }
 
+/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeTokenSettings`. */
+export function tokenFieldsProblem(sent: TokenFields): string | null {
+  const cidrs = readCidrs(sent.token_bound_cidrs ?? [], "token_bound_cidrs");
+  if (!cidrs.ok) return cidrs.error;
+  const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
+  if (negative) return `error converting input for field "${negative}": cannot provide negative value`;
+  const names = normalizePolicyNames(sent.token_policies ?? sent.policies ?? []);
+  const badName = names.map(policyNameProblem).find((problem) => problem !== null);
+  if (badName) return `token_policies: ${badName}`;
+  if (sent.token_type !== undefined && readType(sent.token_type) === undefined) return "invalid 'token_type' value";
+  return (sent.token_num_uses ?? 0) < 0 ? "'token_num_uses' cannot be negative" : null;
+}
+
 /** Token settings of a role that was written without any. */
 export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   ttl: 0,
@@ -79,8 +92,10 @@ export function changeTokenSettings(
   sent: TokenFields,
   mount: MountTtl,
 ): Result<{ readonly settings: TokenSettings; readonly warnings: readonly string[] }, string> {
-  const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs, "token_bound_cidrs");
-  if (cidrs && !cidrs.ok) return cidrs;
+  const wrong = tokenFieldsProblem(sent);
+  if (wrong) return err(wrong);
+  const cidrs = readCidrs(sent.token_bound_cidrs ?? [], "token_bound_cidrs");
+  if (!cidrs.ok) return cidrs;
   const settings: TokenSettings = {
     ttl: sent.token_ttl ?? sent.ttl ?? before.ttl,
     maxTtl: sent.token_max_ttl ?? sent.max_ttl ?? before.maxTtl,
@@ -89,7 +104,7 @@ export function changeTokenSettings(
     policies: normalizePolicyNames(sent.token_policies ?? sent.policies ?? before.policies),
     noDefaultPolicy: sent.token_no_default_policy ?? before.noDefaultPolicy,
     numUses: sent.token_num_uses ?? before.numUses,
-    boundCidrs: cidrs?.value ?? before.boundCidrs,
+    boundCidrs: sent.token_bound_cidrs ? cidrs.value : before.boundCidrs,
     strictlyBindIp: sent.token_strictly_bind_ip ?? before.strictlyBindIp,
     type: readType(sent.token_type) ?? before.type,
     shownByOldName: OLD_NAMES.filter((field) =>
@@ -137,12 +152,6 @@ const DURATIONS = [
 ];
 
 function problemOf(settings: TokenSettings, sent: TokenFields, mount: MountTtl): string | null {
-  const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
-  if (negative) return `error converting input for field "${negative}": cannot provide negative value`;
-  const badName = settings.policies.map(policyNameProblem).find((problem) => problem !== null);
-  if (badName) return `token_policies: ${badName}`;
-  if (sent.token_type !== undefined && readType(sent.token_type) === undefined) return "invalid 'token_type' value";
-  if (settings.numUses < 0) return "'token_num_uses' cannot be negative";
   if (settings.type === "batch" || settings.type === "default-batch") {
     const start = "'token_type' cannot be 'batch' or 'default_batch' when set to generate";
     if (settings.period > 0) return `${start} periodic tokens`;

@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { compress, MAX_PARTS, readPart, readPosition, sha256Of } from "./part.ts";
+import { compress, MAX_PARTS, type Position, readPart, readPosition, sha256Of } from "./part.ts";
 import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 const FORMAT = 1;
@@ -43,19 +43,30 @@ export interface ListedPart {
   readonly rows: number;
 }
 
+/** Reads the places of a request for a part: where it begins, and where it ends at the latest. */
+export async function readPartRequest(
+  installation: Installation,
+  { run, number, position, until }: PartRequest,
+): Promise<Result<{ readonly from: Position; readonly last: Position }>> {
+  const from = readPosition(position);
+  const last = readPosition(until);
+  if (!from || !last) return refuse("position is none that this server has answered");
+  const started = run === "" ? ok(null) : await readStart(installation, run, currentTime());
+  if (!started.ok) return started;
+  return number >= MAX_PARTS ? err(TOO_MANY_PARTS) : ok({ from, last });
+}
+
 /** Reads and seals a part. A repeat has the current state of the objects. `bytes` null: the client has the content. */
 export async function makePart(
   env: Env,
   installation: Installation,
-  { run: given, number, position, until, known }: PartRequest,
+  request: PartRequest,
 ): Promise<Result<{ run: string; part: ListedPart; bytes: Uint8Array<ArrayBuffer> | null }>> {
-  const from = readPosition(position);
-  const last = readPosition(until);
-  if (!from || !last) return refuse("position is none that this server has answered");
+  const places = await readPartRequest(installation, request);
+  if (!places.ok) return places;
+  const { from, last } = places.value;
+  const { run: given, number, position, known } = request;
   const now = currentTime();
-  const started = given === "" ? ok(null) : await readStart(installation, given, now);
-  if (!started.ok) return started;
-  if (number >= MAX_PARTS) return err(TOO_MANY_PARTS);
   // The backup has everything that was answered before its run.
   if (number === 0) await publishRecent(env, now);
   const run = given || (await nameOfRun(installation.keys, now));
@@ -80,12 +91,18 @@ export async function makePart(
   return ok({ run, part: listed, bytes: known === sha256 ? null : await compress(text) });
 }
 
-/** Seals a backup when all its parts are made. Returns the head of its manifest. */
-export async function sealBackup(env: Env, installation: Installation, run: string, parts: number) {
+/** Reads the name of a run whose parts are all made, and checks their number. */
+export async function readWholeRun(installation: Installation, run: string, parts: number) {
   const started = await readStart(installation, run, currentTime());
   if (!started.ok) return started;
   if (parts < 1) return refuse("parts must be the number of parts of the run");
-  if (parts > MAX_PARTS) return err(TOO_MANY_PARTS);
+  return parts > MAX_PARTS ? err(TOO_MANY_PARTS) : started;
+}
+
+/** Seals a backup when all its parts are made. Returns the head of its manifest. */
+export async function sealBackup(env: Env, installation: Installation, run: string, parts: number) {
+  const started = await readWholeRun(installation, run, parts);
+  if (!started.ok) return started;
   // A restore would refuse a row whose seal is of a dropped key.
   const versions = versionsOf(installation.keys);
   if (!started.value.terms.every((term) => versions.includes(term)))

@@ -81,6 +81,11 @@ export function refuse(message: string): { readonly ok: false; readonly error: F
   return err(invalid(message));
 }
 
+/** Returns the value, or a 400 with the problem if there is one. */
+export function okUnless<T>(problem: string | null, value: T): Result<T> {
+  return problem === null ? ok(value) : refuse(problem);
+}
+
 /** A 503 with `message`. The same request may succeed after `retryAfterSeconds`. */
 export function unavailable(message: string, retryAfterSeconds = 1): Failure {
   return { code: "unavailable", message, retryAfterSeconds };

@@ -47,8 +47,6 @@ export type SealedKind =
   | "issuer key version"
   | "issuer role"
   | "watermark"
-  | "lease walk"
-  | "directory version"
   | "key rotation"
   | "list opening"
   | "rate limit quota"

@@ -154,9 +154,7 @@ export async function writeAlias(
     const alias = await readAlias(env, id);
     return alias ? changeAlias(env, alias, write) : refuse("invalid alias ID provided");
   }
-  if (name === null || mountAccessor === null) {
-    return refuse("'id' or 'mount_accessor' and 'name' must be provided");
-  }
+  if (name === null || mountAccessor === null) throw new Error("an alias without an id has a name and a mount");
   const place = { mountAccessor, name };
   const alias = await findAlias(env, place);
   if (alias) return changeAlias(env, alias, write);

@@ -65,14 +65,35 @@ export function issuerNameProblem(name: string): string | null {
     : "the name must have letters, digits, dots, dashes and underscores, and no dot or dash at its ends";
 }
 
+/** Returns the problem with the fields of a write of a key, whatever is stored, or null. Messages as of `planKey`. */
+export function keyWriteProblem({
+  rotationPeriod,
+  verificationTtl = 0,
+  allowedClientIds = [],
+}: KeyWrite): string | null {
+  if (rotationPeriod !== undefined && rotationPeriod < MIN_ROTATION_SECONDS) {
+    return "rotation_period must be at least one minute";
+  }
+  if (rotationPeriod !== undefined && rotationPeriod > MAX_ROTATION_SECONDS) {
+    return "rotation_period must be at most ten years";
+  }
+  if (verificationTtl < 0) return NEGATIVE_TTL;
+  if (allowedClientIds.length > MAX_CLIENT_IDS) {
+    return `allowed_client_ids must not have more than ${MAX_CLIENT_IDS} entries`;
+  }
+  return allowedClientIds.map(clientIdProblem).find((found) => found !== null) ?? null;
+}
+
+const NEGATIVE_TTL = "verification_ttl cannot be negative";
+
 /**
  * The settings of a key after a write, or a refusal (400). Messages are the reference's (identity/oidc/key).
  * `longestRoleTtl`: of the tokens of roles that use the key (seconds).
  */
 export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
+  const problem = keyWriteProblem(write);
+  if (problem) return refuse(problem);
   const key: KeyConfig = { ...(existing ?? NEW_KEY), ...onlySent(write) };
-  if (key.rotationPeriod < MIN_ROTATION_SECONDS) return refuse("rotation_period must be at least one minute");
-  if (key.rotationPeriod > MAX_ROTATION_SECONDS) return refuse("rotation_period must be at most ten years");
   const ttlProblem = verificationTtlProblem(key.verificationTtl, key.rotationPeriod);
   if (ttlProblem) return refuse(ttlProblem);
   if (longestRoleTtl > key.verificationTtl) {
@@ -80,32 +101,34 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
       `unable to update the key because it is currently referenced by one or more roles with a token ttl greater than ${key.verificationTtl} seconds`,
     );
   }
-  const { allowedClientIds } = key;
-  if (allowedClientIds.length > MAX_CLIENT_IDS) {
-    return refuse(`allowed_client_ids must not have more than ${MAX_CLIENT_IDS} entries`);
-  }
-  const problem = allowedClientIds.map(clientIdProblem).find((found) => found !== null);
-  return problem ? refuse(problem) : ok(key);
+  return ok(key);
 }
 
 /** Returns the problem with a verification TTL, or null. Both times in seconds. */
 export function verificationTtlProblem(ttl: number, rotationPeriod: number): string | null {
-  if (ttl < 0) return "verification_ttl cannot be negative";
+  if (ttl < 0) return NEGATIVE_TTL;
   const isTooLong = ttl > MAX_VERIFICATION_ROTATIONS * rotationPeriod;
   return isTooLong ? `verification_ttl cannot be longer than ${MAX_VERIFICATION_ROTATIONS}x rotation_period` : null;
+}
+
+const KEY_REQUIRED = "the key parameter is required";
+
+/** Returns the problem with the fields of a write of a role, whatever is stored, or null. The template has its own check. */
+export function roleWriteProblem({ key, ttl = 0, template = "", clientId = "" }: RoleWrite): string | null {
+  if (key === "") return KEY_REQUIRED;
+  if ((key ?? "").length > MAX_NAME_LENGTH) return `key must not be longer than ${MAX_NAME_LENGTH} characters`;
+  if (ttl < 0) return "ttl cannot be negative";
+  if (template.length > MAX_TEMPLATE_LENGTH) {
+    return `template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`;
+  }
+  return clientIdProblem(clientId);
 }
 
 /** The settings of a role after a write, or a refusal (400). The caller has checked the template. */
 export function planRole(existing: IssuerRole | null, write: RoleWrite, newClientId: string): Result<IssuerRole> {
   const clientId = write.clientId || existing?.clientId || newClientId;
   const role: IssuerRole = { ...(existing ?? NEW_ROLE), ...onlySent(write), clientId };
-  if (role.key === "") return refuse("the key parameter is required");
-  if (role.key.length > MAX_NAME_LENGTH) return refuse(`key must not be longer than ${MAX_NAME_LENGTH} characters`);
-  if (role.ttl < 0) return refuse("ttl cannot be negative");
-  if (role.template.length > MAX_TEMPLATE_LENGTH) {
-    return refuse(`template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`);
-  }
-  const problem = clientIdProblem(role.clientId);
+  const problem = roleWriteProblem(write) ?? (role.key === "" ? KEY_REQUIRED : null);
   return problem ? refuse(problem) : ok(role);
 }
 

@@ -33,12 +33,27 @@ export function leasePathProblem(path: string): string | null {
   return OWN_PATHS.has(segments[0] ?? "") ? "path must begin with the name of the engine" : null;
 }
 
+/** Returns the problem with a registration, whatever is stored, or null. */
+export function leaseRequestProblem({
+  path,
+  ttl,
+  maxTtl,
+}: Pick<LeaseRequest, "path" | "ttl" | "maxTtl">): string | null {
+  const problem = leasePathProblem(path);
+  if (problem) return problem;
+  if (ttl < 0) return "ttl must be positive";
+  return maxTtl < 0 ? "max_ttl must be positive" : null;
+}
+
+/** Returns the problem with the TTL that a renewal asks for (seconds), or null. */
+export function incrementProblem(increment: number): string | null {
+  return increment < 0 ? "increment cannot be negative" : null;
+}
+
 /** Checks a registration and grants its TTL. `endsBy`: expiry of the batch token that holds the lease (ms). */
 export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
-  const problem = leasePathProblem(request.path);
+  const problem = leaseRequestProblem(request);
   if (problem) return refuse(problem);
-  if (request.ttl < 0) return refuse("ttl must be positive");
-  if (request.maxTtl < 0) return refuse("max_ttl must be positive");
   const { maxTtl, renewable, target } = request;
   const record: LeaseRecord = { issuedAt: now, maxTtl, renewable, target, endsBy };
   const grant = grantLease(record, request.ttl, SYSTEM_TTL_SECONDS, now);

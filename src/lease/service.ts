@@ -7,6 +7,7 @@ import type { AuditNotes } from "../wire/audit.ts";
 import { type LeaseOutcome, type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
+import { incrementProblem } from "./rules.ts";
 
 /** The lease of a secret or of a token, as clients see it. Times in ms. */
 export interface ShownLease extends Pick<LeaseView, "path" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
@@ -53,7 +54,8 @@ export async function renewLease(
   leaseId: string,
   increment: number,
 ): Promise<Result<GrantedLease>> {
-  if (increment < 0) return refuse("increment cannot be negative");
+  const problem = incrementProblem(increment);
+  if (problem) return refuse(problem);
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return err(LEASE_NOT_FOUND);
   if (named.kind === "token") {

@@ -81,6 +81,18 @@ const MAX_PATH_LENGTH = 512;
 const MAX_ROLE_LENGTH = 512;
 const MAX_EXEMPT_PATHS = 200;
 
+/** Returns the problem with the fields of a write of a quota, whatever is stored, or null. See `newQuota`. */
+export function quotaWriteProblem({ name, path, role, rate, interval, blockInterval }: QuotaWrite): string | null {
+  if (!(rate > 0) || rate > MAX_RATE) return "'rate' is invalid";
+  if (interval < 0 || interval > MAX_SECONDS) return `interval must be from 1 to ${MAX_SECONDS} seconds`;
+  if (blockInterval < 0 || blockInterval > MAX_SECONDS)
+    return `block_interval must be from 0 to ${MAX_SECONDS} seconds`;
+  if (path.length > MAX_PATH_LENGTH || role.length > MAX_ROLE_LENGTH) {
+    return `path and role have at most ${MAX_PATH_LENGTH} characters`;
+  }
+  return name.length > MAX_NAME_LENGTH ? `the name has at most ${MAX_NAME_LENGTH} characters` : null;
+}
+
 /**
  * Returns the quota of a write, which replaces one with its name. The order of the checks and the messages are the
  * reference's. The bounds on sizes are additions. `others` are all quotas with other names.
@@ -91,17 +103,10 @@ export function newQuota(
   others: readonly RateLimitQuota[],
   revision: number,
 ): Result<RateLimitQuota, string> {
+  const problem = quotaWriteProblem(write);
+  if (problem) return err(problem);
   const { name, rate, blockInterval } = write;
   const interval = write.interval || 1;
-  if (!(rate > 0) || rate > MAX_RATE) return err("'rate' is invalid");
-  if (interval < 0 || interval > MAX_SECONDS) return err(`interval must be from 1 to ${MAX_SECONDS} seconds`);
-  if (blockInterval < 0 || blockInterval > MAX_SECONDS) {
-    return err(`block_interval must be from 0 to ${MAX_SECONDS} seconds`);
-  }
-  if (write.path.length > MAX_PATH_LENGTH || write.role.length > MAX_ROLE_LENGTH) {
-    return err(`path and role have at most ${MAX_PATH_LENGTH} characters`);
-  }
-  if (name.length > MAX_NAME_LENGTH) return err(`the name has at most ${MAX_NAME_LENGTH} characters`);
   if (others.length >= MAX_QUOTAS) return err(`there may be at most ${MAX_QUOTAS} quotas`);
   const target = readTarget(write, places);
   if (!target.ok) return target;

@@ -195,6 +195,12 @@ export function tuneMount(mount: Mount, change: MountChange): Result<Mount, stri
   return ok({ ...mount, description: change.description ?? mount.description, config: config.value });
 }
 
+/** Returns the problem with the fields of a change of a mount's settings, whatever is stored, or null. */
+export function mountChangeProblem(change: MountChange): string | null {
+  const applied = apply(DEFAULT_MOUNT_CONFIG, change);
+  return applied.ok ? null : applied.error;
+}
+
 function apply(base: MountConfig, change: MountChange): Result<MountConfig, string> {
   const tokenType = TOKEN_TYPES.find((type) => type === (change.tokenType ?? base.tokenType));
   if (tokenType === undefined) return err("invalid value for 'token_type'");

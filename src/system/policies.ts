@@ -66,7 +66,7 @@ interface PolicyColumns extends Record<string, SqlStorageValue> {
   allow_wildcards: number;
 }
 
-/** The seal covers every column. */
+/** `modified_at` is only shown, and has no seal. */
 const SHAPE: TableShape = {
   table: "policies",
   kind: "policy",

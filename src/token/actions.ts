@@ -106,6 +106,8 @@ export interface TreeCall extends Call {
   /** Number of the newest watermark that the Worker knows; 0: none. The tree uses no older watermarks. */
   readonly watermark: number;
   readonly action: CallerAction | null;
+  /** True when the form of the request is wrong. It is refused after the decision and counts as no use. */
+  readonly malformed: boolean;
   /** The audit line of a request that may change something. The tree adds the caller and writes it before it acts. */
   readonly line: AuditLine | null;
 }

@@ -56,14 +56,16 @@ export function findLive(tree: TreeParts, row: number, now: number): TokenRow | 
 export function answerCall(
   tree: TreeParts,
   { found: { row, caller }, verdict, now }: Decided<FoundCaller>,
-  { action }: TreeCall,
+  { action, malformed }: TreeCall,
   watermark: number,
 ): TreeAnswer {
   if (row) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
-  // A use counts as soon as the token is authenticated, also when the policies refuse the request.
-  const usesLeft = !row || row.usesLeft === 0 ? 0 : tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
+  // A use counts as soon as the token is authenticated, also when the policies refuse the request. A malformed request
+  // costs none: a mistake of a client must not end a wrapping token, and with it the answer that it holds.
+  const counts = row !== null && row.usesLeft > 0 && !malformed;
+  const usesLeft = counts ? tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller)) : (row?.usesLeft ?? 0);
   if (usesLeft < 0) tree.arm();
-  else if (row && usesLeft > 0) tree.inventory.changed(row.row);
+  else if (counts) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
   const outcome = action && perform(tree, action, caller, row, verdict, watermark, now);

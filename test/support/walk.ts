@@ -15,7 +15,7 @@ export interface Endpoint {
   readonly isTeams: boolean;
 }
 
-const METHODS = { update: "POST", patch: "PATCH", delete: "DELETE", read: "GET", list: "LIST", head: "HEAD" } as const;
+const METHODS = { update: "POST", patch: "PATCH", delete: "DELETE", list: "LIST" } as const;
 
 /** Every endpoint with each of its operations. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -206,10 +206,23 @@ export function exampleOf({ pattern, operation, isTeams }: Endpoint, name: strin
   };
 }
 
-/** Sends an example with these fields in the place of its own. */
+/** Sends an example with these fields in the place of its own: in the body of a write, in the query of anything else. */
 export function send({ method, path, type }: Example, fields: Readonly<Record<string, unknown>>, token: string) {
-  const media = { PATCH: "application/merge-patch+json" }[method];
-  const contentType = type === "" ? media : "application/vnd.api+json";
-  const body = type === "" ? fields : { data: { type, attributes: fields } };
-  return call(method, path, { token, body, ...(contentType && { headers: { "Content-Type": contentType } }) });
+  if (["GET", "LIST", "DELETE"].includes(method)) {
+    const query = new URLSearchParams(method === "LIST" ? { list: "true" } : {});
+    for (const [name, value] of Object.entries(fields)) query.set(name, String(value));
+    return call(method === "LIST" ? "GET" : method, query.size === 0 ? path : `${path}?${query}`, { token });
+  }
+  return sendRaw(
+    { method, path, type },
+    JSON.stringify(type === "" ? fields : { data: { type, attributes: fields } }),
+    token,
+  );
+}
+
+/** Sends an example with this body. */
+export function sendRaw({ method, path, type }: Omit<Example, "fields">, raw: string, token: string) {
+  const media = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const headers = { "Content-Type": type === "" ? media : "application/vnd.api+json" };
+  return call(method, path, { token, raw, headers });
 }

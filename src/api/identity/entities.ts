@@ -1,5 +1,5 @@
 import { endRequestOf } from "../../auth/caller.ts";
-import { type Answered, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { type Answered, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, refuse } from "../../base/result.ts";
@@ -13,7 +13,7 @@ import {
   readEntity,
 } from "../../identity/entities.ts";
 import { mergeEntities } from "../../identity/merge.ts";
-import type { EntityRecord } from "../../identity/model.ts";
+import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
@@ -34,7 +34,7 @@ const FIELDS = fieldSchema({
   disabled: sent(flag(false)).describe("True: tokens of the entity can't be used"),
 });
 
-const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
+const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>, EntityWrite> = {
   kind: "entity",
   id: "The id of the entity",
   one: "an entity",
@@ -48,11 +48,12 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   read: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
   endsTokens: (change) => change === "deletion" || change.disabled === true,
-  async write({ env }, fields) {
+  change(fields) {
     const common = commonWrite("entity", fields);
-    if (!common.ok) return common;
-    const changes = { ...common.value, disabled: fields.disabled ?? null };
-    const written = await writeEntity(env, fields.id || null, changes);
+    return common.ok ? ok({ ...common.value, disabled: fields.disabled ?? null }) : common;
+  },
+  async write(env, id, change) {
+    const written = await writeEntity(env, id, change);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? { ...shown, aliases: null } : null);
@@ -80,20 +81,20 @@ const ALIAS_ROUTES = routesById({
   list: listAliases,
   read: (env, { id }) => readAlias(env, id),
   delete: (env, { id }) => deleteAlias(env, id),
-  async write({ env, installation }, fields) {
-    const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
+  change(fields, mounts) {
+    const { name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
     const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
     if (problem) return refuse(problem);
-    if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
+    if (accessor !== "" && !mounts.some((mount) => mount.accessor === accessor))
       return refuse("invalid mount accessor");
+    if (fields.id === "" && (name === "" || accessor === "")) {
+      return refuse("'id' or 'mount_accessor' and 'name' must be provided");
     }
-    const changes = {
-      name: name || null,
-      mountAccessor: accessor || null,
-      entityId: fields.canonical_id || fields.entity_id || null,
-      customMetadata,
-    };
-    const written = await writeAlias(env, id || null, changes);
+    const entityId = fields.canonical_id || fields.entity_id || null;
+    return ok({ name: name || null, mountAccessor: accessor || null, entityId, customMetadata });
+  },
+  async write(env, id, change) {
+    const written = await writeAlias(env, id, change);
     if (!written.ok) return written;
     return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
   },
@@ -110,19 +111,20 @@ async function deletedReply(env: Env): Answered {
 export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
   ...routesByName(KIND),
-  simpleRoute("update", "identity/entity/batch-delete", {
+  tokenRoute("update", "identity/entity/batch-delete", {
     summary: "Deletes entities.",
     operationId: "entity-batch-delete",
     answers: NO_CONTENT,
     input: fieldSchema({ entity_ids: sent(list()).describe("The ids of the entities") }),
-    handle: async ({ env, fields }) => {
-      if (!fields.entity_ids?.length) return refuse("missing entity ids to delete");
-      const keys = fields.entity_ids.map((id) => ({ id }));
+    prepare: async ({ fields: { entity_ids: ids } }) =>
+      ids?.length ? ok(ids) : refuse("missing entity ids to delete"),
+    handle: async ({ env, prepared }) => {
+      const keys = prepared.map((id) => ({ id }));
       await deleteEntities(env, keys);
       return deletedReply(env);
     },
   }),
-  simpleRoute("update", "identity/entity/merge", {
+  tokenRoute("update", "identity/entity/merge", {
     summary: "Merges entities into another one. Their aliases and groups move, their tokens end.",
     operationId: "entity-merge",
     answers: NO_CONTENT,
@@ -132,11 +134,15 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       force: flag(false).describe("True: of two aliases on one mount the one of `to_entity_id` stays"),
       conflicting_alias_ids_to_keep: sent(list()).describe("Aliases that stay where there are two on one mount"),
     }),
-    handle: async ({ env, fields }) => {
+    prepare: async ({ fields }) => {
       const { to_entity_id: into, from_entity_ids: from = [], conflicting_alias_ids_to_keep: keep = [] } = fields;
       if (into === "") return refuse("missing entity id to merge to");
-      if (from.length === 0) return refuse("missing entity ids to merge from");
-      const merged = await mergeEntities(env, { into, from, force: fields.force, keep });
+      return from.length === 0
+        ? refuse("missing entity ids to merge from")
+        : ok({ into, from, force: fields.force, keep });
+    },
+    handle: async ({ env, prepared }) => {
+      const merged = await mergeEntities(env, prepared);
       // Also after a refusal: an alias may have moved.
       forgetEntities();
       return merged.ok ? deletedReply(env) : merged;
@@ -152,25 +158,23 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       return dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) });
     },
   }),
-  simpleRoute("update", "identity/entity/id/:id/not-before", {
+  tokenRoute("update", "identity/entity/id/:id/not-before", {
     summary: "Ends the tokens that an entity got before a time. It can log in again.",
     operationId: "entity-write-not-before",
     answers: NO_CONTENT,
     input: strictSchema({ not_before: text().describe("`now`, the default, or a time that has passed") }),
+    prepare: async ({ fields }) => readPastTime(fields.not_before || "now", "not_before", currentTime()),
     // The tokens are refused at once. The next tidy run deletes them.
-    handle: async ({ env, params, fields, caller, request }) => {
+    handle: async ({ env, params, prepared: createdBefore, caller, request }) => {
       const id = params.id ?? "";
-      const now = currentTime();
-      const createdBefore = readPastTime(fields.not_before || "now", "not_before", now);
-      if (!createdBefore.ok) return createdBefore;
       if (!(await findEntity(env, { id }))) return NOT_FOUND;
       const watermark = {
         id: crypto.randomUUID(),
         scope: entityScope(id),
-        createdBefore: createdBefore.value,
+        createdBefore,
         asked: endRequestOf(caller, request),
       };
-      return endedReply(env, await systemOf(env).addWatermark(watermark, now));
+      return endedReply(env, await systemOf(env).addWatermark(watermark, currentTime()));
     },
   }),
   ...ALIAS_ROUTES,

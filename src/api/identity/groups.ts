@@ -1,7 +1,7 @@
 import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok, refuse } from "../../base/result.ts";
-import type { GroupRecord } from "../../identity/model.ts";
+import type { GroupRecord, GroupWrite } from "../../identity/model.ts";
 import { commonWrite, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { writeGroup } from "../../identity/writes.ts";
@@ -19,7 +19,7 @@ const FIELDS = fieldSchema({
   member_group_ids: sent(list()).describe("Groups whose members are members"),
 });
 
-const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
+const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>, GroupWrite> = {
   kind: "group",
   id: "The id of the group",
   one: "a group",
@@ -37,18 +37,16 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
     return alias && identityOf(env).readGroup({ id: alias.groupId });
   },
   delete: (env, key) => identityOf(env).deleteGroup(key),
-  async write({ env }, fields) {
+  change(fields) {
     const type = (["internal", "external"] as const).find((known) => known === fields.type) ?? null;
     if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
     const common = commonWrite("group", fields);
     if (!common.ok) return common;
-    const changes = {
-      ...common.value,
-      type,
-      memberEntityIds: fields.member_entity_ids ?? null,
-      memberGroupIds: fields.member_group_ids ?? null,
-    };
-    const written = await writeGroup(env, fields.id || null, changes);
+    const { member_entity_ids: memberEntityIds = null, member_group_ids: memberGroupIds = null } = fields;
+    return ok({ ...common.value, type, memberEntityIds, memberGroupIds });
+  },
+  async write(env, id, change) {
+    const written = await writeGroup(env, id, change);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? shown : null);
@@ -72,13 +70,16 @@ const ALIAS_ROUTES = routesById({
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),
   delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
-  async write({ env, installation }, { id, name, mount_accessor: mountAccessor, canonical_id: groupId }) {
+  change({ name, mount_accessor: mountAccessor, canonical_id: groupId }, mounts) {
     const problem = nameProblem("alias", name);
     if (problem) return refuse(problem);
-    const isMount = installation.mounts.some(({ accessor }) => accessor === mountAccessor);
-    if (name !== "" && mountAccessor !== "" && !isMount) return refuse("invalid mount accessor");
-    const changes = { name, mountAccessor, groupId: groupId || null };
-    const written = await identityOf(env).writeGroupAlias(id || null, changes, currentTime());
+    if (name === "") return refuse("missing alias name");
+    if (mountAccessor === "") return refuse("missing mount_accessor");
+    if (!mounts.some(({ accessor }) => accessor === mountAccessor)) return refuse("invalid mount accessor");
+    return ok({ name, mountAccessor, groupId: groupId || null });
+  },
+  async write(env, id, change) {
+    const written = await identityOf(env).writeGroupAlias(id, change, currentTime());
     if (!written.ok) return written;
     return ok(written.value && { id: written.value.id, canonical_id: written.value.groupId });
   },

@@ -1,4 +1,11 @@
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import {
+  type Answered,
+  type CallContext,
+  type ReadyContext,
+  type Route,
+  simpleRoute,
+  tokenRoute,
+} from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
@@ -16,7 +23,7 @@ import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
 
 /** A kind of record that has an id: entities, groups, and the aliases of both. */
-interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }, Key> {
+interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }, Key, Change> {
   /** The last segment of its path. */
   readonly kind: string;
   /** Descriptions of the id, of one record, and of all records. */
@@ -29,10 +36,12 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly view: View<Shown<Thing>>;
   /** The properties that a list shows beside the id. */
   readonly summary: View<Shown<Thing>>;
-  /** Creates a record, or changes the one that `fields` name. Returns the data of the answer; null: it has no body. */
-  write(context: CallContext, fields: Fields): Promise<Result<Record<string, unknown> | null>>;
+  /** Reads a write of a record that `fields` name. Judges what needs nothing but the request and the mounts. */
+  change(fields: Fields, mounts: ReadyContext["installation"]["mounts"]): Result<Change>;
+  /** Creates a record, or changes the one with this id. Returns the data of the answer; null: it has no body. */
+  write(env: Env, id: string | null, change: Change): Promise<Result<Record<string, unknown> | null>>;
   /** True when the change ends the use of tokens. It is then answered when it is in effect everywhere. */
-  endsTokens?(change: Fields | "deletion"): boolean;
+  endsTokens?(change: Change | "deletion"): boolean;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: Key): Promise<Thing | null>;
   delete(env: Env, key: Key): Promise<void>;
@@ -42,8 +51,8 @@ type ById = { readonly id: string };
 type ByName = { readonly name: string };
 
 /** A kind of record that also has a unique name: entities and groups. */
-export interface NamedKind<Thing extends ById, Fields extends ById & ByName>
-  extends IdentityKind<Thing, Fields, IdOrName> {
+export interface NamedKind<Thing extends ById, Fields extends ById & ByName, Change>
+  extends IdentityKind<Thing, Fields, IdOrName, Change> {
   readonly kind: "entity" | "group";
   read(env: Env, key: EntityKey): Promise<Thing | null>;
   listNames(env: Env, after: string, limit: number): Promise<readonly string[]>;
@@ -53,16 +62,19 @@ export interface NamedKind<Thing extends ById, Fields extends ById & ByName>
 const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO_CONTENT];
 
 /** Defines the routes that create records of a kind, and list, read, change and delete them by their ids. */
-export function routesById<Thing extends ById, Fields extends ById>(kind: IdentityKind<Thing, Fields, ById>): Route[] {
+export function routesById<Thing extends ById, Fields extends ById, Change>(
+  kind: IdentityKind<Thing, Fields, ById, Change>,
+): Route[] {
   const { operationIds } = kind;
   const path = `identity/${kind.kind}`;
   return [
-    simpleRoute("update", path, {
+    tokenRoute("update", path, {
       summary: `Creates or changes ${kind.one}.`,
       operationId: operationIds.one.replace("*", "create"),
       answers: WRITTEN,
       input: kind.fields,
-      handle: (context) => write(kind, context, context.fields),
+      prepare: async ({ fields, installation }) => kind.change(fields, installation.mounts),
+      handle: ({ env, fields, prepared }) => write(kind, env, fields.id || null, prepared),
     }),
     simpleRoute("list", `${path}/id`, {
       summary: `Lists ${kind.all} by id.`,
@@ -81,8 +93,8 @@ export function routesById<Thing extends ById, Fields extends ById>(kind: Identi
 }
 
 /** Defines the routes that list, read, change and delete records of a kind by their names, and that which looks one up. */
-export function routesByName<Thing extends ById, Fields extends ById & ByName>(
-  kind: NamedKind<Thing, Fields>,
+export function routesByName<Thing extends ById, Fields extends ById & ByName, Change>(
+  kind: NamedKind<Thing, Fields, Change>,
 ): Route[] {
   return [
     simpleRoute("list", `identity/${kind.kind}/name`, {
@@ -95,18 +107,17 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
         return dataReply({ keys: await readPage(fields, read, (name) => name) });
       },
     }),
-    ...routesOfOne<Thing, Fields, ByName>(kind, "name", `The name of the ${kind.kind}`, (context) =>
+    ...routesOfOne<Thing, Fields, ByName, Change>(kind, "name", `The name of the ${kind.kind}`, (context) =>
       allowedName(context, kind.kind),
     ),
-    simpleRoute("update", `identity/lookup/${kind.kind}`, {
+    tokenRoute("update", `identity/lookup/${kind.kind}`, {
       summary: `Finds ${kind.one} by its id, its name or an alias; 204 when there is none.`,
       operationId: `${kind.kind}-look-up`,
       answers: [dataAnswer(kind.view.shape), NO_CONTENT],
       input: LOOKUP_FIELDS,
-      handle: async ({ env, installation: { mounts }, fields }) => {
-        const key = readKey(fields);
-        if (!key.ok) return key;
-        const thing = await kind.read(env, key.value);
+      prepare: async ({ fields }) => readKey(fields),
+      handle: async ({ env, installation: { mounts }, prepared }) => {
+        const thing = await kind.read(env, prepared);
         return thing ? dataReply(kind.view.show({ thing, mounts })) : ok(EMPTY);
       },
     }),
@@ -142,8 +153,8 @@ function readKey(fields: Values<typeof LOOKUP_FIELDS>): Result<EntityKey> {
 }
 
 /** Defines the routes that read, change and delete one record. @param keyOf reads its key from the path. */
-function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partial<ById & ByName>>(
-  kind: IdentityKind<Thing, Fields, Key>,
+function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partial<ById & ByName>, Change>(
+  kind: IdentityKind<Thing, Fields, Key, Change>,
   by: "id" | "name",
   parameter: string,
   keyOf: (context: CallContext) => Promise<Result<Key>>,
@@ -169,11 +180,15 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
         return thing ? dataReply(kind.view.show({ thing, mounts })) : NOT_FOUND;
       }),
     }),
-    simpleRoute("update", path, {
+    tokenRoute("update", path, {
       ...described(by === "id" ? "Changes" : "Creates or changes", "update"),
       answers: WRITTEN,
       input: kind.fields,
-      handle: keyed((context: CallContext<Fields>, key) => write(kind, context, { ...context.fields, id: "", ...key })),
+      prepare: async ({ fields, params, installation }) =>
+        kind.change({ ...fields, id: "", [by]: params[by] ?? "" }, installation.mounts),
+      handle: keyed(({ env, prepared }: CallContext<Fields, Change>, key) =>
+        write(kind, env, key.id ?? null, prepared),
+      ),
     }),
     simpleRoute("delete", path, {
       ...described("Deletes", "delete"),
@@ -189,16 +204,17 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
 }
 
 /** Writes a record. This isolate drops its copies of entities, so that its next request sees the write. */
-async function write<Thing extends ById, Fields extends ById, Key>(
-  kind: IdentityKind<Thing, Fields, Key>,
-  context: CallContext,
-  fields: Fields,
+async function write<Thing extends ById, Fields extends ById, Key, Change>(
+  kind: IdentityKind<Thing, Fields, Key, Change>,
+  env: Env,
+  id: string | null,
+  change: Change,
 ): Answered {
-  const written = await kind.write(context, fields);
+  const written = await kind.write(env, id, change);
   if (!written.ok) return written;
   forgetEntities();
   if (written.value) return dataReply(written.value);
-  if (kind.endsTokens?.(fields)) await untilInEffect(context.env);
+  if (kind.endsTokens?.(change)) await untilInEffect(env);
   return ok(EMPTY);
 }
 

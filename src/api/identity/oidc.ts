@@ -1,8 +1,8 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { openRoute, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { openRoute, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, NOT_FOUND, ok, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
+import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
 import { loadEntity } from "../../identity/standing.ts";
@@ -12,8 +12,10 @@ import {
   type IssuerRole,
   issuerNameProblem,
   type KeyConfig,
+  keyWriteProblem,
   maySign,
   readIssuer,
+  roleWriteProblem,
   SIGNING_ALGORITHMS,
 } from "../../issuer/rules.ts";
 import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
@@ -78,18 +80,18 @@ export const OIDC_ROUTES: readonly Route[] = [
       return dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : []);
     },
   }),
-  simpleRoute("update", "identity/oidc/config", {
+  tokenRoute("update", "identity/oidc/config", {
     summary: "Sets the issuer of identity tokens.",
     operationId: "oidc-configure",
     answers: NO_CONTENT,
     input: fieldSchema({
       issuer: sent(text()).describe('The URL of the issuer; "" for the address by which the service is called'),
     }),
-    handle: async ({ env, fields }) => {
-      if (fields.issuer === undefined) return ok(EMPTY);
-      const issuer = readIssuer(fields.issuer);
-      if (!issuer.ok) return issuer;
-      await issuerOf(env).writeIssuer(issuer.value);
+    prepare: async ({ fields }): Promise<Result<string | null>> =>
+      fields.issuer === undefined ? ok(null) : readIssuer(fields.issuer),
+    handle: async ({ env, prepared: issuer }) => {
+      if (issuer === null) return ok(EMPTY);
+      await issuerOf(env).writeIssuer(issuer);
       forgetPublishedKeys();
       return ok(EMPTY);
     },
@@ -107,7 +109,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       view: KEY_VIEW,
       read: ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
     }),
-    simpleRoute("update", "identity/oidc/key/:name", {
+    tokenRoute("update", "identity/oidc/key/:name", {
       summary: "Creates or changes a signing key.",
       operationId: "oidc-write-key",
       answers: NO_CONTENT,
@@ -117,9 +119,7 @@ export const OIDC_ROUTES: readonly Route[] = [
         verification_ttl: VERIFICATION_TTL,
         allowed_client_ids: sent(list()).describe("The audiences for which it may sign; `*` for all"),
       }),
-      handle: async ({ env, installation, params: { name = "" }, fields }) => {
-        const problem = issuerNameProblem(name);
-        if (problem) return refuse(problem);
+      prepare: async ({ params: { name = "" }, fields }) => {
         const algorithm = SIGNING_ALGORITHMS.find((known) => known === fields.algorithm);
         if (fields.algorithm !== undefined && algorithm === undefined) return refuse("unknown signing algorithm");
         const write = {
@@ -128,8 +128,11 @@ export const OIDC_ROUTES: readonly Route[] = [
           verificationTtl: fields.verification_ttl,
           allowedClientIds: fields.allowed_client_ids,
         };
-        return doneReply(await writeSigningKey(env, installation.keys, name, write));
+        const problem = issuerNameProblem(name) ?? keyWriteProblem(write);
+        return okUnless(problem, write);
       },
+      handle: async ({ env, installation, params: { name = "" }, prepared }) =>
+        doneReply(await writeSigningKey(env, installation.keys, name, prepared)),
     }),
     simpleRoute("delete", "identity/oidc/key/:name", {
       summary: "Deletes a signing key.",
@@ -141,11 +144,14 @@ export const OIDC_ROUTES: readonly Route[] = [
         return doneReply(deleted);
       },
     }),
-    simpleRoute("update", "identity/oidc/key/:name/rotate", {
+    tokenRoute("update", "identity/oidc/key/:name/rotate", {
       summary: "Rotates a signing key.",
       operationId: "oidc-rotate-key",
       answers: NO_CONTENT,
       input: fieldSchema({ verification_ttl: VERIFICATION_TTL }),
+      prepare: async ({ fields }) => {
+        return okUnless(keyWriteProblem({ verificationTtl: fields.verification_ttl }), null);
+      },
       handle: async ({ env, installation, params: { name = "" }, fields }) => {
         const key = await issuerOf(env).readKey(name);
         if (!key) return refuse("no named key found at this name");
@@ -169,7 +175,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       view: ROLE_VIEW,
       read: ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
     }),
-    simpleRoute("update", "identity/oidc/role/:name", {
+    tokenRoute("update", "identity/oidc/role/:name", {
       summary: "Creates or changes a role of the issuer.",
       operationId: "oidc-write-role",
       answers: NO_CONTENT,
@@ -179,14 +185,16 @@ export const OIDC_ROUTES: readonly Route[] = [
         ttl: sent(duration()).describe("The lifetime of tokens"),
         client_id: sent(text()).describe("The audience of tokens; generated by default"),
       }),
-      handle: async ({ env, installation, params: { name = "" }, fields }) => {
+      prepare: async ({ params: { name = "" }, fields }) => {
         const template = fields.template === undefined ? undefined : decodedTemplate(fields.template);
-        const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
-        if (problem) return refuse(problem);
-        const made = await ensureDefaultKey(env, installation.keys, fields.key);
-        if (!made.ok) return made;
         const write = { key: fields.key, template, ttl: fields.ttl, clientId: fields.client_id };
-        return doneReply(await issuerOf(env).writeRole(name, write, randomBase62(26)));
+        const problem = issuerNameProblem(name) ?? templateProblem(template ?? "") ?? roleWriteProblem(write);
+        return okUnless(problem, write);
+      },
+      handle: async ({ env, installation, params: { name = "" }, prepared }) => {
+        const made = await ensureDefaultKey(env, installation.keys, prepared.key);
+        if (!made.ok) return made;
+        return doneReply(await issuerOf(env).writeRole(name, prepared, randomBase62(26)));
       },
     }),
     removeRoute("identity/oidc/role/:name", {

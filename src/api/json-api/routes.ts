@@ -1,4 +1,11 @@
-import { type Answered, type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
+import {
+  type Answered,
+  type CallContext,
+  type PresentedContext,
+  simpleRoute,
+  type TokenRoute,
+  tokenRoute,
+} from "../../auth/route.ts";
 import { type Answer, describeFields, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/operation.ts";
@@ -204,16 +211,25 @@ export function bareRoute(operation: Operation, path: string, declared: Declared
 export function documentRoute<A>(
   operation: Operation,
   path: string,
-  declared: Declared<A> & { readonly types: readonly string[]; readonly attributes: FieldSchema<A> },
+  declared: Declared<A> & {
+    readonly types: readonly string[];
+    readonly attributes: FieldSchema<A>;
+    /** Returns the failure of attributes that are wrong together, or in this path. Reads nothing that is stored. */
+    check?(attributes: A, context: Pick<PresentedContext<unknown>, "env" | "params">): Failure | null;
+  },
 ): TokenRoute {
-  const { types, attributes, ...route } = declared;
+  const { types, attributes, check, ...route } = declared;
   return tokenRoute<Record<string, unknown>, A>(operation, path, {
     ...route,
     fields: describeFields(attributes),
     input: ANY_FIELDS,
     nullsBy: attributes,
-    prepare: async ({ request, fields }) =>
-      readResource({ type: request.resourceType, attributes: fields }, types, attributes),
+    prepare: async (context) => {
+      const { request, fields } = context;
+      const read = readResource({ type: request.resourceType, attributes: fields }, types, attributes);
+      const failure = (read.ok && check?.(read.value, context)) || null;
+      return failure ? err(failure) : read;
+    },
   });
 }
 
@@ -223,6 +239,8 @@ interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operati
   /** See `readInclude`. */
   readonly related?: readonly string[];
   readonly view: View<never>;
+  /** Returns the failure of parameters that can't be given together, or null. */
+  check?(own: Q): Failure | null;
   find(context: CallContext<Record<string, unknown>, ListQuery<Q>>): Promise<Result<Page<T>>>;
   /** Returns the function that shows an item to the caller. */
   showTo(context: CallContext): Show<T> | Promise<Show<T>>;
@@ -230,14 +248,18 @@ interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operati
 
 /** Defines a list by page. */
 export function listRoute<Q, T>(path: string, declared: DeclaredList<Q, T>): TokenRoute {
-  const { own, related = [], view, find, showTo, ...description } = declared;
+  const { own, related = [], view, check, find, showTo, ...description } = declared;
   const include = related.length > 0 ? describeFields(fieldSchema(includeField(related))) : {};
   return tokenRoute<Record<string, unknown>, ListQuery<Q>>("read", path, {
     ...description,
     fields: { ...describeFields(PAGE_FIELDS), ...include, ...describeFields(own) },
     answers: plainAnswer({ data: [view.shape], ...PAGE_VIEW.shape, "included?": ["object"] }),
     input: ANY_FIELDS,
-    prepare: async (context) => readListQuery(context.fields, own, related),
+    prepare: async (context) => {
+      const query = readListQuery(context.fields, own, related);
+      const failure = (query.ok && check?.(query.value.own)) || null;
+      return failure ? err(failure) : query;
+    },
     async handle(context) {
       const page = await find(context);
       return page.ok ? pageReply(context, page.value, await showTo(context)) : page;

@@ -1,9 +1,13 @@
-import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { ok, refuse } from "../../base/result.ts";
+import { ok, okUnless, refuse } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
+
+const NO_DEVICES = refuse(
+  "cannot enable audit device via API; use declarative, config-based audit device management instead",
+);
 
 /**
  * The audit log has one device, the console of the Worker. An API that adds devices would let a caller write files or
@@ -17,7 +21,7 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     handle: async () => injectedReply({}),
   }),
 
-  simpleRoute("update", "sys/audit/:path{.+}", {
+  tokenRoute("update", "sys/audit/:path{.+}", {
     summary: "Refuses: audit devices can't be enabled over the API.",
     operationId: "auditing-enable-device",
     fields: {
@@ -28,8 +32,8 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     },
     answers: NO_CONTENT,
     input: ANY_FIELDS,
-    handle: async () =>
-      refuse("cannot enable audit device via API; use declarative, config-based audit device management instead"),
+    prepare: async () => NO_DEVICES,
+    handle: async () => NO_DEVICES,
   }),
 
   simpleRoute("delete", "sys/audit/:path{.+}", {
@@ -39,14 +43,12 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     handle: async () => ok(EMPTY),
   }),
 
-  simpleRoute("update", "sys/audit-hash/:path{.+}", {
+  tokenRoute("update", "sys/audit-hash/:path{.+}", {
     summary: "Returns the hash that the audit log has for a text.",
     operationId: "auditing-calculate-hash",
     answers: dataAnswer({ hash: "string" }),
     input: fieldSchema({ input: text().describe("The text") }),
-    handle: async ({ installation, fields }) =>
-      fields.input === ""
-        ? refuse('the "input" parameter is empty')
-        : dataReply({ hash: await auditHash(installation.keys, fields.input) }),
+    prepare: async ({ fields: { input } }) => okUnless(input === "" ? 'the "input" parameter is empty' : null, input),
+    handle: async ({ installation, prepared }) => dataReply({ hash: await auditHash(installation.keys, prepared) }),
   }),
 ]);

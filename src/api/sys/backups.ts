@@ -1,9 +1,9 @@
 import { showRoute } from "../../auth/record-routes.ts";
-import { type Answered, type OpenRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { type Answered, type OpenRoute, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
-import { makePart, sealBackup } from "../../backup/make.ts";
+import { makePart, readPartRequest, readWholeRun, sealBackup } from "../../backup/make.ts";
 import { isPlace, keyOfFile } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base/clock.ts";
@@ -53,7 +53,7 @@ const NO_PAST_TIME = invalid(
  * instead of `sys/init` and with the same right. The reference has none of these.
  */
 export const BACKUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/backup/part", {
+  tokenRoute("update", "sys/backup/part", {
     summary: "Returns the next part of a backup, with a seal. Its content is sealed and hashed as it is stored.",
     operationId: "backup-read-part",
     answers: dataAnswer({
@@ -77,10 +77,12 @@ export const BACKUP_ROUTES: readonly Route[] = [
       ),
       known: text().describe("SHA-256 of a part that the client has: the answer is then without content."),
     }),
-    handle: async ({ env, installation, fields }) => {
+    prepare: async ({ installation, fields }) => {
       const isFirst = fields.number === 0;
-      if (fields.number < 0 || isFirst !== (fields.run === ""))
-        return refuse("number must count the parts of a run from 0");
+      const counts = fields.number >= 0 && isFirst === (fields.run === "");
+      return counts ? readPartRequest(installation, fields) : refuse("number must count the parts of a run from 0");
+    },
+    handle: async ({ env, installation, fields }) => {
       const made = await makePart(env, installation, fields);
       if (!made.ok) return made;
       const { run, part, bytes } = made.value;
@@ -88,7 +90,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("update", "sys/backup/seal", {
+  tokenRoute("update", "sys/backup/seal", {
     summary: "Seals a backup after all of its parts were read, and returns the head of its manifest.",
     operationId: "backup-seal",
     answers: dataAnswer({
@@ -107,6 +109,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
       run: text().describe("The run."),
       parts: integer().describe("Number of its parts."),
     }),
+    prepare: ({ installation, fields }) => readWholeRun(installation, fields.run, fields.parts),
     handle: async ({ env, installation, fields }) => {
       const sealed = await sealBackup(env, installation, fields.run, fields.parts);
       return sealed.ok ? dataReply({ ...sealed.value }) : sealed;
@@ -137,12 +140,13 @@ export const BACKUP_ROUTES: readonly Route[] = [
     handle: ({ env }) => list(env),
   }),
 
-  simpleRoute("update", "sys/backup/stored/file", {
+  tokenRoute("update", "sys/backup/stored/file", {
     summary: "Returns a file of a backup in the bucket, sealed as it is stored.",
     operationId: "backup-read-stored-file",
     answers: CONTENT,
     input: FILE,
-    handle: ({ env, fields }) => readFile(env, fields.backup, fields.file),
+    prepare: async ({ fields }) => readFileName(fields.backup, fields.file),
+    handle: ({ env, prepared }) => readFile(env, prepared),
   }),
 
   withInitToken(
@@ -160,7 +164,11 @@ export const BACKUP_ROUTES: readonly Route[] = [
       operationId: "restore-read-stored-file",
       answers: CONTENT,
       input: FILE,
-      handle: async ({ env, loaded }, { backup, file }) => (loaded.ok ? NOT_NEW : readFile(env, backup, file)),
+      handle: async ({ env, loaded }, { backup, file }) => {
+        if (loaded.ok) return NOT_NEW;
+        const key = readFileName(backup, file);
+        return key.ok ? readFile(env, key.value) : key;
+      },
     }),
   ),
 
@@ -227,10 +235,14 @@ async function list({ BACKUPS: bucket }: Env): Answered {
   return bucket ? dataReply({ backups: await listBackups(bucket) }) : err(NO_BUCKET);
 }
 
-async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Answered {
-  if (!bucket) return err(NO_BUCKET);
+/** Returns the key of a file of a backup in the bucket. */
+function readFileName(backup: string, file: string): Result<string> {
   const key = isPlace(backup) ? keyOfFile(backup, file) : null;
-  if (!key) return refuse("backup and file are none that this server names");
+  return key ? ok(key) : refuse("backup and file are none that this server names");
+}
+
+async function readFile({ BACKUPS: bucket }: Env, key: string): Answered {
+  if (!bucket) return err(NO_BUCKET);
   const found = await bucket.get(key);
   return found ? dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) }) : NOT_FOUND;
 }

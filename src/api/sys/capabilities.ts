@@ -1,9 +1,9 @@
-import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
 import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
-import { DENIED, err, type Failure, invalid, type Result, refuse } from "../../base/result.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
@@ -31,12 +31,13 @@ const INVALID_TOKEN = invalid("invalid token");
 
 /** Capabilities of tokens on paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/capabilities-self", {
+  tokenRoute("update", "sys/capabilities-self", {
     summary: "Returns the capabilities of the caller on paths.",
     operationId: "query-token-self-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, token: TOKEN }),
-    handle: async (context) => answer(context, context.caller.record),
+    prepare: async ({ fields }) => readPaths(fields),
+    handle: async (context) => answer(context, context.prepared, context.caller.record),
   }),
 
   tokenRoute("update", "sys/capabilities", {
@@ -44,12 +45,13 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, token: TOKEN }),
-    async prepare(context): Promise<Result<NamedToken>> {
+    async prepare(context) {
       const { token } = context.fields;
       if (token === undefined || token === "") return refuse("no token found");
-      return typeof token === "string" ? onToken(context, token, lookUpOf) : err(INVALID_TOKEN);
+      if (typeof token !== "string") return err(INVALID_TOKEN);
+      return readAsked(context, await onToken(context, token, lookUpOf));
     },
-    action: async (context) => inCallersTree(context, context.prepared),
+    action: async (context) => inCallersTree(context, context.prepared.named),
     handle: (context) => answerForSubject(context, INVALID_TOKEN),
   }),
 
@@ -58,44 +60,63 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
-    prepare: (context): Promise<Result<NamedToken>> => onAccessor(context, context.fields.accessor, lookUpOf),
-    action: async (context) => inCallersTree(context, context.prepared),
+    prepare: async (context) => readAsked(context, await onAccessor(context, context.fields.accessor, lookUpOf)),
+    action: async (context) => inCallersTree(context, context.prepared.named),
     handle: (context) => answerForSubject(context, invalid("invalid accessor")),
   }),
 
   // The caller sends the policy, so the answer reveals nothing of the policies that are stored.
-  simpleRoute("update", "sys/capabilities-policy", {
+  tokenRoute("update", "sys/capabilities-policy", {
     summary: "Returns the capabilities that a policy alone grants on paths. The policy need not be stored.",
     operationId: "query-policy-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, policy: RULES }),
-    handle: async (context) => {
-      const { policy } = context.fields;
-      if (policy === "") return refuse("'policy' parameter not supplied or empty");
-      const now = currentTime();
-      const rules = parsePolicy(policy, now);
+    prepare: async ({ fields }) => {
+      if (fields.policy === "") return refuse("'policy' parameter not supplied or empty");
+      const rules = parsePolicy(fields.policy, currentTime());
       if (!rules.ok) return refuse(policyErrorText(rules.error));
-      const named = { name: "policy", rules: rules.value, allowSlashes: false, allowWildcards: false };
-      return answerByAcl(context, compileAcl([named], { now }));
+      const paths = readPaths(fields);
+      return paths.ok ? ok({ rules: rules.value, paths: paths.value }) : paths;
+    },
+    handle: async (context) => {
+      const { rules, paths } = context.prepared;
+      const named = { name: "policy", rules, allowSlashes: false, allowWildcards: false };
+      return answerByAcl(context, paths, compileAcl([named], { now: currentTime() }));
     },
   }),
 ];
 
-async function answerForSubject(context: CallContext<PathFields, NamedToken>, unknown: Failure): Answered {
-  const holder = await holderOf(context, context.prepared);
-  return holder ? answer(context, holder.record) : err(unknown);
+/** What a request asks about: a token, which may be unknown, and paths. */
+interface Asked {
+  readonly named: NamedToken;
+  readonly paths: readonly string[];
 }
 
-async function answer(context: CallContext<PathFields>, holder: TokenRecord): Answered {
+function readAsked({ fields }: PresentedContext<PathFields>, named: Result<NamedToken>): Result<Asked> {
+  const paths = readPaths(fields);
+  if (!named.ok) return named;
+  return paths.ok ? ok({ named: named.value, paths: paths.value }) : paths;
+}
+
+function readPaths({ paths, path }: PathFields): Result<readonly string[]> {
+  const asked = paths?.length ? paths : (path ?? []);
+  if (asked.length === 0) return refuse("paths must be supplied");
+  return asked.some((one) => one.length > MAX_PATH_LENGTH) ? refuse("a path is too long") : ok(asked);
+}
+
+async function answerForSubject(context: CallContext<PathFields, Asked>, unknown: Failure): Answered {
+  const { named, paths } = context.prepared;
+  const holder = await holderOf(context, named);
+  return holder ? answer(context, paths, holder.record) : err(unknown);
+}
+
+async function answer(context: CallContext, paths: readonly string[], holder: TokenRecord): Answered {
   const acl = await aclOfToken(context.env, context.installation, holder);
   // When the entity of the token is disabled or deleted, the token has no capabilities.
-  return acl.ok ? answerByAcl(context, acl.value) : err(DENIED);
+  return acl.ok ? answerByAcl(context, paths, acl.value) : err(DENIED);
 }
 
-async function answerByAcl({ env, installation, fields }: CallContext<PathFields>, acl: Acl): Answered {
-  const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
-  if (paths.length === 0) return refuse("paths must be supplied");
-  if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return refuse("a path is too long");
+async function answerByAcl({ env, installation }: CallContext, paths: readonly string[], acl: Acl): Answered {
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {

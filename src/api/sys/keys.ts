@@ -1,8 +1,10 @@
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
+import { ok, refuse } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
+import { changeRotation, DEFAULT_ROTATION } from "../../system/rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, duration, fieldSchema, flag, sent } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
@@ -51,15 +53,18 @@ function rotationRoutes(path: string, rotateId: string, configId: string): Route
         return injectedReply({ enabled, max_operations: maxOperations, interval: shown });
       },
     }),
-    simpleRoute("update", `${path}/config`, {
+    tokenRoute("update", `${path}/config`, {
       summary: "Sets when keys are rotated automatically.",
       operationId: `configure-${configId}`,
       answers: NO_CONTENT,
       input: ROTATION,
-      handle: async ({ env, fields }) => {
-        const { enabled, max_operations: maxOperations, interval } = fields;
-        return doneReply(await systemOf(env).configureRotation({ enabled, maxOperations, interval }));
+      prepare: async ({ fields: { enabled, max_operations: maxOperations, interval } }) => {
+        const change = { enabled, maxOperations, interval };
+        // Each setting has its own bounds, so those that are stored make no difference.
+        const changed = changeRotation(DEFAULT_ROTATION, change);
+        return changed.ok ? ok(change) : refuse(changed.error);
       },
+      handle: async ({ env, prepared }) => doneReply(await systemOf(env).configureRotation(prepared)),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { SharedReading } from "../../base/isolate-copy.ts";
-import { ok, refuse } from "../../base/result.ts";
+import { ok, okUnless, refuse } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { countEntities } from "../../identity/entities.ts";
@@ -157,7 +157,7 @@ export const METRICS_ROUTES: readonly Route[] = [
       env.METRICS_UNAUTHENTICATED === "true"
         ? (context) => metrics(context, context.loaded.ok ? context.loaded.value : null)
         : null,
-    prepare: async () => ok(null),
+    prepare: async ({ fields: { format } }) => okUnless(formatProblem(format), null),
     handle: (context) => metrics(context, context.installation),
   }),
 
@@ -181,8 +181,9 @@ export const METRICS_ROUTES: readonly Route[] = [
 ];
 
 async function metrics({ env, request }: RequestContext, installation: Installation | null): Answered {
-  const { format } = request.data;
-  if (format !== undefined && format !== "" && format !== "prometheus") return refuse("format is prometheus or none");
+  const { format = "" } = request.data;
+  const problem = formatProblem(format);
+  if (problem) return refuse(problem);
   const now = currentTime();
   const read = installation && (await reading.load(() => readFigures(env, installation)));
   const families = [
@@ -193,4 +194,8 @@ async function metrics({ env, request }: RequestContext, installation: Installat
   return format === "prometheus"
     ? ok({ kind: "text", status: 200, mediaType: PROMETHEUS, text: prometheusText(families) })
     : plainReply(metricsObject(families, formatRfc3339(now)));
+}
+
+function formatProblem(format: unknown): string | null {
+  return format === "" || format === "prometheus" ? null : "format is prometheus or none";
 }

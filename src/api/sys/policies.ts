@@ -1,8 +1,10 @@
 import {
   type Answered,
   type CallContext,
+  type PresentedContext,
   type Route,
   simpleRoute,
+  tokenRoute,
   withParameters,
   withPolicyPaths,
 } from "../../auth/route.ts";
@@ -16,7 +18,7 @@ import {
 } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/name.ts";
-import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
+import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import {
   isHiddenPolicy,
@@ -28,7 +30,7 @@ import {
   ROOT_POLICY,
 } from "../../policy/names.ts";
 import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
-import type { PolicyText, StoredPolicy } from "../../system/policies.ts";
+import type { PolicyText, PolicyWrite, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
@@ -114,12 +116,17 @@ const PATCH_FIELDS = fieldSchema({
   allow_wildcards_in_identity_templates: sent(WRITE_FIELDS.shape.allow_wildcards_in_identity_templates),
 });
 
-/** Creates or replaces a policy. Messages are the reference's (sys/policies/acl). */
-async function writePolicy(
-  { env, installation, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
+/** A write of a policy that was read. */
+interface ReadWrite {
+  readonly name: string;
+  readonly policy: PolicyWrite;
+}
+
+/** Reads a write of a policy. Messages are the reference's (sys/policies/acl). */
+function readWrite(
+  { installation, params, fields }: Omit<PresentedContext<Values<typeof WRITE_FIELDS>>, "presented">,
   policyText: string,
-  warnings: readonly string[] = [],
-): Answered {
+): Result<ReadWrite> {
   const name = writableName(params);
   if (!name.ok) return name;
   if (policyText === "") return refuse("'policy' parameter not supplied or empty");
@@ -138,8 +145,16 @@ async function writePolicy(
     allowSlashes: fields.allow_slashes_in_identity_templates,
     allowWildcards: fields.allow_wildcards_in_identity_templates,
   };
-  const written = await systemOf(env).writePolicy(name.value, policy, now);
-  return changedReply(env, written, warnedReply([...warnings, ...nameWarnings(params, name.value)]));
+  return ok({ name: name.value, policy });
+}
+
+/** Creates or replaces a policy. */
+async function writePolicy(
+  { env, params, prepared: { name, policy } }: CallContext<unknown, ReadWrite>,
+  warnings: readonly string[] = [],
+): Answered {
+  const written = await systemOf(env).writePolicy(name, policy, currentTime());
+  return changedReply(env, written, warnedReply([...warnings, ...nameWarnings(params, name)]));
 }
 
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
@@ -158,7 +173,7 @@ function readText(policyText: string, now: number): Result<PolicyText> {
 function writableName(params: CallContext["params"]): Result<string> {
   const name = normalizePolicyName(params.name ?? "");
   const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
-  return problem ? refuse(problem) : ok(name);
+  return okUnless(problem, name);
 }
 
 function nameWarnings(params: CallContext["params"], name: string): string[] {
@@ -196,18 +211,18 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
       input: NAMES,
       handle: async (context) => dataReply({ keys: await listNames(context, context.params.prefix) }),
     }),
-    simpleRoute("delete", `${path}/:name{.+}`, {
+    tokenRoute("delete", `${path}/:name{.+}`, {
       summary: "Deletes a policy.",
       operationId: `policies-delete-acl-policy${end}`,
       answers: NO_CONTENT,
       input: fieldSchema({ cas: sent(integer()).describe("Refused unless the policy has this version") }),
-      // A policy that does not exist is no error.
-      handle: async ({ env, params, fields }) => {
+      prepare: async ({ params }) => {
         const name = normalizePolicyName(params.name ?? "");
-        const refusal = policyDeleteRefusal(name);
-        if (refusal) return refuse(refusal);
-        return changedReply(env, await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime()));
+        return okUnless(policyDeleteRefusal(name), name);
       },
+      // A policy that does not exist is no error.
+      handle: async ({ env, prepared, fields }) =>
+        changedReply(env, await systemOf(env).deletePolicy(prepared, fields.cas ?? null, currentTime())),
     }),
   ];
 }
@@ -257,29 +272,28 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         handle: listDetailed,
       }),
       POLICY_USAGE_ROUTE,
-      simpleRoute("update", "sys/policy/:name{.+}", {
+      tokenRoute("update", "sys/policy/:name{.+}", {
         summary: "Creates or replaces a policy.",
         operationId: "policies-write-acl-policy2",
         answers: DONE_OR_WARNED,
         input: OLD_WRITE_FIELDS,
-        handle: (context) => {
-          const { policy, rules } = context.fields;
-          return writePolicy(context, policy || rules, rules === "" ? [] : [RULES_DEPRECATED]);
-        },
+        prepare: async (context) => readWrite(context, context.fields.policy || context.fields.rules),
+        handle: (context) => writePolicy(context, context.fields.rules === "" ? [] : [RULES_DEPRECATED]),
       }),
-      simpleRoute("update", "sys/policies/acl/:name{.+}", {
+      tokenRoute("update", "sys/policies/acl/:name{.+}", {
         summary: "Creates or replaces a policy.",
         operationId: "policies-write-acl-policy",
         answers: DONE_OR_WARNED,
         input: WRITE_FIELDS,
-        handle: (context) => writePolicy(context, context.fields.policy),
+        prepare: async (context) => readWrite(context, context.fields.policy),
+        handle: (context) => writePolicy(context),
       }),
-      simpleRoute("patch", "sys/policies/acl/:name{.+}", {
+      tokenRoute("patch", "sys/policies/acl/:name{.+}", {
         summary: "Changes the parts of a policy that are sent.",
         operationId: "policies-patch-acl-policy",
         answers: ENVELOPE,
         input: PATCH_FIELDS,
-        handle: async ({ env, params, fields }) => {
+        prepare: async ({ params, fields }) => {
           const name = writableName(params);
           if (!name.ok) return name;
           const now = currentTime();
@@ -297,8 +311,11 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
             allowSlashes: fields.allow_slashes_in_identity_templates,
             allowWildcards: fields.allow_wildcards_in_identity_templates,
           };
-          const patched = await systemOf(env).patchPolicy(name.value, change, now);
-          const warnings = nameWarnings(params, name.value);
+          return ok({ name: name.value, change });
+        },
+        handle: async ({ env, params, prepared: { name, change } }) => {
+          const patched = await systemOf(env).patchPolicy(name, change, currentTime());
+          const warnings = nameWarnings(params, name);
           return changedReply(env, patched, { kind: "data", data: null, warnings });
         },
       }),

@@ -1,8 +1,14 @@
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
-import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
-import { ok } from "../../base/result.ts";
-import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
+import { ok, okUnless, refuse } from "../../base/result.ts";
+import {
+  checkQuotaConfig,
+  DEFAULT_QUOTA_CONFIG,
+  type QuotaConfig,
+  quotaWriteProblem,
+  type RateLimitQuota,
+} from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
@@ -70,16 +76,17 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
       (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
   }),
 
-  simpleRoute("update", QUOTA, {
+  tokenRoute("update", QUOTA, {
     summary: "Creates or replaces a rate limit quota of the installation, a mount, a path below a mount, or a role.",
     operationId: "rate-limit-quotas-write",
     answers: NO_CONTENT,
     input: QUOTA_FIELDS,
-    handle: async ({ env, params: { name = "" }, fields }) => {
+    prepare: async ({ params: { name = "" }, fields }) => {
       const { path, role, rate, interval, block_interval: blockInterval, inheritable } = fields;
       const quota = { name, path, role, rate, interval, blockInterval, inheritable };
-      return changedReply(env, await systemOf(env).writeQuota(quota));
+      return okUnless(quotaWriteProblem(quota), quota);
     },
+    handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).writeQuota(prepared)),
   }),
 
   simpleRoute("delete", QUOTA, {
@@ -96,18 +103,19 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     read: ({ env }) => systemOf(env).quotaConfig(),
   }),
 
-  simpleRoute("update", "sys/quotas/config", {
+  tokenRoute("update", "sys/quotas/config", {
     summary: "Replaces the settings of all rate limit quotas. Settings that are not sent get their defaults.",
     operationId: "rate-limit-quotas-configure",
     answers: NO_CONTENT,
     input: CONFIG_FIELDS,
-    handle: async ({ env, fields }) => {
-      const configured = await systemOf(env).configureQuotas({
+    prepare: async ({ fields }) => {
+      const checked = checkQuotaConfig({
         exemptPaths: fields.rate_limit_exempt_paths,
         auditLogging: fields.enable_rate_limit_audit_logging,
         responseHeaders: fields.enable_rate_limit_response_headers,
       });
-      return changedReply(env, configured);
+      return checked.ok ? checked : refuse(checked.error);
     },
+    handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).configureQuotas(prepared)),
   }),
 ]);

@@ -1,7 +1,7 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { err, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { untilCopiesAreOld } from "../../system/in-effect.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";
@@ -19,7 +19,6 @@ import {
   documentRoute,
   listRoute,
   organizationIn,
-  refused,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { ORGANIZATION_VIEW, organizationsFor } from "./render.ts";
@@ -103,11 +102,14 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: documentAnswer(ORGANIZATION_VIEW),
     types: TYPES,
     attributes: ORGANIZATION_CHANGE,
+    // The name is the id of the organization and part of every path to it.
+    check: ({ name }, { params }) =>
+      name === undefined || name === params.organization
+        ? null
+        : invalidDocument("name can't be changed", "/data/attributes/name"),
     handle: async (context) => {
       const { name, organization } = organizationIn(context);
-      const { name: newName, email, ...settings } = context.prepared;
-      // The name is the id of the organization and part of every path to it.
-      if (newName !== undefined && newName !== name) return refused("/data/attributes/name", "name can't be changed");
+      const { name: _, email, ...settings } = context.prepared;
       const isChange = email !== undefined || Object.keys(settings).length > 0;
       const changed = isChange ? organization.update(name, { email, settings }) : organization.show(name);
       return document(context, await changed);

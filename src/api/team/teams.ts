@@ -18,7 +18,6 @@ import {
   listRoute,
   organizationIn,
   readInclude,
-  refusedParameter,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { TEAM_VIEW, teamsFor } from "./render.ts";
@@ -45,6 +44,10 @@ export const TEAMS_ROUTES: readonly Route[] = [
     view: TEAM_VIEW,
     own: LIST_FIELDS,
     related: RELATED,
+    check: ({ q, [NAMES]: names }) =>
+      names && q !== ""
+        ? { code: "invalid_parameter", parameter: "q", message: `q and ${NAMES} can't be given together` }
+        : null,
     find: findTeams,
     showTo: teamsFor,
   }),
@@ -119,7 +122,6 @@ function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSetting
 async function findTeams(context: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>) {
   const { page, own } = context.prepared;
   const { q: search, [NAMES]: names } = own;
-  if (names && search !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);
   const { name, organization } = organizationIn(context);
   if (names === null) return organization.listTeams(name, page, search);
   const found = await organization.teamsNamed(name, names);

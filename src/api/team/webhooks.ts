@@ -93,6 +93,16 @@ function textProblem(text: string): string | null {
   return text.length >= 1 && text.length <= MAX_TEXT ? null : TEXT;
 }
 
+function readUrl({ env }: Pick<CallContext, "env">, text: string) {
+  const url = readWebhookUrl(env, text);
+  return url.ok ? url : refused("/data/attributes/url", url.error.replace("target", "url"));
+}
+
+function urlFailure(context: Pick<CallContext, "env">, text: string): Failure | null {
+  const url = readUrl(context, text);
+  return url.ok ? null : url.error;
+}
+
 async function findWebhook(context: CallContext): Promise<SealedWebhook | null> {
   const { name, organization } = organizationIn(context);
   return (await organization.webhooks(name))?.find(({ id }) => id === context.params.id) ?? null;
@@ -103,10 +113,10 @@ async function findWebhook(context: CallContext): Promise<SealedWebhook | null> 
  * has changed the webhook meanwhile, the change is refused.
  */
 async function storeWebhook(context: CallContext, before: SealedWebhook, changes: Values<typeof WEBHOOK_CHANGE>) {
-  const { env, installation } = context;
+  const { installation } = context;
   const { name, organization } = organizationIn(context);
-  const url = readWebhookUrl(env, changes.url ?? before.url);
-  if (!url.ok) return refused("/data/attributes/url", url.error.replace("target", "url"));
+  const url = readUrl(context, changes.url ?? before.url);
+  if (!url.ok) return url;
   const enabled = changes.enabled ?? before.enabled;
   const secret = await secretFor(installation.keys, before, url.value, changes.token);
   if (!secret.ok) return secret;
@@ -167,6 +177,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     answers: documentAnswer(WEBHOOK_VIEW, 201),
     types: [WEBHOOK_TYPE],
     attributes: NEW_WEBHOOK,
+    check: ({ url }, context) => urlFailure(context, url),
     handle: async (context) => {
       const { name, url } = context.prepared;
       const now = currentTime();
@@ -190,6 +201,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     answers: documentAnswer(WEBHOOK_VIEW),
     types: [WEBHOOK_TYPE],
     attributes: WEBHOOK_CHANGE,
+    check: ({ url }, context) => (url === undefined ? null : urlFailure(context, url)),
     handle: async (context) => {
       const webhook = await findWebhook(context);
       if (!webhook) return NOT_FOUND;

@@ -4,6 +4,7 @@ import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
+import { roleWriteFailure } from "../../token/roles/change.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
@@ -66,12 +67,15 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     answers: DONE_OR_WARNED,
     input: ROLE_FIELDS,
     createsOrUpdates: true,
-    prepare: async ({ fields: { role_name: _, ...sent } }) => ok(sent),
-    async handle({ env, installation, params, prepared, verdict }) {
-      const grants = { create: verdict.create, update: verdict.update };
+    async prepare({ installation, params, fields: { role_name: _, ...sent } }) {
       const mount = mountTtl(installation.mountAt("token/"));
+      const failure = roleWriteFailure(params.role_name ?? "", sent, mount);
+      return failure ? err(failure) : ok({ sent, mount });
+    },
+    async handle({ env, params, prepared: { sent, mount }, verdict }) {
+      const grants = { create: verdict.create, update: verdict.update };
       const name = params.role_name ?? "";
-      const written = await tokenRoles(env).write(name, prepared, grants, mount);
+      const written = await tokenRoles(env).write(name, sent, grants, mount);
       forgetRole(name);
       return written.ok ? ok(warnedReply(written.value)) : written;
     },

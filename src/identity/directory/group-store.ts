@@ -128,8 +128,6 @@ export class GroupStore {
     const before = id === null ? null : this.readAlias({ id });
     if (id !== null && !before) return refuse("invalid group alias ID");
     const { name, mountAccessor } = write;
-    if (name === "") return refuse("missing alias name");
-    if (mountAccessor === "") return refuse("missing mount_accessor");
     const sameGroup = write.groupId === null || write.groupId === before?.groupId;
     if (before?.name === name && before.mountAccessor === mountAccessor && sameGroup) return ok(null);
     if (write.groupId !== null) {
@@ -256,8 +254,6 @@ export class GroupStore {
   }
 
   #noteChange(): void {
-    // The row may have been deleted by an attacker who can write the storage.
-    this.#sql.exec("INSERT INTO state (groups_revision, version) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM state)");
     this.#sql.exec(`UPDATE state SET groups_revision = ${RANDOM_REVISION}`);
   }
 

@@ -4,14 +4,14 @@ import {
   type CallContext,
   mountOf,
   type Route,
-  simpleRoute,
+  tokenRoute,
   withParameters,
   withPolicyPaths,
 } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
-import { ok, refuse } from "../../base/result.ts";
+import { ok, okUnless, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { warnedReply } from "../../wire/reply.ts";
@@ -20,7 +20,7 @@ import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_ROUTES } from "./login.ts";
-import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
+import { ROLE_FIELDS, ROLE_VIEW, roleFieldsProblem } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
@@ -34,20 +34,18 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       view: CONFIG_VIEW,
       read: (context) => jwtAuthOf(context).readConfig(),
     }),
-    simpleRoute("update", "config", {
+    tokenRoute("update", "config", {
       summary: "Sets whose tokens the mount trusts.",
       operationId: "configure",
       answers: DONE_OR_WARNED,
       input: CONFIG_FIELDS,
+      prepare: async ({ env, fields }) => readConfig(fields, privateHosts(env)),
       handle: async (context) => {
-        const { env, fields } = context;
-        const listed = privateHosts(env);
-        const config = readConfig(fields, listed);
-        if (!config.ok) return config;
-        const remote = config.value.publicKeys.length === 0;
-        const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
+        const { env, fields, prepared: config } = context;
+        const remote = config.publicKeys.length === 0;
+        const keys = remote ? await fetchKeys(config, privateHosts(env)) : ok([]);
         if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
-        await jwtAuthOf(context).writeConfig(config.value);
+        await jwtAuthOf(context).writeConfig(config);
         return ok(warnedReply(keys.ok ? [] : [keys.error]));
       },
     }),
@@ -63,14 +61,17 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       view: ROLE_VIEW,
       read: (context) => jwtAuthOf(context).readRole(nameOf(context)),
     }),
-    simpleRoute("update", ROLE_PATH, {
+    tokenRoute("update", ROLE_PATH, {
       summary: "Makes or changes a role; fields that are not sent stay as they are.",
       operationId: "write-role",
       answers: DONE_OR_WARNED,
       input: ROLE_FIELDS,
+      prepare: async ({ params, fields }) => {
+        const isLong = !isRoleName(nameOf({ params }));
+        return okUnless(isLong ? "the name of the role is too long" : roleFieldsProblem(fields), null);
+      },
       handle: async (context) => {
         const name = nameOf(context);
-        if (!isRoleName(name)) return refuse("the name of the role is too long");
         const warnings = await jwtAuthOf(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
         return warnings.ok ? ok(warnedReply(warnings.value)) : warnings;
       },
@@ -89,7 +90,7 @@ function jwtAuthOf(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 
-function nameOf({ params }: CallContext): string {
+function nameOf({ params }: Pick<CallContext, "params">): string {
   return nameKey(params.name ?? "");
 }
 

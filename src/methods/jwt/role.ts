@@ -4,6 +4,7 @@ import {
   TOKEN_FIELDS,
   TOKEN_SETTINGS,
   type TokenSettings,
+  tokenFieldsProblem,
 } from "../../auth/token-settings.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
@@ -81,14 +82,25 @@ export type RoleFields = Values<typeof ROLE_FIELDS>;
 const MAX_ENTRIES = 64;
 const MAX_TEXT = 1024;
 const MAX_BOUND_CLAIMS_LENGTH = 16_384;
+const NO_USER_CLAIM = "a user claim must be defined on the role";
+const BAD_BOUND_CLAIMS_TYPE = "invalid 'bound_claims_type': it must be string or glob";
 const BAD_BOUND_CLAIMS =
   "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
+
+/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeRole`. */
+export function roleFieldsProblem(fields: RoleFields): string | null {
+  if (!["", "string", "glob"].includes(fields.bound_claims_type ?? "")) return BAD_BOUND_CLAIMS_TYPE;
+  // As strings, bound claims may have every value that they may have in any way.
+  if (fields.bound_claims && !readBoundClaims(fields.bound_claims, "string")) return BAD_BOUND_CLAIMS;
+  if (fields.user_claim === "") return NO_USER_CLAIM;
+  return tokenFieldsProblem(fields) ?? notHere(fields) ?? mappingProblem(fields.claim_mappings ?? {});
+}
 
 /** Applies a write. Returns the role and warnings, or a 400. Messages are the reference's where it has them. */
 export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl) {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;
-  if (type !== "string" && type !== "glob") return refuse("invalid 'bound_claims_type': it must be string or glob");
+  if (type !== "string" && type !== "glob") return refuse(BAD_BOUND_CLAIMS_TYPE);
   const boundClaims = readBoundClaims(fields.bound_claims ?? old.boundClaims, type);
   if (!boundClaims) return refuse(BAD_BOUND_CLAIMS);
   const token = changeTokenSettings(old.token, fields, mount);
@@ -152,7 +164,7 @@ function notHere(fields: RoleFields): string | null {
 }
 
 function roleProblem(role: JwtRole): string | null {
-  if (role.userClaim === "") return "a user claim must be defined on the role";
+  if (role.userClaim === "") return NO_USER_CLAIM;
   const { boundAudiences, boundSubject, boundClaims, token } = role;
   const bound = boundAudiences.length + token.boundCidrs.length + Object.keys(boundClaims).length;
   const isBound = bound > 0 || boundSubject !== "";

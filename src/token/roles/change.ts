@@ -1,6 +1,6 @@
 import { readLocationHint } from "../../base/location.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/names.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type RoleFields, type TokenRole } from "../role.ts";
@@ -47,6 +47,18 @@ export function newRole(name: string): TokenRole {
  * applies. Messages are the reference's (auth/token/roles; docs/conformance.md T26 to T43).
  */
 export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
+  const changed = apply(before, sent, mount);
+  const problem = changed.ok && checkRoleType(changed.value.role);
+  return problem ? refuse(problem) : changed;
+}
+
+/** Returns the failure of a write of a role whose fields are wrong whatever is stored, or null. See `changeRole`. */
+export function roleWriteFailure(name: string, sent: RoleFields, mount: MountTtl): Failure | null {
+  const applied = apply(newRole(name), sent, mount);
+  return applied.ok ? null : applied.error;
+}
+
+function apply(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
   const warnings: string[] = [];
   const renamed = {
     period: pickRenamed("period", sent.token_period, sent.period, warnings),
@@ -102,7 +114,7 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
   }
   if (role.tokenNumUses < 0) return "error parsing role fields: 'token_num_uses' cannot be negative";
   if (sent.token_type !== undefined && sent.token_type !== role.tokenType) return "invalid 'token_type' value";
-  return checkRoleType(role) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
+  return checkSuffix(role.pathSuffix) ?? checkNames(role);
 }
 
 /**

@@ -39,9 +39,13 @@ describe("num_uses", () => {
     expect((await self(token)).body.data.num_uses).toBe(-1);
   });
 
-  it("a use counts also when the request is malformed, and a look-up by another does not", async () => {
+  it("a malformed request costs none, nor does a look-up by another; a path that nothing serves costs one", async () => {
     const token = await limited(3);
     expect((await call("POST", "auth/token/renew-self", { token, body: { increment: "soon" } })).status).toBe(400);
+    expect(
+      (await call("GET", "auth/token/lookup-self", { token, headers: { "X-Vault-Wrap-TTL": "soon" } })).status,
+    ).toBe(400);
+    expect((await call("GET", "nothing/here", { token })).status).toBe(403);
     const seen = await call("POST", "auth/token/lookup", { token: root, body: { token } });
     expect(seen.body.data.num_uses).toBe(2);
   });

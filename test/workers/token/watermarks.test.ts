@@ -149,7 +149,7 @@ describe("what was revoked together", () => {
       clientAddress: null,
     } as const;
     const find = (watermark: number) =>
-      stub.run({ row, verifier: new Uint8Array(24), ...asked, watermark, action: null, line: null });
+      stub.run({ row, verifier: new Uint8Array(24), ...asked, watermark, action: null, malformed: false, line: null });
     const reads = callsTo(System, "snapshot");
     await find(known.value.watermarks.newest);
     expect(reads.calls).toEqual([]);

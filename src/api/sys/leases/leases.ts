@@ -1,6 +1,6 @@
 import { listRoute } from "../../../auth/record-routes.ts";
-import { registerLease } from "../../../auth/register-lease.ts";
-import { type Answered, type CallContext, type Route, simpleRoute, withPolicyPaths } from "../../../auth/route.ts";
+import { checkRegistration, registerLease } from "../../../auth/register-lease.ts";
+import { type Answered, type CallContext, type Route, tokenRoute, withPolicyPaths } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
@@ -8,6 +8,7 @@ import { toBase64 } from "../../../crypto/bytes.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
 import { listLeases } from "../../../lease/queries.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
+import { incrementProblem } from "../../../lease/rules.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { anyObject, duration, type FieldSchema, fieldSchema, flag, text, unread } from "../../../wire/fields.ts";
@@ -39,17 +40,20 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
   description: Pick<RouteDescription, "summary" | "answers">,
   input: FieldSchema<F>,
   perform: (context: CallContext<F>, leaseId: string) => Answered,
+  problemOf: (fields: F) => string | null = () => null,
 ): Route[] {
   const routeAt = (path: string, operationId: string) =>
-    simpleRoute("update", path, {
+    tokenRoute<F, string>("update", path, {
       ...description,
       operationId,
       parameters: { url_lease_id: "The id of the lease, unless the body has it" },
       input,
-      handle: async (context) => {
-        const id = readLeaseIdField(context.fields.lease_id, context.params.url_lease_id ?? "");
-        return id.ok ? perform(context, id.value) : id;
+      prepare: async ({ fields, params }) => {
+        const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
+        const problem = problemOf(fields);
+        return id.ok && problem ? refuse(problem) : id;
       },
+      handle: (context) => perform(context, context.prepared),
     });
   const path = `sys/leases/${operation}`;
   const operationId = `leases-${operation}-lease`;
@@ -88,15 +92,14 @@ async function leaseNames({ env, installation, params }: CallContext, after: str
 
 /** Look-up, lists, renewal and registration of leases, and the keys that sign revocations. */
 export const LEASE_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/leases/lookup", {
+  tokenRoute("update", "sys/leases/lookup", {
     summary: "Shows a lease.",
     operationId: "leases-read-lease",
     answers: dataAnswer(LEASE_VIEW.shape),
     input: fieldSchema(LEASE_ID),
-    handle: async ({ env, installation, request, fields }) => {
-      const id = readLeaseIdField(fields.lease_id, "");
-      if (!id.ok) return id;
-      const found = await lookupLease(env, installation, id.value, request.notes);
+    prepare: async ({ fields }) => readLeaseIdField(fields.lease_id, ""),
+    handle: async ({ env, installation, request, prepared }) => {
+      const found = await lookupLease(env, installation, prepared, request.notes);
       // The message is the reference's (sys/leases).
       return found.ok ? dataReply(LEASE_VIEW.show({ ...found.value, now: currentTime() })) : refuse("invalid lease");
     },
@@ -118,8 +121,9 @@ export const LEASE_ROUTES: readonly Route[] = [
     fieldSchema({ ...LEASE_ID, increment: duration().describe("Its new lifetime, from now") }),
     async ({ env, installation, fields }, id) =>
       grantedReply(await renewLease(env, installation, id, fields.increment)),
+    ({ increment }) => incrementProblem(increment),
   ),
-  simpleRoute("update", "sys/leases/register", {
+  tokenRoute("update", "sys/leases/register", {
     summary: "Registers a lease for a secret that another service created.",
     operationId: "leases-register",
     answers: ENVELOPE,
@@ -133,20 +137,22 @@ export const LEASE_ROUTES: readonly Route[] = [
       target: text().describe("The URL that receives its revocation"),
       data: anyObject().describe("Data that the revocation contains"),
     }),
-    handle: async ({ env, installation, request, fields }) => {
-      const { max_ttl: maxTtl, data = null, ...sent } = fields;
-      return grantedReply(await registerLease(env, installation, { ...sent, maxTtl, data }, request.notes));
-    },
+    prepare: async ({ env, fields: { max_ttl: maxTtl, data = null, ...sent } }) =>
+      checkRegistration(env, { ...sent, maxTtl, data }),
+    handle: async ({ env, installation, request, prepared }) =>
+      grantedReply(await registerLease(env, installation, prepared, request.notes)),
   }),
-  simpleRoute("update", "sys/leases/signing-key", {
+  tokenRoute("update", "sys/leases/signing-key", {
     summary: "Returns the key with which a target verifies the signature of revocations.",
     operationId: "leases-read-signing-key",
     answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
     input: fieldSchema({ target: text().describe("The URL that receives the revocations") }),
-    handle: async ({ env, installation, fields }) => {
+    prepare: async ({ env, fields }) => {
       const target = readRevocationEndpoint(fields.target, endpointSettings(env));
-      if (!target.ok) return refuse(target.error);
-      const key = await signingKey(installation.keys, target.value);
+      return target.ok ? target : refuse(target.error);
+    },
+    handle: async ({ installation, prepared }) => {
+      const key = await signingKey(installation.keys, prepared);
       return dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER });
     },
   }),

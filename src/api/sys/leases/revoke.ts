@@ -1,10 +1,10 @@
 import { endRequestOf } from "../../../auth/caller.ts";
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { ACCEPTED, BEGUN, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { NOT_FOUND, ok, refuse } from "../../../base/result.ts";
+import { NOT_FOUND, ok, okUnless, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
@@ -40,19 +40,21 @@ async function revokeOne(context: CallContext, leaseId: string, wait: boolean, f
 
 /** Defines the revocation of all leases and tokens below a path, or of one lease if the path is its id. */
 function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary: string): Route {
-  return simpleRoute("update", `sys/leases/revoke-${mode === "force" ? "force" : "prefix"}/:prefix{.+}`, {
+  return tokenRoute("update", `sys/leases/revoke-${mode === "force" ? "force" : "prefix"}/:prefix{.+}`, {
     summary,
     operationId,
     parameters: { prefix: "The path, or the id of one lease" },
     answers: [NO_CONTENT, ACCEPTED],
     input: fieldSchema(SYNC),
+    prepare: async ({ installation, params: { prefix = "" } }) => {
+      const isLease = (await readLeaseId(installation.keys, prefix)) !== null;
+      const tooLong = !isLease && prefix.length > MAX_PREFIX;
+      return okUnless(tooLong ? "the prefix is too long" : null, { prefix, isLease });
+    },
     handle: async (context) => {
-      const { env, installation, fields, params, caller, request } = context;
-      const prefix = params.prefix ?? "";
-      if (await readLeaseId(installation.keys, prefix)) {
-        return revokeOne(context, prefix, fields.sync, mode === "force");
-      }
-      if (prefix.length > MAX_PREFIX) return refuse("the prefix is too long");
+      const { env, fields, caller, request, prepared } = context;
+      const { prefix, isLease } = prepared;
+      if (isLease) return revokeOne(context, prefix, fields.sync, mode === "force");
       const job: WalkJob = { mode, prefix: `${prefix}/` };
       // All tokens with a lease are created below auth/, except those of wrapped answers. No secret is.
       if (job.prefix.startsWith("auth/")) {
@@ -165,15 +167,17 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
       return dataReply({ lease_count: total, counts });
     },
   }),
-  simpleRoute("read", "sys/leases", {
+  tokenRoute("read", "sys/leases", {
     summary: "Lists the leases that could not be revoked.",
     operationId: "leases-list",
     answers: dataAnswer({ lease_count: "integer", leases: [IRREVOCABLE_VIEW.shape] }),
     input: strictSchema({ ...TYPE, limit: text().describe(`Maximum number of leases; \`none\` for ${MAX_LIST}`) }),
-    handle: async ({ env, fields }) => {
-      if (fields.type !== "irrevocable") return NOT_FOUND;
+    prepare: async ({ fields }) => {
       const asked = fields.limit === "" ? DEFAULT_LIST : readLimit(fields.limit);
-      if (asked === null) return refuse('limit must be "none" or a positive number');
+      return asked === null ? refuse('limit must be "none" or a positive number') : ok(asked);
+    },
+    handle: async ({ env, fields, prepared: asked }) => {
+      if (fields.type !== "irrevocable") return NOT_FOUND;
       const most = Math.min(asked, MAX_LIST);
       const leases = await listIrrevocable(env, most + 1);
       const shown = leases.slice(0, most).map(IRREVOCABLE_VIEW.show);

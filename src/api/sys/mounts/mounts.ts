@@ -4,6 +4,7 @@ import {
   type ReadyContext,
   type Route,
   simpleRoute,
+  tokenRoute,
   withParameters,
   withPolicyPaths,
 } from "../../../auth/route.ts";
@@ -11,13 +12,15 @@ import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../../auth/route-desc
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
-import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import {
   configureMount,
   DEFAULT_MOUNT_CONFIG,
   issuerOf,
   type MountChange,
+  mountChangeProblem,
+  mountPathProblem,
   mountTypeProblem,
   newMount,
   normalizeMountPath,
@@ -123,25 +126,32 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
         return injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) });
       },
     }),
-    simpleRoute("update", path, {
+    tokenRoute("update", path, {
       summary: "Changes the settings of an auth mount.",
       operationId: writeId,
       answers: NO_CONTENT,
       input: TUNE_FIELDS,
-      handle: async (context) => {
-        const { env, params, fields, verdict } = context;
+      prepare: async ({ fields }) => {
         const change = readSettings(fields, fields.description);
         if (!change.ok) return change;
+        const problem = mountChangeProblem(change.value);
+        if (problem) return refuse(problem);
         const revokes = fields.not_before !== "";
+        const createdBefore = revokes ? readPastTime(fields.not_before, "not_before", currentTime()) : ok(null);
+        return createdBefore.ok
+          ? ok({ change: change.value, revokes, createdBefore: createdBefore.value })
+          : createdBefore;
+      },
+      handle: async (context) => {
+        const { env, params, prepared, verdict } = context;
+        const { change, revokes, createdBefore } = prepared;
         // Revocation needs sudo. The policies do not ask for it at the path below sys/mounts/.
         if (revokes && !verdict.sudo) return err(DENIED);
-        const createdBefore = revokes ? readPastTime(fields.not_before, "not_before", currentTime()) : ok(null);
-        if (!createdBefore.ok) return createdBefore;
         const mountPath = tunedPath(params);
-        const tuned = await systemOf(env).tuneMount(mountPath, change.value);
+        const tuned = await systemOf(env).tuneMount(mountPath, change);
         if (!tuned.ok || !revokes) return changedReply(env, tuned);
         const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
-        return endedReply(env, await endBelow(context, job, createdBefore.value));
+        return endedReply(env, await endBelow(context, job, createdBefore));
       },
     }),
   ];
@@ -182,7 +192,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       answers: injectedAnswer(MOUNT_VIEW.shape),
       handle: async (context) => readMount(context, "No auth engine at "),
     }),
-    simpleRoute("update", "sys/auth/:path{.+}", {
+    tokenRoute("update", "sys/auth/:path{.+}", {
       summary: "Enables an auth method at a path.",
       operationId: "auth-enable-method",
       answers: NO_CONTENT,
@@ -195,18 +205,18 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
         external_entropy_access: unread("boolean").describe("Without effect"),
         ...UNUSED_SETTINGS,
       }),
-      handle: async ({ env, params, fields, methods }) => {
-        const problem = mountTypeProblem(fields.type, [...methods.keys()]);
+      prepare: async ({ params, fields, methods }) => {
+        const path = normalizeMountPath(params.path ?? "");
+        const problem = mountTypeProblem(fields.type, [...methods.keys()]) ?? mountPathProblem(path, []);
         if (problem) return refuse(problem);
         const change = readSettings(fields.config, fields.description);
         if (!change.ok) return change;
         const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
         if (!config.ok) return refuse(config.error);
-        const path = normalizeMountPath(params.path ?? "");
         const { type, description } = fields;
-        const mount = newMount({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
-        return changedReply(env, await systemOf(env).enableMount(mount));
+        return ok({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
       },
+      handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).enableMount(newMount(prepared))),
     }),
     simpleRoute("delete", "sys/auth/:path{.+}", {
       summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",
@@ -235,7 +245,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
     }),
   ]),
 
-  simpleRoute("update", "sys/remount", {
+  tokenRoute("update", "sys/remount", {
     summary: "Moves an auth mount to another path.",
     operationId: "remount",
     answers: injectedAnswer({ migration_id: "string" }),
@@ -243,11 +253,10 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       from: text().describe("The path of the mount, with `auth/` before it"),
       to: text().describe("Its new path, with `auth/` before it"),
     }),
+    prepare: async ({ fields }) => readPaths(fields.from, fields.to),
     handle: async (context) => {
-      const { env, fields } = context;
-      const paths = readPaths(fields.from, fields.to);
-      if (!paths.ok) return paths;
-      const { from, to } = paths.value;
+      const { env, prepared } = context;
+      const { from, to } = prepared;
       const mount = await systemOf(env).findMount(from);
       if (!mount) return refuse(`no matching mount at "auth/${from}"`);
       const { uuid, type } = mount;
@@ -311,5 +320,6 @@ function readPaths(from: string, to: string): Result<{ readonly from: string; re
     return refuse(isFixed ? `cannot remount "${source}"` : `no matching mount at "${source}"`);
   }
   if (!target.startsWith("auth/")) return refuse(`cannot remount auth mount to non-auth mount "${target}"`);
-  return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
+  const paths = { from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) };
+  return okUnless(mountPathProblem(paths.to, []), paths);
 }

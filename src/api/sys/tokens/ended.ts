@@ -1,12 +1,12 @@
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
+import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
-import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, type Position, readCursor } from "../../../listing/inventory/order.ts";
 import {
   ALL_ENDED,
   countEnded,
@@ -95,7 +95,7 @@ export async function endedTokenReply(
 
 /** Records of ended tokens, the receipt of a revocation of many tokens, and the check that tokens are refused. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/tokens/ended", {
+  tokenRoute("read", "sys/tokens/ended", {
     summary: "Lists the tokens that ended recently, the last first: when, how and by whose request.",
     operationId: "inventory-read-ended",
     answers: dataAnswer({
@@ -108,21 +108,17 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
       ...TOKEN_PAGE,
     }),
-    handle: async ({ env, installation, fields }) => {
-      const { job, cause } = fields;
-      if (job !== "" && cause !== "") return refuse("send either job or cause");
-      const limit = readLimit(fields.limit);
-      if (!limit.ok) return limit;
+    prepare: async ({ fields: { job, cause, after, limit } }) =>
+      job !== "" && cause !== "" ? refuse("send either job or cause") : readPage(after, limit),
+    handle: async ({ env, installation, fields: { job, cause }, prepared }) => {
       const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
-      const page = await endedPage(env, filter, fields.after, limit.value);
-      if (!page.ok) return page;
+      const { tokens, next, scanned } = await endedPage(env, filter, prepared);
       const show = tokenRenderer(installation);
-      const { tokens, next, scanned } = page.value;
       const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
       return dataReply({ tokens: shown, next, scanned });
     },
   }),
-  simpleRoute("read", "sys/tokens/jobs/:id/receipt", {
+  tokenRoute("read", "sys/tokens/jobs/:id/receipt", {
     summary: "Shows who made the request of a job, and the accessors of all tokens that it ended, page by page.",
     operationId: "inventory-read-receipt",
     parameters: { id: "Id of the job." },
@@ -131,22 +127,20 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       after: AFTER,
       limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
     }),
-    handle: async ({ env, params, fields }) => {
-      const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
-      if (!limit.ok) return limit;
+    prepare: async ({ fields: { after, limit } }) => readPage(after, limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS),
+    handle: async ({ env, params, fields, prepared }) => {
       const job = await revocationsOf(env).read(params.id ?? "");
       if (!job || job.dry) return NOT_FOUND;
       const filter = endedInJob(job.id, job);
-      const page = await endedPage(env, filter, fields.after, limit.value);
-      if (!page.ok) return page;
+      const page = await endedPage(env, filter, prepared);
       // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
       // records for this, so only the first page has it.
       const isComplete = async () => job.finishedAt !== null && (await countEnded(env, filter)) >= job.total;
       const complete = fields.after === "" ? await isComplete() : undefined;
-      return dataReply(RECEIPT_VIEW.show({ job, complete, page: page.value }));
+      return dataReply(RECEIPT_VIEW.show({ job, complete, page }));
     },
   }),
-  simpleRoute("update", "sys/tokens/verify-ended", {
+  tokenRoute("update", "sys/tokens/verify-ended", {
     summary: "Asks the trees of tokens whether each token is refused.",
     operationId: "inventory-verify-ended",
     answers: dataAnswer({
@@ -161,18 +155,21 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
       after: AFTER,
     }),
-    handle: async ({ env, installation, fields }) => {
-      const { job, after } = fields;
+    prepare: async ({ fields: { job, after, accessors } }) => {
+      if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
+      const { size } = new Set(accessors);
+      if (size > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
+      return readPage(after, 0, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
+    },
+    handle: async ({ env, installation, fields, prepared }) => {
+      const { job } = fields;
       let accessors = [...new Set(fields.accessors)];
       let next = "";
-      if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
-      if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
       if (job !== "") {
         const run = await revocationsOf(env).read(job);
-        const page = await endedPage(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
-        if (!page.ok) return page;
-        accessors = page.value.tokens.map(({ token }) => token.accessor);
-        next = page.value.next;
+        const page = await endedPage(env, endedInJob(job, run), prepared);
+        accessors = page.tokens.map(({ token }) => token.accessor);
+        next = page.next;
         // An answer without tokens would look like a proof that those of an unknown job are refused.
         if (!run && accessors.length === 0) return NOT_FOUND;
       }
@@ -193,11 +190,24 @@ async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));
 }
 
-/** Reads a page of ended tokens. @param filter null: no token matches. @param cursor "" for the first page. */
-async function endedPage(env: Env, filter: EndedFilter | null, cursor: string, limit: number) {
+interface EndedPage {
+  /** null: from the first. */
+  readonly after: Position | null;
+  readonly limit: number;
+}
+
+/** Reads where a page begins ("" for the first one), and its size as `readLimit` does. */
+function readPage(cursor: string, asked: number, max?: number, otherwise?: number): Result<EndedPage> {
+  const limit = readLimit(asked, max, otherwise);
+  if (!limit.ok) return limit;
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
-  if (after === null && cursor !== "") return refuse("after is not the cursor of a page");
-  if (!filter) return ok({ tokens: [], next: "", scanned: 0 });
-  const { tokens, next, scanned } = await pageOfEnded(env, { filter, after, limit });
-  return ok({ tokens, next: next ? cursorText(LAST_FIRST, next) : "", scanned });
+  const isKnown = after !== null || cursor === "";
+  return okUnless(isKnown ? null : "after is not the cursor of a page", { after, limit: limit.value });
+}
+
+/** Returns a page of ended tokens. @param filter null: no token matches. */
+async function endedPage(env: Env, filter: EndedFilter | null, page: EndedPage) {
+  if (!filter) return { tokens: [], next: "", scanned: 0 };
+  const { tokens, next, scanned } = await pageOfEnded(env, { filter, ...page });
+  return { tokens, next: next ? cursorText(LAST_FIRST, next) : "", scanned };
 }

@@ -1,11 +1,11 @@
 import { isGenerated, readToken } from "../../../auth/caller.ts";
-import type { CallContext } from "../../../auth/route.ts";
+import type { PresentedContext } from "../../../auth/route.ts";
 import { hasUnprintable, nameKey } from "../../../base/name.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
 import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
-import { lowered, MAX_SEARCH, MIN_SEARCH, type Search, type TokenFilter } from "../../../listing/inventory/filter.ts";
+import { lowered, MAX_SEARCH, MIN_SEARCH, type TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
@@ -43,9 +43,16 @@ export const FILTER = {
 };
 
 type FilterFields = Values<typeof FILTER>;
+type FilterContext = Pick<PresentedContext<FilterFields>, "env" | "installation" | "fields">;
 
-/** Reads a filter. For a search it asks which entities have matching names. */
-export async function readFilter(context: CallContext<FilterFields>): Promise<Result<TokenFilter>> {
+/** A filter whose search is still a text. */
+export interface ReadFilter extends Omit<TokenFilter, "search"> {
+  /** "" for none. */
+  readonly searched: string;
+}
+
+/** Reads a filter. Judges all that needs nothing stored, so that a malformed one costs no use. */
+export async function readFilter(context: FilterContext): Promise<Result<ReadFilter>> {
   const { env, installation, fields } = context;
   if (fields.type !== "" && fields.type !== "service") return refuse('only tokens of the type "service" are listed');
   if (!/^([0-9a-f]{64})?$/.test(fields.tree)) return refuse("tree is not the id of a tree");
@@ -53,8 +60,9 @@ export async function readFilter(context: CallContext<FilterFields>): Promise<Re
   if (holder !== null) return refuse(`${holder} must not contain a token: sys/tokens/find takes one in its body`);
   const mount = readMount(fields.mount, installation);
   if (!mount.ok) return mount;
-  const search = await readSearch(env, installation, fields.search.trim());
-  if (!search.ok) return search;
+  const searched = fields.search.trim();
+  const problem = await searchProblem(env, installation, searched);
+  if (problem) return refuse(problem);
   const isPrefix = fields.display_name.endsWith("*");
   return ok({
     mount: mount.value ?? undefined,
@@ -64,7 +72,7 @@ export async function readFilter(context: CallContext<FilterFields>): Promise<Re
     entityId: fields.entity_id || undefined,
     displayName: isPrefix ? undefined : fields.display_name || undefined,
     displayNamePrefix: isPrefix ? fields.display_name.slice(0, -1) : undefined,
-    search: search.value,
+    searched,
     metadata: fields.metadata,
     tree: fields.tree || undefined,
     createdAfter: fields.created_after,
@@ -75,6 +83,14 @@ export async function readFilter(context: CallContext<FilterFields>): Promise<Re
     unusedSince: fields.unused_since,
     orphan: fields.orphan,
   });
+}
+
+/** Completes a filter: for a search it asks which entities have matching names. */
+export async function completeFilter(env: Env, { searched, ...filter }: ReadFilter): Promise<Result<TokenFilter>> {
+  if (searched === "") return ok({ ...filter, search: undefined });
+  const entities = await searchEntities(env, searched);
+  if (entities) return ok({ ...filter, search: { text: searched, entities } });
+  return refuse(`more than ${MAX_FOUND_ENTITIES} names of entities match search: make it longer`);
 }
 
 /** Generated tokens are not shorter than this, in characters. */
@@ -107,21 +123,15 @@ export function readMount(path: string, installation: Installation): Result<stri
   return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path of mount");
 }
 
-/** Reads a search; undefined for "". */
-async function readSearch(env: Env, installation: Installation, text: string): Promise<Result<Search | undefined>> {
-  if (text === "") return ok(undefined);
+/** Returns the problem with the text of a search, or null. */
+async function searchProblem(env: Env, installation: Installation, text: string): Promise<string | null> {
+  if (text === "") return null;
   const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
-  if (length < MIN_SEARCH || length > MAX_SEARCH) {
-    return refuse(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`);
-  }
-  if (hasUnprintable(text)) return refuse("search has a character that is not printable");
+  if (length < MIN_SEARCH || length > MAX_SEARCH) return `search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`;
+  if (hasUnprintable(text)) return "search has a character that is not printable";
   // This finds tokens with ids that root chose as well. In other fields such a text may be a name.
-  if (await readToken(env, installation, text)) {
-    return refuse("search must not contain a token: sys/tokens/find takes one in its body");
-  }
-  const entities = await searchEntities(env, text);
-  if (entities) return ok({ text, entities });
-  return refuse(`more than ${MAX_FOUND_ENTITIES} names of entities match search: make it longer`);
+  const isToken = (await readToken(env, installation, text)) !== null;
+  return isToken ? "search must not contain a token: sys/tokens/find takes one in its body" : null;
 }
 
 /**

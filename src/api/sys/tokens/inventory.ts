@@ -1,6 +1,7 @@
 import {
   type Answered,
   type CallContext,
+  type PresentedContext,
   type Route,
   simpleRoute,
   tokenRoute,
@@ -12,7 +13,7 @@ import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
-import { cursorText, type Order, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, type Order, type Position, readCursor } from "../../../listing/inventory/order.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
@@ -24,7 +25,7 @@ import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { END_VIEW, endedTokenReply } from "./ended.ts";
-import { FILTER, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
+import { completeFilter, FILTER, type ReadFilter, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /** Maximum number of pages of the index that one request reads while no token matches the filter. */
@@ -45,8 +46,16 @@ const LISTING = strictSchema({
 
 const PAGE_SHAPE = { tokens: [TOKEN_SHAPE], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
 
-async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
-  const { env, installation, fields } = context;
+type ListingFields = Values<typeof LISTING>;
+
+interface Listing {
+  readonly filter: ReadFilter;
+  readonly order: Order;
+  readonly after: Position | null;
+}
+
+async function readListing(context: PresentedContext<ListingFields>): Promise<Result<Listing>> {
+  const { fields } = context;
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
   const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
@@ -54,7 +63,17 @@ async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys
   const after = fields.after === "" ? null : readCursor(order, fields.after);
   if (after === null && fields.after !== "") return refuse("after is not the cursor of a page in this order");
   const limit = readLimit(fields.limit);
+  return limit.ok ? ok({ filter: filter.value, order, after }) : limit;
+}
+
+async function listTokens(context: CallContext<ListingFields, Listing>, withKeys: boolean): Answered {
+  const { env, installation, fields, prepared } = context;
+  const { order, after } = prepared;
+  // Policies may have narrowed it.
+  const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
+  const filter = await completeFilter(env, prepared.filter);
+  if (!filter.ok) return filter;
   const now = currentTime();
   await publishRecent(env, now);
   const query = { filter: filter.value, order, limit: limit.value, now };
@@ -103,18 +122,20 @@ const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType
 
 /** The list of all tokens, as a read and as a list, and one token: found by its text, and shown with its relatives. */
 export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
-  simpleRoute("read", "sys/tokens", {
+  tokenRoute("read", "sys/tokens", {
     summary: "Lists tokens by a filter, page by page, with the properties of each.",
     operationId: "inventory-read-tokens",
     answers: dataAnswer(PAGE_SHAPE),
     input: LISTING,
+    prepare: readListing,
     handle: (context) => listTokens(context, false),
   }),
-  simpleRoute("list", "sys/tokens", {
+  tokenRoute("list", "sys/tokens", {
     summary: "Lists the accessors of tokens by a filter, page by page, with the properties of each token.",
     operationId: "inventory-list-tokens",
     answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_SHAPE }, ...PAGE_SHAPE }),
     input: LISTING,
+    prepare: readListing,
     handle: (context) => listTokens(context, true),
   }),
   tokenRoute("update", "sys/tokens/find", {
@@ -143,7 +164,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     },
   }),
 
-  simpleRoute("read", "sys/tokens/:accessor", {
+  tokenRoute("read", "sys/tokens/:accessor", {
     summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
     operationId: "inventory-read-lineage",
     answers: dataAnswer({ token: TOKEN_SHAPE, "ended?": END_VIEW.shape, ...RELATIVES_VIEW.shape }),
@@ -151,6 +172,11 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
       after: PAGE.after.describe("The cursor in children_next of the previous page."),
       limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 by default."),
     }),
+    prepare: async ({ fields }) => {
+      const limit = readLimit(fields.limit);
+      if (!limit.ok) return limit;
+      return /^\d{0,16}$/.test(fields.after) ? limit : refuse("after is not the cursor of a page");
+    },
     handle: readLineage,
   }),
 
@@ -177,14 +203,11 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
   }),
 ]);
 
-async function readLineage({ env, installation, params, fields }: CallContext<Page>): Answered {
-  const limit = readLimit(fields.limit);
-  if (!limit.ok) return limit;
-  if (!/^\d{0,16}$/.test(fields.after)) return refuse("after is not the cursor of a page");
+async function readLineage({ env, installation, params, fields, prepared }: CallContext<Page, number>): Answered {
   const address = await readAccessor(installation.keys, params.accessor ?? "");
   if (!address) return NOT_FOUND;
   const { treeId, row, tail } = address;
-  const found = await treeAt(env, treeId).lineage(row, tail, limit.value, Number(fields.after));
+  const found = await treeAt(env, treeId).lineage(row, tail, prepared, Number(fields.after));
   if (!found) return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));

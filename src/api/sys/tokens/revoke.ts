@@ -1,5 +1,13 @@
 import { type Caller, endRequestOf } from "../../../auth/caller.ts";
-import { type Answered, type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
+import {
+  type Answered,
+  type CallContext,
+  type PresentedContext,
+  type Route,
+  simpleRoute,
+  tokenRoute,
+  withParameters,
+} from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
@@ -25,7 +33,7 @@ import { count, flag, list, sent, strictSchema, type Values } from "../../../wir
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";
 import { askerObject } from "./ended.ts";
-import { FILTER, readFilter } from "./filter-fields.ts";
+import { completeFilter, FILTER, type ReadFilter, readFilter } from "./filter-fields.ts";
 import { byMountPath, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /** Numbers of what a revocation would end. */
@@ -120,7 +128,7 @@ const BODY = { ...FIELDS, nullable: new Set([...Object.keys(FILTER), "accessors"
 
 /** Revocation of many tokens, which are counted first. Long counts and revocations are jobs that continue after their request. */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
-  simpleRoute("update", "sys/tokens/revoke", {
+  tokenRoute("update", "sys/tokens/revoke", {
     summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
     operationId: "inventory-revoke-tokens",
     answers: dataAnswer({
@@ -132,6 +140,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "I
       "sample?": [TOKEN_SHAPE],
     }),
     input: BODY,
+    prepare: readSelected,
     handle: revoke,
   }),
   simpleRoute("read", "sys/tokens/jobs", {
@@ -165,20 +174,32 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "I
 
 type RevokeFields = Values<typeof BODY>;
 
-async function revoke(context: CallContext<RevokeFields>): Answered {
-  const { env, installation, fields, caller, request } = context;
-  const selected = await readSelected(context);
-  if (!selected.ok) return selected;
+/** What a request selects: the tokens of a filter, or those with the accessors. The other one is null. */
+interface Selected {
+  readonly filter: ReadFilter | null;
+  readonly accessors: readonly string[] | null;
+}
+
+async function revoke(context: CallContext<RevokeFields, Selected>): Answered {
+  const { env, installation, fields, prepared, caller, request } = context;
+  const filter = prepared.filter ? await completeFilter(env, prepared.filter) : ok(null);
+  if (!filter.ok) return filter;
   const { dry_run: dry, expected_count: expectedCount, expected_total: expectedTotal = null } = fields;
-  if (!dry && expectedCount === undefined) return refuse("expected_count is required: the count of a dry run");
   const now = currentTime();
   await publishRecent(env, now);
-  const { accessors } = selected.value;
+  const { accessors } = prepared;
   const sentFields = { ...selectionOf(request.data), ...(accessors && { accessors }) };
   const spare = fields.include_self ? null : addressOf(caller);
   const asked = endRequestOf(caller, request);
   const selection = madeUntil(
-    { sent: JSON.stringify(sentFields), ...selected.value, includeRoot: fields.include_root, spare, asked },
+    {
+      sent: JSON.stringify(sentFields),
+      filter: filter.value,
+      accessors,
+      includeRoot: fields.include_root,
+      spare,
+      asked,
+    },
     now,
   );
   const steps = Math.min(MAX_STEPS, timesOverShards(2));
@@ -212,7 +233,7 @@ function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(sentFields).filter(([name]) => kept.includes(name)));
 }
 
-async function readSelected(context: CallContext<RevokeFields>) {
+async function readSelected(context: PresentedContext<RevokeFields>): Promise<Result<Selected>> {
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text. Without that condition more tokens would match.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));
@@ -221,10 +242,12 @@ async function readSelected(context: CallContext<RevokeFields>) {
   if (JSON.stringify(words).length > MAX_FILTER) return refuse(`a filter has at most ${MAX_FILTER} characters`);
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
-  const hasFilter = Object.values(filter.value).some((value) => value !== undefined);
+  const hasFilter = Object.values(filter.value).some((value) => value !== undefined && value !== "");
   const accessors = [...new Set(fields.accessors)];
   // An empty list beside a filter is refused as well: it may come from a script that found no token.
   if (hasFilter === (request.data.accessors !== undefined)) return refuse("send either a filter or accessors");
+  const isCounted = fields.dry_run || fields.expected_count !== undefined;
+  if (!isCounted) return refuse("expected_count is required: the count of a dry run");
   if (hasFilter) return ok({ filter: filter.value, accessors: null });
   if (accessors.length === 0) return refuse("accessors is empty");
   if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);

@@ -1,8 +1,8 @@
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { refuse } from "../../../base/result.ts";
+import { ok, okUnless, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import {
@@ -66,7 +66,7 @@ const HOUR_SECONDS = 3600;
 
 /** Numbers of tokens by group, by tree and by the time of their end. Counters and indexes of the shards give them. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/tokens/summary", {
+  tokenRoute("read", "sys/tokens/summary", {
     summary: "Counts tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
     operationId: "inventory-count-tokens",
     answers: dataAnswer({
@@ -81,18 +81,21 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       group_by: text().describe(`What tokens are grouped by: one of ${SUMMARY_NAMES}.`),
       mount: MOUNT,
     }),
-    handle: async ({ env, installation, fields }) => {
+    prepare: async ({ installation, fields }) => {
       const by = fields.group_by || "mount";
       const mount = readMount(fields.mount, installation);
       if (!mount.ok) return mount;
       const group = readGroupBy(by);
       const kind = group ?? HOURS.find((hour) => hour === by);
-      if (!kind && by !== "tree") return refuse(`group_by is one of ${SUMMARY_NAMES}`);
+      const isKnown = kind !== undefined || by === "tree";
+      return okUnless(isKnown ? null : `group_by is one of ${SUMMARY_NAMES}`, { by, mount: mount.value, group, kind });
+    },
+    handle: async ({ env, installation, prepared: { by, mount, group, kind } }) => {
       const now = currentTime();
       await publishRecent(env, now);
-      const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
+      const counted = kind ? await countByGroup(env, kind, mount) : await countByTree(env, mount);
       const grouping = treeGroupingOf(group);
-      const withTrees = grouping && (await countTrees(env, grouping, mount.value, counted.groups));
+      const withTrees = grouping && (await countTrees(env, grouping, mount, counted.groups));
       const groups = withTrees?.groups ?? counted.groups;
       return dataReply({
         groups: by === "mount" ? byMountPath(groups, installation) : groups,
@@ -105,7 +108,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       });
     },
   }),
-  simpleRoute("read", "sys/tokens/map", {
+  tokenRoute("read", "sys/tokens/map", {
     summary: "Counts tokens and trees by mount, and shows the largest trees of each.",
     operationId: "inventory-read-map",
     answers: dataAnswer({
@@ -125,9 +128,14 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       fresh_as_of: "string",
     }),
     input: MAP_FIELDS,
+    prepare: async ({ fields: { group_by: by } }) => {
+      const grouping = treeGroupingOf(readGroupBy(by));
+      const isKnown = by === "" || grouping !== null;
+      return okUnless(isKnown ? null : "group_by is one of display_name, role, mount, metadata.NAME", grouping);
+    },
     handle: mapMounts,
   }),
-  simpleRoute("read", "sys/tokens/ends", {
+  tokenRoute("read", "sys/tokens/ends", {
     summary: "Counts the tokens that end in each interval of a time, by group.",
     operationId: "inventory-count-ends",
     answers: dataAnswer({
@@ -147,21 +155,24 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       parts: sent(count()).describe(`Number of intervals: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
       limit: sent(count()).describe(`Number of groups: 1 to ${MAX_ENDS_LIMIT}, ${DEFAULT_ENDS_LIMIT} when absent.`),
     }),
-    handle: async ({ env, installation, fields }) => {
+    prepare: async ({ installation, fields }) => {
       const kind = readGroupBy(fields.group_by || "display_name");
       if (!kind) return refuse(`group_by is one of ${GROUP_NAMES}`);
       const mount = readMount(fields.mount, installation);
       if (!mount.ok) return mount;
-      const { parts = 0, limit = 0 } = fields;
-      if (fields.step < 0 || fields.step > MAX_STEP_SECONDS) return refuse("step is at most 31 days");
+      const { step, parts = 0, limit = 0 } = fields;
+      if (step < 0 || step > MAX_STEP_SECONDS) return refuse("step is at most 31 days");
       if (parts > MAX_PARTS) return refuse(`parts is at most ${MAX_PARTS}`);
       if (limit > MAX_ENDS_LIMIT) return refuse(`limit is at most ${MAX_ENDS_LIMIT}`);
+      return ok({ kind, mount: mount.value, parts: parts || DEFAULT_PARTS, limit: limit || DEFAULT_ENDS_LIMIT });
+    },
+    handle: async ({ env, installation, fields, prepared: { kind, mount, parts, limit } }) => {
       const now = currentTime();
       const from = fields.from ?? now - (now % (HOUR_SECONDS * 1000));
       const step = fields.step || HOUR_SECONDS;
       await publishRecent(env, now);
-      const query = { kind, mount: mount.value, from, step: step * 1000, parts: parts || DEFAULT_PARTS, now };
-      const ends = await endsOfGroups(env, query, limit || DEFAULT_ENDS_LIMIT);
+      const query = { kind, mount, from, step: step * 1000, parts, now };
+      const ends = await endsOfGroups(env, query, limit);
       if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
       return dataReply({
         from: formatRfc3339(from),
@@ -217,9 +228,11 @@ function mountsWithTrees(): number {
   return Math.min(MAPPED_MOUNTS, timesOverShards(2));
 }
 
-async function mapMounts({ env, installation, fields }: CallContext<Values<typeof MAP_FIELDS>>): Answered {
-  const grouping = treeGroupingOf(readGroupBy(fields.group_by));
-  if (!grouping && fields.group_by !== "") return refuse("group_by is one of display_name, role, mount, metadata.NAME");
+async function mapMounts({
+  env,
+  installation,
+  prepared: grouping,
+}: CallContext<Values<typeof MAP_FIELDS>, TreeGrouping | null>): Answered {
   const now = currentTime();
   await publishRecent(env, now);
   const counts = await countByMount(env, "tokens");

@@ -1,9 +1,10 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
+import { tokenFieldsProblem } from "../../../auth/token-settings.ts";
 import { nameKey } from "../../../base/name.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
-import { err, inContext, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
+import { err, inContext, ok, okUnless, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { duration, fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
@@ -18,10 +19,18 @@ import {
   ROLE_FIELDS,
   ROLE_VIEW,
   type RoleFields,
+  roleFieldsProblem,
   tagKeyPurpose,
   unmatchableWarnings,
 } from "../rules/role.ts";
-import { canonicalPolicies, isSubsetOfRole, newTagNonce, type RoleTag, signRoleTag } from "../rules/role-tag.ts";
+import {
+  canonicalPolicies,
+  isSubsetOfRole,
+  newTagNonce,
+  type RoleTag,
+  roleTagProblem,
+  signRoleTag,
+} from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
@@ -42,11 +51,12 @@ type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role`, the list with its two paths, and the value of a tag, which is not stored. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute("update", `${PATH}/tag`, {
+  tokenRoute("update", `${PATH}/tag`, {
     summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
     operationId: "write-role-tag",
     answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
     input: ROLE_TAG_FIELDS,
+    prepare: async (context) => readTag(nameOf(context), context.fields),
     handle: createTag,
   }),
 
@@ -92,8 +102,9 @@ function nameOf({ params }: Pick<CallContext, "params">): string {
 
 function readWrite(name: string, fields: Values<typeof ROLE_FIELDS>): Result<RoleFields> {
   const { role: _, bound_iam_principal_id: __, ...sent } = fields;
-  if (name.length <= MAX_ROLE_NAME) return ok(sent);
-  return refuse(`role name must not be longer than ${MAX_ROLE_NAME} characters`);
+  const isLong = name.length > MAX_ROLE_NAME;
+  const tooLong = isLong ? `role name must not be longer than ${MAX_ROLE_NAME} characters` : null;
+  return okUnless(tooLong ?? roleFieldsProblem(sent) ?? tokenFieldsProblem(sent), sent);
 }
 
 async function writeRole(context: CallContext<Values<typeof ROLE_FIELDS>, RoleFields>): Promise<Result<Reply>> {
@@ -116,14 +127,10 @@ async function writeRole(context: CallContext<Values<typeof ROLE_FIELDS>, RoleFi
   return err(unavailable("the role is being changed by others; try again"));
 }
 
-async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply>> {
-  const { installation, fields } = context;
-  const mount = mountOf(context);
-  const name = nameOf(context);
-  const role = await cloudAuthOf(context).readRole(name);
-  if (!role) return refuse(`entry not found for role ${name}`);
-  const problem = problemOf(role, fields);
-  if (problem) return refuse(problem);
+function readTag(name: string, fields: TagFields): Result<RoleTag> {
+  if ((fields.max_ttl ?? 0) < 0) {
+    return refuse('error converting input for field "max_ttl": cannot provide negative value');
+  }
   const tag: RoleTag = {
     nonce: newTagNonce(),
     role: name,
@@ -133,6 +140,16 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
     allowInstanceMigration: fields.allow_instance_migration ?? false,
     disallowReauthentication: fields.disallow_reauthentication ?? false,
   };
+  return okUnless(roleTagProblem(tag), tag);
+}
+
+async function createTag(context: CallContext<TagFields, RoleTag>): Promise<Result<Reply>> {
+  const { installation, prepared: tag } = context;
+  const mount = mountOf(context);
+  const role = await cloudAuthOf(context).readRole(tag.role);
+  if (!role) return refuse(`entry not found for role ${tag.role}`);
+  const problem = problemOf(role, tag);
+  if (problem) return refuse(problem);
   const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const value = await signRoleTag(tag, key);
   if (!value.ok) return value;
@@ -141,15 +158,10 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
 }
 
 /** A tag may only narrow the rights of its role. Messages are those of the reference's AWS method (role/:role/tag). */
-function problemOf(role: CloudRole, fields: TagFields): string | null {
+function problemOf(role: CloudRole, tag: RoleTag): string | null {
   if (role.roleTag === "") return "tag creation is not enabled for this role";
-  if (!isSubsetOfRole(fields.policies ?? [], role.token.policies)) {
-    return "policies on the tag must be a subset of the policies set on the role";
-  }
-  if (fields.allow_instance_migration && fields.disallow_reauthentication) {
-    return "cannot set both disallow_reauthentication and allow_instance_migration";
-  }
-  return (fields.max_ttl ?? 0) < 0 ? 'error converting input for field "max_ttl": cannot provide negative value' : null;
+  const isPart = isSubsetOfRole(tag.policies ?? [], role.token.policies);
+  return isPart ? null : "policies on the tag must be a subset of the policies set on the role";
 }
 
 function warningsOf(role: CloudRole, tag: RoleTag, mount: MountTtl): string[] {

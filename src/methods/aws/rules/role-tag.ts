@@ -96,7 +96,8 @@ function parseRoleTagText(text: string): Result<RoleTag> {
   return ok(tag);
 }
 
-function roleTagProblem(tag: RoleTag): string | null {
+/** Returns why a tag can't be written as text, or null. */
+export function roleTagProblem(tag: RoleTag): string | null {
   const { policies, maxTtlSeconds, instanceId } = tag;
   if (!ROLE.test(tag.role)) return "role name can't stand in a role tag";
   if (policies?.some((policy) => !POLICY.test(policy))) {

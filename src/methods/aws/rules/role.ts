@@ -91,12 +91,15 @@ const ITEM = /^[ -~]{1,2048}$/;
 const REGION = /^[a-z0-9-]{0,32}$/;
 const TAG_KEY = /^\P{Cc}{0,1024}$/u;
 
-function roleFieldsProblem(sent: RoleFields): string | null {
+/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeRole`. */
+export function roleFieldsProblem(sent: RoleFields): string | null {
   for (const field of BOUND_FIELDS) {
     const items = sent[field] ?? [];
     const bad = items.findIndex((item) => !ITEM.test(item));
     if (bad >= 0) return `${field}: item ${bad + 1} is too long or holds characters that no such name has`;
   }
+  const entity = entityTypeProblem(sent.inferred_entity_type ?? "");
+  if (entity) return entity;
   if (!REGION.test(sent.inferred_cloud_region ?? "")) return "inferred_cloud_region is not the name of a region";
   if (!TAG_KEY.test(sent.role_tag ?? "")) return "role_tag can't be the key of a tag";
   return null;
@@ -185,13 +188,16 @@ function chooseAuthType(before: CloudRole | null, sent: string | undefined): Res
   return err(isPlainWord(sent) ? `unrecognized auth_type: ${sent}` : "unrecognized auth_type");
 }
 
+function entityTypeProblem(type: string): string | null {
+  if (type === "" || type === INSTANCE_ENTITY) return null;
+  return isPlainWord(type)
+    ? `specified invalid inferred_entity_type: ${type}`
+    : "specified invalid inferred_entity_type";
+}
+
 function inferenceProblem(role: CloudRole): string | null {
   const { authType, inferredEntityType: type, inferredRegion: region } = role;
   if (type !== "" && authType !== "iam") return "specified inferred_entity_type but didn't allow iam auth_type";
-  if (type !== "" && type !== INSTANCE_ENTITY) {
-    const shown = isPlainWord(type);
-    return shown ? `specified invalid inferred_entity_type: ${type}` : "specified invalid inferred_entity_type";
-  }
   if (type !== "" && region === "") return "specified inferred_entity_type but not inferred_cloud_region";
   if (type === "" && region !== "") return "specified inferred_cloud_region but not inferred_entity_type";
   return null;
