@@ -47,6 +47,8 @@ export type SealedKind =
   | "issuer key version"
   | "issuer role"
   | "watermark"
+  | "lease walk"
+  | "directory version"
   | "key rotation"
   | "list opening"
   | "rate limit quota"

@@ -1,5 +1,7 @@
 import type { PagePosition } from "../listing/lease-index.ts";
-import { type Migration, setColumns, storedJson, type Tables } from "../storage/tables.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 
@@ -108,10 +110,25 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    version: 2,
+    description: "the seal of the walk",
+    sql: "ALTER TABLE walk ADD COLUMN seal BLOB;",
+    readableFrom: 1,
+  },
 ];
+
+/** The seal covers what the walk does, and not how far it is: a mount that is moved is sealed again at its new path. */
+const SHAPE: TableShape = {
+  table: "walk",
+  kind: "lease walk",
+  key: ["id"],
+  sealed: ["mode", "prefix", "mount", "watermark", "asked"],
+};
 
 /** `unit` is the phase. The columns of objects and lists are JSON. */
 type WalkRow = Pick<Walk, "generation" | "mode" | "prefix" | "seen" | "total"> & {
+  id: number;
   mount: string | null;
   unit: number;
   position: string | null;
@@ -121,59 +138,59 @@ type WalkRow = Pick<Walk, "generation" | "mode" | "prefix" | "seen" | "total"> &
   asked: string;
 };
 
-/** The walk of an object: a row that exists while it is in progress. */
-export function readWalk(tables: Tables): Walk | null {
-  const row = tables.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
-  if (!row) return null;
-  const { generation, mode, prefix, total, unit: phase, seen } = row;
-  return {
-    ...{ generation, mode, prefix, total, phase, seen },
-    mount: parsed<LeavingMount>(row.mount),
-    watermark: parsed<WalkWatermark>(row.watermark),
-    shards: parsed<readonly ShardPosition[]>(row.position),
-    incomplete: row.incomplete === 1,
-    failure: parsed<WalkFailure>(row.failure),
-    asked: storedJson<EndRequest>(row.asked),
-  };
-}
-
-/** Stores a new walk, in place of one in progress if there is one. A forced walk stays forced. */
-export function storeWalk(tables: Tables, job: Pick<Walk, keyof WalkJob | "mount" | "asked" | "watermark">): void {
-  tables.exec(
-    `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, asked, unit, incomplete, seen)
-     VALUES (1, 1, ?, ?, ?, ?, ?, 0, 0, 0)
-     ON CONFLICT (id) DO UPDATE SET
-       generation = generation + 1,
-       mode = CASE mode WHEN 'force' THEN mode ELSE excluded.mode END,
-       mount = COALESCE(excluded.mount, mount),
-       watermark = excluded.watermark,
-       asked = excluded.asked,
-       unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL, total = NULL`,
-    job.mode,
-    job.prefix,
-    json(job.mount),
-    json(job.watermark),
-    JSON.stringify(job.asked),
-  );
-}
-
 type WalkChanges = Partial<Omit<Walk, "generation" | keyof WalkJob | "mount" | "asked">>;
 
-/** Stores changes of a walk, unless it was restarted meanwhile. Returns the changed walk. */
-export function changeWalk(tables: Tables, walk: Walk, changes: WalkChanges): Walk {
-  const changed = { ...walk, ...changes };
-  const { phase, shards, incomplete, seen, failure, watermark, total } = changed;
-  const columns = {
-    unit: phase,
-    position: json(shards),
-    incomplete: incomplete ? 1 : 0,
-    seen,
-    total,
-    failure: json(failure),
-    watermark: json(watermark),
-  };
-  setColumns(tables, "walk", columns, "generation = ?", walk.generation);
-  return changed;
+/** The walk of an object: a row that exists while it is in progress. One that was tampered with counts as absent. */
+export class WalkStore {
+  readonly #rows: SealedTable<WalkRow>;
+
+  constructor(tables: Tables, seals: RowSeals) {
+    this.#rows = new SealedTable(tables, seals, SHAPE);
+  }
+
+  read(): Walk | null {
+    const row = this.#rows.find(1);
+    if (!row) return null;
+    const { generation, mode, prefix, total, unit: phase, seen } = row;
+    return {
+      ...{ generation, mode, prefix, total, phase, seen },
+      mount: parsed<LeavingMount>(row.mount),
+      watermark: parsed<WalkWatermark>(row.watermark),
+      shards: parsed<readonly ShardPosition[]>(row.position),
+      incomplete: row.incomplete === 1,
+      failure: parsed<WalkFailure>(row.failure),
+      asked: storedJson<EndRequest>(row.asked),
+    };
+  }
+
+  /** Stores a new walk, in place of one in progress if there is one. A forced walk stays forced. */
+  start(job: Pick<Walk, keyof WalkJob | "mount" | "asked" | "watermark">): void {
+    const before = this.read();
+    const mode = before?.mode === "force" ? before.mode : job.mode;
+    const generation = (before?.generation ?? 0) + 1;
+    this.#put({ ...job, ...PASS_START, mode, generation, mount: job.mount ?? before?.mount ?? null, total: null });
+  }
+
+  /** Stores changes of a walk, unless it was restarted meanwhile. Returns the changed walk. */
+  change(walk: Walk, changes: WalkChanges): Walk {
+    const changed = { ...walk, ...changes };
+    if (this.read()?.generation === walk.generation) this.#put(changed);
+    return changed;
+  }
+
+  #put({ phase, shards, incomplete, mount, watermark, failure, asked, ...columns }: Walk): void {
+    this.#rows.put({
+      ...columns,
+      id: 1,
+      unit: phase,
+      position: json(shards),
+      incomplete: incomplete ? 1 : 0,
+      mount: json(mount),
+      watermark: json(watermark),
+      failure: json(failure),
+      asked: JSON.stringify(asked),
+    });
+  }
 }
 
 function parsed<T>(text: string | null): T | null {

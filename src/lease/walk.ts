@@ -17,18 +17,16 @@ import { leaseIdOf, type WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { countBelow } from "./queries.ts";
 import {
-  changeWalk,
   type EndJob,
   type EndProgress,
   LEASE_WALK_MIGRATIONS,
   PASS_START,
-  readWalk,
   type ShardPosition,
-  storeWalk,
   type Walk,
   type WalkFailure,
   type WalkJob,
   type WalkProgress,
+  WalkStore,
   type WalkWatermark,
 } from "./walk-job.ts";
 
@@ -62,6 +60,7 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  * walk restarts it at the beginning.
  */
 export class LeaseScanJob extends GroveObject<LeaseEnv> {
+  readonly #walk = new WalkStore(this.tables, this.seals);
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
   readonly #eraseMount: EraseMount;
 
@@ -70,7 +69,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     this.#eraseMount = eraseMount;
     this.alarms.add(DUTY, {
       dueAt: () => {
-        const walk = readWalk(this.tables);
+        const walk = this.#walk.read();
         return walk && dueOf(walk);
       },
       run: () => this.#steps(),
@@ -81,14 +80,8 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /** Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
-    storeWalk(this.tables, { ...job, mount: null, asked, watermark: null });
-    const { promise, resolve } = Promise.withResolvers<WalkProgress>();
-    this.#waiting.add(resolve);
-    this.alarms.pause(DUTY, 0);
-    await this.alarms.set();
-    const progress = waitMs > 0 ? await orLate(promise, waitMs) : LATE;
-    this.#waiting.delete(resolve);
-    return progress === LATE ? { finished: false, failure: null } : progress;
+    await this.keys.open();
+    return this.#start(job, asked, waitMs);
   }
 
   /**
@@ -99,43 +92,57 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
     const id = job.mount?.move?.id ?? job.mount?.uuid ?? crypto.randomUUID();
     const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
-    storeWalk(this.tables, { ...job, watermark });
+    await this.keys.open();
+    this.#walk.start({ ...job, watermark });
     this.alarms.pause(DUTY, HEAD_START_MS);
     await this.alarms.set();
-    const walk = readWalk(this.tables);
+    const walk = this.#walk.read();
     // The walk requests the watermark again and stores its number. The answer need not wait for that.
     const made = walk?.watermark ? await this.#makeWatermark(walk, walk.watermark) : ok(0);
     return made.ok ? ok(null) : made;
   }
 
   /** Returns the progress of the walk; null when none is in progress. */
-  progress(): EndProgress | null {
-    const walk = readWalk(this.tables);
+  async progress(): Promise<EndProgress | null> {
+    await this.keys.open();
+    const walk = this.#walk.read();
     return walk && { seen: walk.seen, total: walk.total };
   }
 
   /** Starts a walk unless one is in progress. Returns whether it did. */
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
-    if (readWalk(this.tables)) return false;
-    await this.start(job, UNASKED, 0);
+    await this.keys.open();
+    if (this.#walk.read()) return false;
+    await this.#start(job, UNASKED, 0);
     return true;
+  }
+
+  async #start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
+    this.#walk.start({ ...job, mount: null, asked, watermark: null });
+    const { promise, resolve } = Promise.withResolvers<WalkProgress>();
+    this.#waiting.add(resolve);
+    this.alarms.pause(DUTY, 0);
+    await this.alarms.set();
+    const progress = waitMs > 0 ? await orLate(promise, waitMs) : LATE;
+    this.#waiting.delete(resolve);
+    return progress === LATE ? { finished: false, failure: null } : progress;
   }
 
   async #steps(): Promise<void> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
-      const walk = readWalk(this.tables);
+      const walk = this.#walk.read();
       if (!walk || dueOf(walk) > currentTime()) return;
       const { mount, watermark } = walk;
       if (watermark && watermark.number === null) {
         const made = await this.#makeWatermark(walk, watermark);
         const knownAt = currentTime() + changeDelayMs(this.env);
-        if (made.ok) changeWalk(this.tables, walk, { watermark: { ...watermark, number: made.value, knownAt } });
+        if (made.ok) this.#walk.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
       } else if (walk.phase < PHASES) await this.#step(isPassStart(walk) ? await this.#beginPass(walk) : walk);
       else if (walk.incomplete) {
-        changeWalk(this.tables, walk, PASS_START);
+        this.#walk.change(walk, PASS_START);
         return this.alarms.pause(DUTY, RETRY_MS);
       } else if (watermark && !watermark.lastPass) {
-        changeWalk(this.tables, walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
+        this.#walk.change(walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
       } else {
         // Erased again: a login in flight may have written since.
         if (mount && !mount.move) await this.#eraseMount(mount);
@@ -155,7 +162,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     await publishRecent(this.env, currentTime());
     // Without a watermark the progress is not shown, so the total is not needed.
     if (!watermark || watermark.lastPass) return walk;
-    return changeWalk(this.tables, walk, { total: await countBelow(this.env, walk.prefix) });
+    return this.#walk.change(walk, { total: await countBelow(this.env, walk.prefix) });
   }
 
   /**
@@ -172,7 +179,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       return system.moveMount({ ...mount.move, from: mount.path, asked }, now);
     };
     const made = await make();
-    if (!made.ok && readWalk(this.tables)?.generation === walk.generation) await this.wipe();
+    if (!made.ok && this.#walk.read()?.generation === walk.generation) await this.wipe();
     return made;
   }
 
@@ -205,7 +212,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       number: walk.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
     };
-    changeWalk(this.tables, walk, {
+    this.#walk.change(walk, {
       phase: atEnd ? phaseAfter(walk.phase) : walk.phase,
       shards: atEnd ? null : next,
       incomplete: walk.incomplete || reports.some(({ reached }) => !reached),
@@ -215,7 +222,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   async #finish(walk: Walk): Promise<void> {
-    if (readWalk(this.tables)?.generation !== walk.generation) return;
+    if (this.#walk.read()?.generation !== walk.generation) return;
     const failure = walk.failure && { ...walk.failure, of: walk.seen };
     for (const answer of this.#waiting) answer({ finished: true, failure });
     this.#waiting.clear();

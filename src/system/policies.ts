@@ -66,7 +66,7 @@ interface PolicyColumns extends Record<string, SqlStorageValue> {
   allow_wildcards: number;
 }
 
-/** `modified_at` is only shown, and has no seal. */
+/** The seal covers every column. */
 const SHAPE: TableShape = {
   table: "policies",
   kind: "policy",

@@ -231,10 +231,14 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-const OTP_CONTEXT = "generate-root otp";
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 const encode = (text: string) => new TextEncoder().encode(text);
+
+/** Binds a one-time password to its attempt: that of another attempt does not open. */
+function otpContext(nonce: string): string {
+  return `generate-root otp ${nonce}`;
+}
 
 /** Begins an attempt. @param otp "" to generate the one-time password, which is shown only in this answer. */
 async function beginAttempt(env: Env, installation: Installation, otp: string): Promise<Result<Attempt>> {
@@ -242,8 +246,8 @@ async function beginAttempt(env: Env, installation: Installation, otp: string): 
     return refuse("OTP string has incorrect length");
   }
   const generatedOtp = otp === "" ? randomBase62(OTP_LENGTH) : "";
-  const sealedOtp = await sealText(installation.keys, OTP_CONTEXT, otp || generatedOtp);
   const nonce = crypto.randomUUID();
+  const sealedOtp = await sealText(installation.keys, otpContext(nonce), otp || generatedOtp);
   const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
   return begun ? ok({ nonce, otp: generatedOtp }) : refuse("root generation already in progress");
 }
@@ -260,7 +264,7 @@ async function finishAttempt(env: Env, installation: Installation, nonce: string
     refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
   if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
-  const otp = await openText(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
+  const otp = await openText(installation.keys, otpContext(nonce), attempt.sealedOtp);
   if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
   if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NO_ATTEMPT);
   const issued = await issue(env, installation, rootToken(now, null), null, "");

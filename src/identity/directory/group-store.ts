@@ -254,6 +254,8 @@ export class GroupStore {
   }
 
   #noteChange(): void {
+    // The row may have been deleted by an attacker who can write the storage.
+    this.#sql.exec("INSERT INTO state (groups_revision, version) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM state)");
     this.#sql.exec(`UPDATE state SET groups_revision = ${RANDOM_REVISION}`);
   }
 

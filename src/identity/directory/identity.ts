@@ -2,8 +2,8 @@ import { currentTime } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Result } from "../../base/result.ts";
-import { SealedTable } from "../../storage/sealed-table.ts";
-import { columnOf, type Migration } from "../../storage/tables.ts";
+import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import { columnOf, type Migration, Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -77,11 +77,32 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+export const DIRECTORY_VERSION_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the version of what shards are sent, with a seal",
+    sql: "CREATE TABLE directory_version (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, seal BLOB);",
+  },
+];
+
+/**
+ * Shards ignore entries that are older than the last one. Without the seal an attacker who can write the storage could
+ * raise the version once, and no later change of a name or of groups would reach the entities that changed meanwhile.
+ */
+const VERSION: TableShape = {
+  table: "directory_version",
+  kind: "directory version",
+  key: ["id"],
+  sealed: ["version"],
+};
+
 /** Maximum number of entities in one round of calls. */
 const BATCH = 1_000;
 /** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;
 
+/** An entity that its shard must be notified of, and the version of its last change. */
+type Unsent = { id: string; version: number };
 type NameRow = Record<"entity_id" | "name" | "name_key", string>;
 
 /**
@@ -102,6 +123,8 @@ export class Identity extends GroveObject<IdentityEnv> {
     key: ["entity_id"],
     sealed: ["name", "name_key"],
   });
+  readonly #versionTables = new Tables(this.ctx.storage.sql, DIRECTORY_VERSION_MIGRATIONS, "directory_version");
+  readonly #version = new SealedTable<{ id: number; version: number }>(this.#versionTables, this.seals, VERSION);
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
   /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
@@ -248,6 +271,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   async #change<T>(write: () => T): Promise<T> {
     await this.keys.open();
     this.tables.create();
+    this.#versionTables.create();
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();
@@ -264,33 +288,36 @@ export class Identity extends GroveObject<IdentityEnv> {
 
   /** Sends all queued entities. @throws when a shard does not answer. */
   async #send(): Promise<void> {
-    for (let ids = this.#unsent(BATCH); ids.length > 0; ids = this.#unsent(BATCH)) {
-      const byShard = [...Map.groupBy(ids, shardOfEntity)];
+    for (let queued = this.#unsent(BATCH); queued.length > 0; queued = this.#unsent(BATCH)) {
+      const byShard = [...Map.groupBy(queued, ({ id }) => shardOfEntity(id))];
       await inGroups(byShard, ([shard, here]) => this.#sendTo(shard, here));
     }
   }
 
-  async #sendTo(shard: number | null, entityIds: readonly string[]): Promise<void> {
-    const [version = 0] = columnOf<number>(this.tables, "SELECT version FROM state");
+  async #sendTo(shard: number | null, queued: readonly Unsent[]): Promise<void> {
     if (shard !== null) {
-      const entries = entityIds.map((id) => this.#entryOf(id));
-      await entityShard(this.env, shard).putDirectoryEntries(entries, version);
+      const entries = queued.map(({ id }) => this.#entryOf(id));
+      await entityShard(this.env, shard).putDirectoryEntries(entries, this.#lastVersion() ?? this.#nextVersion());
     }
-    // An entity that changed during the call has a greater version and stays queued.
-    const ids = JSON.stringify(entityIds);
-    const sent = "DELETE FROM unsent WHERE entity_id IN (SELECT value FROM json_each(?)) AND version <= ?";
-    this.tables.exec(sent, ids, version);
+    // An entity that changed during the call has another version and stays queued.
+    const sent = "DELETE FROM unsent WHERE entity_id = ? AND version = ?";
+    for (const { id, version } of queued) this.tables.exec(sent, id, version);
   }
 
-  #unsent(limit: number): string[] {
-    return columnOf(this.tables, "SELECT entity_id FROM unsent LIMIT ?", limit);
+  #unsent(limit: number): Unsent[] {
+    return this.tables.exec<Unsent>("SELECT entity_id AS id, version FROM unsent LIMIT ?", limit).toArray();
   }
 
   /** Returns a version above the last one and not below the time in ms, so that a restored object repeats none. */
   #nextVersion(): number {
-    const statement = "UPDATE state SET version = max(version + 1, ?) RETURNING version";
-    const [version = 0] = columnOf<number>(this.tables, statement, currentTime());
+    const version = Math.max((this.#lastVersion() ?? 0) + 1, currentTime());
+    this.#version.put({ id: 1, version });
     return version;
+  }
+
+  /** null before the first change, and for a version that was tampered with. */
+  #lastVersion(): number | null {
+    return this.#version.find(1)?.version ?? null;
   }
 
   #forget(entityId: string): void {

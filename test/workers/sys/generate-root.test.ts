@@ -1,7 +1,10 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
+import { systemOf } from "../../../src/system/system.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, bodyOf, call, dataOf, initialized } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 
 const INIT_TOKEN = "the-init-token-of-the-tests";
 const SEAL_KEY = bindings.GROVE_SEAL_KEY ?? "";
@@ -93,6 +96,15 @@ describe("a root token for operators who have lost theirs", () => {
 });
 
 describe("an attempt", () => {
+  it("with the one-time password of another, put there in the storage, makes no token", async () => {
+    await begin();
+    const [earlier] = await rowsOf(systemOf(bindings), "root_generation");
+    await send("DELETE", "attempt");
+    const { nonce } = await begin("x".repeat(86));
+    await changeRows(systemOf(bindings), "root_generation", { otp: earlier?.otp ?? null });
+    expect((await finish(nonce)).body?.errors).toEqual([expect.stringContaining("tampered with")]);
+  });
+
   it("is one at a time, until it is canceled or an hour old", async () => {
     const { nonce } = await begin();
     expect((await send("PUT", "attempt", { otp: OTP })).body).toEqual({
