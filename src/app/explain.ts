@@ -19,7 +19,7 @@ import { isEnded } from "../system/watermarks.ts";
 import { treeAt } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { auditPath } from "../wire/audit.ts";
-import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
+import { anyObject, duration, fieldSchema, pasted, sent, text, unread, type Values } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
 import { ALSO_UNSERVED, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
@@ -148,7 +148,7 @@ const SELF_FIELDS = fieldSchema({
 });
 const FIELDS = fieldSchema({
   token: unread("string").describe("The token that makes the request"),
-  accessor: text().describe("Its accessor, in the place of the token"),
+  accessor: pasted().describe("Its accessor, in the place of the token"),
   ...SELF_FIELDS.shape,
   client_address: sent(text()).describe("The address that the request comes from; that of this request unless sent"),
 });

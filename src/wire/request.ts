@@ -3,6 +3,7 @@ import { parseFlag } from "../base/flag.ts";
 import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
 import { hasUnprintable } from "../base/name.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
+import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Env } from "../env.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import type { AuditNotes } from "./audit.ts";
@@ -279,7 +280,7 @@ function groupByName(parameters: URLSearchParams, combined: (values: readonly st
 /** Returns the token of a request, from the first header that has one; "" for none. */
 export function readTokenHeader(headers: Headers): string {
   const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || readBearer(headers);
-  return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
+  return token.length <= MAX_TOKEN_LENGTH ? withoutWhiteSpace(token) : "";
 }
 
 function readBearer(headers: Headers): string {

@@ -10,7 +10,7 @@ import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/find.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { deprecated, fieldSchema, list, sent, text, unread, type Values } from "../../wire/fields.ts";
+import { deprecated, fieldSchema, list, pasted, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";
 
 const PATHS = {
@@ -59,7 +59,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     summary: "Returns the capabilities of the token that has this accessor, on paths.",
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
-    input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
+    input: fieldSchema({ ...PATHS, accessor: pasted().describe("The accessor of the token") }),
     prepare: async (context) => readAsked(context, await onAccessor(context, context.fields.accessor, lookUpOf)),
     action: async (context) => inCallersTree(context, context.prepared.named),
     handle: (context) => answerForSubject(context, invalid("invalid accessor")),

@@ -82,9 +82,10 @@ export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || isInitToken(env, token);
 }
 
-/** True for the init token of a deployment that has one. */
-function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean {
-  return !!secret && equalBytes(encode(token), encode(secret));
+/** True for the init token of a deployment that has one. One of white space alone admits nobody. */
+function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
+  const secret = withoutWhiteSpace(GROVE_INIT_TOKEN);
+  return secret !== "" && equalBytes(encode(token), encode(secret));
 }
 
 /** Defines an endpoint for callers that may initialize this deployment, or restore a backup into it. */
@@ -227,8 +228,9 @@ function guarded(
   };
 }
 
+/** Returns what was sent without white space; "" for anything but a text. */
 function text(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return typeof value === "string" ? withoutWhiteSpace(value) : "";
 }
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -278,7 +280,7 @@ async function finishAttempt(env: Env, installation: Installation, nonce: string
 /** True for the seal key: as it is set in the deployment, or only its 32 bytes, in base64 or hex. */
 function isSealKey(env: Env, key: string): boolean {
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
-  const text = withoutWhiteSpace(key).replace(/^\d{1,6}:/, "");
+  const text = key.replace(/^\d{1,6}:/, "");
   const bytes = fromHex(text.toLowerCase()) ?? fromBase64(text);
   return sealKey.ok && bytes !== null && equalBytes(bytes, sealKey.value.bytes);
 }

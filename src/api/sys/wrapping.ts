@@ -11,6 +11,7 @@ import {
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { withoutWhiteSpace } from "../../base/white-space.ts";
 import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -55,7 +56,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
       const problem = tokenProblem(request);
       if (problem) return err(problem);
       if (!loaded.ok) return loaded;
-      const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
+      const text = typeof request.data.token === "string" ? request.data.token : request.token;
       const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
       const outcome = lookup && (await treeAt(env, lookup.treeId).act(lookup.action));
       if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
@@ -98,7 +99,7 @@ function tokenProblem({ data, token }: GroveRequest): Failure | null {
       ? token === "" && "token is empty"
       : typeof data.token !== "string"
         ? "could not decode token in request body"
-        : data.token === "" && "empty token in request body";
+        : withoutWhiteSpace(data.token) === "" && "empty token in request body";
   return problem ? { code: "forbidden", message: `error validating wrapping token: ${problem}` } : null;
 }
 
@@ -110,7 +111,7 @@ async function prepareByToken(context: PresentedContext<Fields>, own: boolean): 
   const { env, request, installation, fields, presented } = context;
   const problem = tokenProblem(request);
   if (problem) return err(problem);
-  const text = typeof fields.token === "string" ? fields.token.trim() : presented.text;
+  const text = typeof fields.token === "string" ? withoutWhiteSpace(fields.token) : presented.text;
   const asked = askedBy(request);
   if (text === presented.text) {
     if (!own || presented.kind !== "service") return err(NO_ANSWER);

@@ -22,7 +22,7 @@ import { treeAt } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
-import { duration, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
+import { duration, fieldSchema, NO_FIELDS, pasted, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply, warnedReply } from "../../wire/reply.ts";
 
 type RenewAction = Extract<TargetAction, { kind: "renew" }>;
@@ -62,7 +62,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     summary: "Renews the token that has this accessor.",
     operationId: "renew-accessor",
     answers: AUTH,
-    input: fieldSchema({ accessor: text().describe("The accessor of the token"), ...INCREMENT }),
+    input: fieldSchema({ accessor: pasted().describe("The accessor of the token"), ...INCREMENT }),
     async prepare(context) {
       const named = await onAccessor(context, context.fields.accessor, renewalOf(context));
       if (!named.ok) return named;
@@ -181,7 +181,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     summary: "Revokes the token that has this accessor, and all its descendants.",
     operationId: "revoke-accessor",
     answers: DONE_OR_WARNED,
-    input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
+    input: fieldSchema({ accessor: pasted().describe("The accessor of the token") }),
     prepare: (context) =>
       onAccessor(context, context.fields.accessor, (target) => ({
         kind: "revoke",

@@ -9,7 +9,7 @@ import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import { listAccessors } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
-import { fieldSchema, text, unread } from "../../wire/fields.ts";
+import { fieldSchema, pasted, unread } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply } from "../../wire/reply.ts";
 
@@ -47,7 +47,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     summary: "Shows the token that has this accessor, without the token itself.",
     operationId: "look-up-by-accessor",
     answers: dataAnswer(LOOKUP_SHAPE),
-    input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
+    input: fieldSchema({ accessor: pasted().describe("The accessor of the token") }),
     prepare: (context) => onAccessor(context, context.fields.accessor, lookUpOf),
     action: async (context) => inCallersTree(context, context.prepared),
     async handle(context) {

@@ -109,8 +109,11 @@ export class GroupStore {
     const type = existing?.type ?? write.type ?? "internal";
     if (write.type && write.type !== type) return refuse("group type cannot be changed");
     if (type === "external") {
-      if (write.memberEntityIds) return refuse("member entities can't be set manually for external groups");
-      if (write.memberGroupIds) return refuse("member groups can't be set for external groups");
+      const held = this.members.ofGroup(groupId);
+      if (!keepsMembers(write.memberEntityIds, held.memberEntityIds)) {
+        return refuse("member entities can't be set manually for external groups");
+      }
+      if (!keepsMembers(write.memberGroupIds, [])) return refuse("member groups can't be set for external groups");
     }
     if (!this.#hasRoomFor(JSON.stringify([write.name, write.metadata, write.policies, write.memberGroupIds]).length)) {
       return err(TOO_MANY);
@@ -272,4 +275,10 @@ export class GroupStore {
       ...this.members.ofGroup(id),
     };
   }
+}
+
+/** True when a write leaves the members out, or has those that the group has: it can be written as it was read. */
+function keepsMembers(sent: readonly string[] | null, held: readonly string[]): boolean {
+  const ids = new Set(sent);
+  return sent === null || (ids.size === held.length && held.every((id) => ids.has(id)));
 }

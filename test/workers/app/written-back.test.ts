@@ -2,15 +2,16 @@ import { beforeAll, expect, it, vi } from "vitest";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route } from "../../../src/auth/route.ts";
+import { identityOf } from "../../../src/identity/stubs.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
 import aws from "../../conformance/aws.json" with { type: "json" };
 import { newIssuer } from "../../support/issuer.ts";
-import { call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized, tokenUnder } from "../../support/service.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A record with no field at its default, and the fields of a read that a second write changes. */
+/** A record, and the fields of a read that a second write changes. A route has one with no field at its default. */
 interface Example {
   /** Below `v1/`; `MOUNT` is the path of a mount of each type, other words in capitals are ids that are made before. */
   readonly path: string;
@@ -52,11 +53,19 @@ const inCloudWords = (fields: Fields): Fields =>
 
 const LIST_TIDY = { safety_buffer: 3600, disable_periodic_tidy: true };
 const CLOUD_EXAMPLES: Readonly<Record<string, Fields | readonly Fields[]>> = {
-  "config/client": {
-    ...{ access_key: "AKIA1", secret_key: "secret", endpoint: "https://ec2.example.com", max_retries: 3 },
-    ...{ iam_endpoint: "https://iam.example.com", sts_endpoint: "https://sts.example.com", sts_region: "eu-west-1" },
-    ...{ iam_server_id_header_value: "grove.example", allowed_sts_header_values: ["X-Custom"] },
-  },
+  "config/client": [
+    {},
+    {
+      ...{ access_key: "AKIA1", secret_key: "secret", endpoint: "https://ec2.example.com", max_retries: 3 },
+      ...{ iam_endpoint: "https://iam.example.com", sts_endpoint: "https://sts.example.com", sts_region: "eu-west-1" },
+      ...{ iam_server_id_header_value: "grove.example", allowed_sts_header_values: ["X-Custom"] },
+      ...{ use_sts_region_from_client: true },
+    },
+    {
+      ...{ access_key: "", secret_key: "", role_arn: "arn:aws:iam::111111111111:role/a", identity_token_ttl: 600 },
+      ...{ identity_token_audience: "a", identity_token_key: "k" },
+    },
+  ],
   "config/identity": {
     iam_alias: "unique_id",
     iam_metadata: ["account_id"],
@@ -69,7 +78,12 @@ const CLOUD_EXAMPLES: Readonly<Record<string, Fields | readonly Fields[]>> = {
   "config/tidy/identity-whitelist": LIST_TIDY,
   "config/tidy/roletag-denylist": LIST_TIDY,
   "config/tidy/roletag-blacklist": LIST_TIDY,
-  "role/NAME": [VM_ROLE, IAM_ROLE],
+  "role/NAME": [
+    VM_ROLE,
+    IAM_ROLE,
+    { bound_iam_principal_arn: ["arn:aws:iam::111111111111:role/*"] },
+    { auth_type: "ec2", bound_ami_id: ["ami-1"] },
+  ],
 };
 
 /** Records, by the path of their route. */
@@ -79,9 +93,26 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "sys/policy/:name{.+}": [{ path: "sys/policy/one", fields: { policy: POLICY }, changes: ["modified", "version"] }],
   "sys/policies/acl/:name{.+}": [
     { path: "sys/policies/acl/two", fields: { policy: POLICY }, changes: ["modified", "version"] },
+    {
+      path: "sys/policies/acl/three",
+      fields: {
+        ...{ policy: POLICY, expiration: "2999-01-02T03:04:05.000Z" },
+        ...{ allow_slashes_in_identity_templates: true, allow_wildcards_in_identity_templates: true },
+      },
+      changes: ["modified", "version"],
+    },
   ],
   "sys/auth/:path{.+/tune}": [
-    { path: "sys/auth/jwt/tune", fields: { default_lease_ttl: 60, max_lease_ttl: 120, description: "d" } },
+    { path: "sys/auth/aws/tune", fields: {} },
+    { path: "sys/auth/aws/tune", fields: { not_before: "2026-01-02T03:04:05.000Z" } },
+    {
+      path: "sys/auth/jwt/tune",
+      fields: {
+        ...{ default_lease_ttl: 60, max_lease_ttl: 120, description: "d", location_hint: "weur" },
+        ...{ passthrough_request_headers: ["X-A"], allowed_response_headers: ["X-B"] },
+        ...{ audit_non_hmac_request_keys: ["a"], audit_non_hmac_response_keys: ["b"] },
+      },
+    },
   ],
   "sys/mounts/auth/:path{.+/tune}": [
     {
@@ -94,6 +125,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       path: "sys/quotas/rate-limit/q",
       fields: { path: "auth/jwt/", role: "ci", rate: 99, interval: 7, block_interval: 8 },
     },
+    { path: "sys/quotas/rate-limit/least", fields: { rate: 1_000_000 } },
   ],
   "sys/quotas/config": [{ path: "sys/quotas/config", fields: { enable_rate_limit_response_headers: true } }],
   "identity/entity/id/:id": [
@@ -120,8 +152,20 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   "identity/group/id/:id": [
     {
       path: "identity/group/id/GROUP",
-      fields: { metadata: { a: "b" }, policies: ["p"] },
+      fields: {
+        ...{ metadata: { a: "b" }, policies: ["p"], member_entity_ids: ["ENTITY"], member_group_ids: ["INNER-GROUP"] },
+      },
       changes: ["last_update_time", "modify_index"],
+    },
+    {
+      path: "identity/group/id/EXTERNAL-GROUP",
+      fields: { metadata: { a: "c" } },
+      changes: ["last_update_time"],
+    },
+    {
+      path: "identity/group/id/INNER-GROUP",
+      fields: {},
+      changes: ["last_update_time"],
     },
   ],
   "identity/group/name/:name{.+}": [
@@ -140,18 +184,21 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
   ],
   "identity/oidc/config": [{ path: "identity/oidc/config", fields: { issuer: "https://grove.example.com" } }],
   "identity/oidc/key/:name": [
+    { path: "identity/oidc/key/least", fields: {} },
     {
       path: "identity/oidc/key/k",
       fields: { algorithm: "ES256", rotation_period: 7200, verification_ttl: 3600, allowed_client_ids: ["*"] },
     },
   ],
   "identity/oidc/role/:name": [
+    { path: "identity/oidc/role/least", fields: { key: "least" } },
     {
       path: "identity/oidc/role/r",
       fields: { key: "k", ttl: 600, client_id: "client", template: '{"a":{{identity.entity.name}}}' },
     },
   ],
   "token/roles/:role_name{\\w(?:[\\w.-]*\\w)?}": [
+    { path: "auth/token/roles/least", fields: {} },
     {
       path: "auth/token/roles/r",
       fields: {
@@ -180,6 +227,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   "jwt/role/:name{\\w(?:[\\w.-]*\\w)?}": [
+    { path: "auth/jwt/role/least", fields: { user_claim: "sub", bound_subject: "s" } },
     {
       path: "auth/jwt/role/r",
       fields: {
@@ -254,12 +302,14 @@ beforeAll(async () => {
   ids.ENTITY = await made("identity/entity", { name: "Ann" });
   ids.ALIAS = await made("identity/entity-alias", { name: "a", mount_accessor: accessor, canonical_id: ids.ENTITY });
   ids.GROUP = await made("identity/group", { name: "crew" });
-  const external = await made("identity/group", { name: "external", type: "external" });
-  ids["GROUP-ALIAS"] = await made("identity/group-alias", {
-    name: "g",
-    mount_accessor: accessor,
-    canonical_id: external,
-  });
+  ids["INNER-GROUP"] = await made("identity/group", { name: "inner" });
+  const [alias, canonical_id] = [
+    { name: "n", mount_accessor: accessor },
+    await made("identity/group", { name: "external", type: "external" }),
+  ];
+  ids["EXTERNAL-GROUP"] = canonical_id;
+  ids["GROUP-ALIAS"] = await made("identity/group-alias", { ...alias, canonical_id });
+  await identityOf(bindings).setLoginGroups(ids.ENTITY, accessor, [alias.name]);
   await post("identity/oidc/key/k", { allowed_client_ids: "*" });
 });
 
@@ -311,6 +361,18 @@ it.each(Object.values(EXAMPLES).flat())(
     expect(read).toMatchObject(Object.fromEntries(Object.entries(sent).filter(([name]) => name in read)));
   },
 );
+
+it("the settings of a mount can be written back without sudo, with the time before which its tokens ended", async () => {
+  const at = "sys/mounts/auth/aws/tune";
+  const operator = await tokenUnder(root, `path "${at}" { capabilities = ["read", "update"] }`);
+  await post("sys/auth/aws/tune", { not_before: "2026-01-02T03:04:06.000Z" });
+  const read = await get(at);
+  expect(read.not_before).toBe("2026-01-02T03:04:06.000Z");
+  const write = (body: Fields) => call("POST", at, { token: operator, body });
+  expect((await write({ ...read, description: "kept" })).status).toBe(204);
+  expect((await write({ ...read, not_before: "2026-01-02T03:04:07.000Z" })).status).toBe(403);
+  expect(await get(at)).toEqual({ ...read, description: "kept" });
+});
 
 it("what was read of organizations, teams and webhooks can be written back", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(null));

@@ -197,10 +197,16 @@ describe("an external group", () => {
   it("stays external, and takes no members by hand; an internal one takes no alias", async () => {
     const group = await external("fixed");
     const inner = (await post("group", { name: "internal" })).body.data.id;
+    const entity = (await post("entity", { name: "outsider" })).body.data.id;
+    expect((await post(`group/id/${group}`, { member_entity_ids: [], member_group_ids: [] })).status).toBe(204);
     const refusals = [
       [`group/id/${group}`, { type: "internal" }, "group type cannot be changed"],
       [`group/id/${group}`, { member_entity_ids: ["x"] }, "member_entity_ids holds an id that is no entity"],
-      [`group/id/${group}`, { member_entity_ids: [] }, "member entities can't be set manually for external groups"],
+      [
+        `group/id/${group}`,
+        { member_entity_ids: [entity] },
+        "member entities can't be set manually for external groups",
+      ],
       [`group/id/${group}`, { member_group_ids: [inner] }, "member groups can't be set for external groups"],
       [
         "group-alias",

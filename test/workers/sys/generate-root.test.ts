@@ -52,6 +52,17 @@ const policiesOf = async (token: string) =>
   (await call("GET", "auth/token/lookup-self", { token })).body.data?.policies as unknown;
 
 describe("a root token for operators who have lost theirs", () => {
+  it("is made for a nonce, a key and an init token that were pasted with white space", async () => {
+    const pasted = (text: string) => ` ${text.slice(0, 9)}\n${text.slice(9)}\t`;
+    const { nonce } = await begin(pasted(OTP));
+    const sent = { token: "the-init-token of-the-tests ", initToken: "the-init-tokenof-the-tests\n" };
+    const made = await send("PUT", "update", { nonce: pasted(nonce), key: pasted(SEAL_KEY) }, sent);
+    const token = decode(dataOf<{ encoded_token: string }>(made).encoded_token, OTP);
+    expect(await policiesOf(token)).toEqual(["root"]);
+    // A secret of white space alone is set by mistake. It admits nobody.
+    expect((await send("PUT", "attempt", {}, { token: "", initToken: " \n" })).status).toBe(403);
+  });
+
   it("is made for the seal key and readable with the one-time password alone", async () => {
     const { nonce } = await begin();
     expect((await send("GET", "attempt")).body?.data).toMatchObject({

@@ -11,7 +11,16 @@ import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocat
 import { incrementProblem } from "../../../lease/rules.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
-import { anyObject, duration, type FieldSchema, fieldSchema, flag, text, unread } from "../../../wire/fields.ts";
+import {
+  anyObject,
+  duration,
+  type FieldSchema,
+  fieldSchema,
+  flag,
+  pasted,
+  text,
+  unread,
+} from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
@@ -128,8 +137,8 @@ export const LEASE_ROUTES: readonly Route[] = [
     operationId: "leases-register",
     answers: ENVELOPE,
     input: fieldSchema({
-      token: text().describe("The token that holds the lease. The lease ends with it"),
-      accessor: text().describe("The accessor of that token, instead of the token"),
+      token: pasted().describe("The token that holds the lease. The lease ends with it"),
+      accessor: pasted().describe("The accessor of that token, instead of the token"),
       path: text().describe("The path under which the lease is listed"),
       ttl: duration().describe("Its lifetime"),
       max_ttl: duration().describe("Its maximum lifetime, renewals included"),

@@ -143,11 +143,14 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
           : createdBefore;
       },
       handle: async (context) => {
-        const { env, params, prepared, verdict } = context;
-        const { change, revokes, createdBefore } = prepared;
-        // Revocation needs sudo. The policies do not ask for it at the path below sys/mounts/.
-        if (revokes && !verdict.sudo) return err(DENIED);
+        const { env, installation, params, fields, prepared, verdict } = context;
+        const { change, createdBefore } = prepared;
         const mountPath = tunedPath(params);
+        const inForce = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
+        // Revocation needs sudo. The policies do not ask for it at the path below sys/mounts/. Written as it was read,
+        // the time revokes nothing.
+        const revokes = prepared.revokes && (verdict.sudo || fields.not_before !== inForce);
+        if (revokes && !verdict.sudo) return err(DENIED);
         const tuned = await systemOf(env).tuneMount(mountPath, change);
         if (!tuned.ok || !revokes) return changedReply(env, tuned);
         const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;

@@ -20,7 +20,7 @@ import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
-import { list, strictSchema, text } from "../../../wire/fields.ts";
+import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { inner, view } from "../../../wire/view.ts";
@@ -105,7 +105,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     }),
     input: strictSchema({
       job: text().describe("Only tokens that this job revoked."),
-      cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
+      cause: pasted().describe("Only tokens that ended with the one that has this accessor, itself included."),
       ...TOKEN_PAGE,
     }),
     prepare: async ({ fields: { job, cause, after, limit } }) =>

@@ -20,7 +20,7 @@ import { isEnded } from "../../../system/watermarks.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import type { Lineage } from "../../../tree/lineage.ts";
-import { fieldSchema, strictSchema, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, pasted, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -143,14 +143,14 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     operationId: "inventory-find-token",
     answers: dataAnswer(TOKEN_SHAPE),
     input: strictSchema({
-      token: text().describe("The token."),
-      accessor: text().describe("The accessor of the token, in place of the token."),
+      token: pasted().describe("The token."),
+      accessor: pasted().describe("The accessor of the token, in place of the token."),
     }),
     async prepare(context): Promise<Result<NamedToken>> {
       const { token, accessor } = context.fields;
       if ((token === "") === (accessor === "")) return refuse("send either token or accessor");
       if (accessor === "") return onToken(context, token, lookUpOf);
-      const found = await accessorTarget(context.installation.keys, accessor.trim());
+      const found = await accessorTarget(context.installation.keys, accessor);
       return ok(found && { treeId: found.treeId, action: lookUpOf(found.target), text: "" });
     },
     async handle(context) {

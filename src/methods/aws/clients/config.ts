@@ -110,7 +110,8 @@ export function readClientChange(fields: ClientFields, listed: PrivateHosts): Re
       stsEndpoint: fields.sts_endpoint,
       stsRegion: fields.sts_region,
       useStsRegionFromClient: fields.use_sts_region_from_client,
-      iamServerIdHeaderValue: fields.iam_server_id_header_value,
+      // The value that a client signs has no white space at its ends.
+      iamServerIdHeaderValue: fields.iam_server_id_header_value?.trim(),
       // The usual casing of the name of a header: `x-amz-date` becomes `X-Amz-Date`.
       allowedStsHeaderValues: fields.allowed_sts_header_values?.map((name) =>
         name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase()),

@@ -160,12 +160,12 @@ function pemOfEncoded(text: string): string | null {
   return inner?.includes("-----BEGIN") ? inner : encodePem(bytes);
 }
 
-const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----([A-Za-z0-9+/= \t\r\n]+)-----END CERTIFICATE-----\s*$/;
+const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----$/;
 
 /** Decodes a PEM text of one certificate, possibly with text before it (RFC 7468 section 2); null for anything else. */
 export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {
   if (text.split("-----BEGIN", 3).length !== 2) return null;
-  const body = BLOCK.exec(text)?.[1];
+  const body = BLOCK.exec(text.trim())?.[1];
   return body === undefined ? null : fromWrappedBase64(body);
 }
 

@@ -3,7 +3,7 @@ import { bindAddress } from "../../../auth/token-settings.ts";
 import { nameKey } from "../../../base/name.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { exact, exactString } from "../../../wire/exact-fields.ts";
-import { fieldSchema, readValues, sent, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, pasted, readValues, sent, text, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
@@ -71,9 +71,9 @@ export function checksOf(kind: AuthType, infersInstance: boolean): readonly Chec
 /** The fields of a login; undefined when not sent. */
 export const LOGIN_FIELDS = fieldSchema({
   role: sent(text()).describe("The role; default: the image, or the name of the principal"),
-  identity: sent(text()).describe("The identity document of the instance, as base64"),
-  signature: sent(text()).describe("The signature of the document"),
-  pkcs7: sent(text()).describe("The document with its signature, instead of both"),
+  identity: sent(pasted()).describe("The identity document of the instance, as base64"),
+  signature: sent(pasted()).describe("The signature of the document"),
+  pkcs7: sent(pasted()).describe("The document with its signature, instead of both"),
   nonce: sent(text()).describe("The nonce for later logins of the instance; generated if not sent"),
   ...SIGNED_REQUEST_FIELDS,
 });

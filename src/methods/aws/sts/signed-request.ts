@@ -1,5 +1,5 @@
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
-import { sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { pasted, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, isAcceptedParameter, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
@@ -8,8 +8,8 @@ import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./orig
 /** The fields of a login that have the signed request. The body is absent or empty with GET. */
 export const SIGNED_REQUEST_FIELDS = {
   iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
-  iam_request_url: sent(text()).describe("Its URL, as base64"),
-  iam_request_body: sent(text()).describe("Its body, as base64"),
+  iam_request_url: sent(pasted()).describe("Its URL, as base64"),
+  iam_request_body: sent(pasted()).describe("Its body, as base64"),
   iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
 };
 

@@ -41,7 +41,7 @@ describe("the client configuration", () => {
   it.each<[Record<string, unknown>, string]>([
     [{ access_key: "a/b" }, "access_key is not an access key id"],
     [{ access_key: "A".repeat(129) }, "access_key is not an access key id"],
-    [{ secret_key: "swordfish\u00a0" }, "secret_key is not a secret access key"],
+    [{ secret_key: "swordfish\u200b" }, "secret_key is not a secret access key"],
     [{ secret_key: "s".repeat(257) }, "secret_key is not a secret access key"],
     [{ sts_region: "us/east" }, "sts_region is not the name of a region"],
     [{ iam_server_id_header_value: "a\r\nb" }, "iam_server_id_header_value can't be the value of a header"],
