@@ -8,6 +8,7 @@ const CHECKS = [
   "biome check .",
   "npm run -s check:docstrings",
   "npm run -s check:layers",
+  "npm run -s check:names",
 ];
 
 // Makes a module that the types of the Worker need.

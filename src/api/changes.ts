@@ -1,9 +1,9 @@
-import { endRequestOf } from "../auth/caller.ts";
+import { originOfCaller } from "../auth/caller.ts";
 import type { Answered, CallContext } from "../auth/route.ts";
 import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { walkOf, walkOfMount } from "../lease/walk.ts";
+import { prefixJob, walkOfMount } from "../lease/walk.ts";
 import type { LeavingMount, WalkJob } from "../lease/walk-job.ts";
 import { untilInEffect } from "../system/in-effect.ts";
 import { refreshInstallation } from "../system/installation.ts";
@@ -33,8 +33,8 @@ export function endBelow(
   job: WalkJob,
   createdBefore: number | null,
 ): Promise<Result<null>> {
-  const asked = endRequestOf(caller, request);
-  return walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked });
+  const asked = originOfCaller(caller, request);
+  return prefixJob(env, job).endTokens({ ...job, createdBefore, mount: null, asked });
 }
 
 /** Disables or moves a mount, and ends all tokens that it issued. @param id names the object that does it. */
@@ -44,7 +44,7 @@ export function endMount(
   mount: LeavingMount,
 ): Promise<Result<null>> {
   const job = { mode: "revoke", prefix: `auth/${mount.path}` } as const;
-  const asked = endRequestOf(caller, request);
+  const asked = originOfCaller(caller, request);
   return walkOfMount(env, id).endTokens({ ...job, createdBefore: null, mount, asked });
 }
 

@@ -26,7 +26,7 @@ export function respond(c: AppContext, answer: Answer): Response {
 }
 
 /** Refuses a request. @param endpoint null when none was found. */
-export function refuse(c: AppContext, failure: Failure, endpoint: Endpoint | null = null): Response {
+export function answerRefusal(c: AppContext, failure: Failure, endpoint: Endpoint | null = null): Response {
   return respond(c, { ...UNANSWERED, result: err(failure), endpoint });
 }
 

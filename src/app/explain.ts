@@ -23,7 +23,7 @@ import { anyObject, duration, fieldSchema, pasted, sent, text, unread, type Valu
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
 import { ALSO_UNSERVED, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
-import { accessOf, findRoute, placeOf, type Tables } from "./places.ts";
+import { accessOf, findRoute, placeOf, type RouteTables } from "./places.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
   readonly clientAddress: string | null;
@@ -56,7 +56,7 @@ type Explanation = Readonly<Record<string, unknown>>;
 const MAX_TEXTS = 16;
 
 /** Explains what would happen to a request with a token: the same functions decide about real ones. Changes nothing. */
-async function explain(context: CallContext<unknown, AskedRequest>, tables: Tables, subject: Subject): Answered {
+async function explain(context: CallContext<unknown, AskedRequest>, tables: RouteTables, subject: Subject): Answered {
   const { env, installation, prepared: asked } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
   const route = found.ok ? found.value.route : null;
@@ -155,7 +155,7 @@ const FIELDS = fieldSchema({
 type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | undefined };
 
 /** The routes `sys/explain/access` and `access-self`. `tables` is a function, because they include these routes. */
-export function explainRoutes(tables: () => Tables): readonly Route[] {
+export function explainRoutes(tables: () => RouteTables): readonly Route[] {
   return [
     tokenRoute("update", "sys/explain/access", {
       summary: "Explains why a request of a token is allowed or refused, without making it.",

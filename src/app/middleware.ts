@@ -12,7 +12,7 @@ import { loadInstallation, loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
-import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
+import { answerRefusal, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
 import { tableOf } from "./places.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
@@ -82,7 +82,7 @@ export const faults: Middleware = async (_, next) => {
 export const installation: Middleware = async (c, next) => {
   const sealKey = sealKeyOf(c.env);
   const problem = sealKey.ok ? jurisdictionProblem(c.env) : sealKey.error;
-  if (problem) return refuse(c, { code: "sealed", message: problem });
+  if (problem) return answerRefusal(c, { code: "sealed", message: problem });
   c.set("installation", await openInstallation(c.env));
   await next();
 };
@@ -93,7 +93,7 @@ export const limitRequests: Middleware = async (c, next) => {
   c.set("admission", admission);
   if (!admission.refusal) return next();
   await dropRefusedPart(c);
-  return withLimits(refuse(c, admission.refusal), admission);
+  return withLimits(answerRefusal(c, admission.refusal), admission);
 };
 
 /** Counts a login whose limit depends on its role. `data`: null for an unreadable body, which counts as no role. */
@@ -101,7 +101,7 @@ async function limitRole(c: AppContext, data: GroveRequest["data"] | null): Prom
   if (!c.get("admission").byRole) return null;
   const admission = await admitByRole(c, data);
   c.set("admission", admission);
-  return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
+  return admission.refusal && withLimits(answerRefusal(c, admission.refusal), admission);
 }
 
 function withLimits(response: Response, { headers }: Admission): Response {
@@ -118,7 +118,7 @@ export const request: Middleware = async (c, next) => {
   const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
   if (!read.ok) {
     await dropRefusedPart(c);
-    return (await limitRole(c, null)) ?? refuse(c, read.error);
+    return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
   }
   if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
   c.set("request", read.value);

@@ -68,7 +68,7 @@ export class RouteTable {
 }
 
 /** The tables of all routes. */
-export interface Tables {
+export interface RouteTables {
   /** Routes with full paths. */
   readonly fixed: RouteTable;
   /** Routes of the interface of teams, with full paths. */
@@ -91,7 +91,7 @@ export interface Place {
 }
 
 /** Returns the table of routes with full paths that serves a path, if any. */
-export function tableOf({ byPlace }: Tables, path: string): RouteTable | undefined {
+export function tableOf({ byPlace }: RouteTables, path: string): RouteTable | undefined {
   const end = path.indexOf("/");
   return byPlace.get(end < 0 ? path : path.slice(0, end));
 }
@@ -102,7 +102,11 @@ const NO_ROUTES = new RouteTable([]);
  * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount: none is
  * known without an installation. For help, the path can also be that of the mount itself.
  */
-export function placeOf(tables: Tables, installation: Installation | null, { operation, path }: Asked): Place | null {
+export function placeOf(
+  tables: RouteTables,
+  installation: Installation | null,
+  { operation, path }: Asked,
+): Place | null {
   const fixed = tableOf(tables, path);
   if (fixed) return { table: fixed, mount: "", idPrefix: "" };
   const mount = installation?.mountServing(operation === "help" ? `${path}/` : path);

@@ -24,12 +24,12 @@ import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
 import { CREATE_ROUTES } from "../api/token/create.ts";
 import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
-import { ROLE_ROUTES } from "../api/token/roles.ts";
+import { TOKEN_ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoute } from "./openapi/document.ts";
-import { RouteTable, type Tables } from "./places.ts";
+import { RouteTable, type RouteTables } from "./places.ts";
 
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
@@ -66,12 +66,12 @@ const TOKENS = new RouteTable([
   ...LOOKUP_ROUTES,
   ...RENEW_ROUTES,
   ...REVOKE_ROUTES,
-  ...ROLE_ROUTES,
+  ...TOKEN_ROLE_ROUTES,
   ...TIDY_ROUTES,
 ]);
 
 /** All routes. */
-export const TABLES: Tables = {
+export const TABLES: RouteTables = {
   fixed: FIXED,
   teams: TEAMS,
   byMountType: new Map([

@@ -9,7 +9,7 @@ import type { Installation } from "../system/installation.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, mayAct } from "../wire/request.ts";
 import { FOREIGN_PAGE } from "../wire/sender.ts";
-import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
+import { answerRefusal, complete, endpointOf, fieldWarnings, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { AppContext } from "./context.ts";
 import { helpOf } from "./help.ts";
 import { accessOf, type FoundRoute, findRoute, type Place, placeOf, presentFields } from "./places.ts";
@@ -27,7 +27,7 @@ export function serve(c: AppContext): Response | Promise<Response> {
   if (data !== sent.data) c.set("request", { ...sent, data });
   const handleOpen = route?.access === "open" ? route.handle : route?.access === "token" && route.openHandler?.(c.env);
   if (found.ok && handleOpen) return serveOpen(c, found.value, handleOpen);
-  if (!loaded.ok) return refuse(c, loaded.error);
+  if (!loaded.ok) return answerRefusal(c, loaded.error);
   if (found.ok && route?.access === "login") return serveLogin(c, loaded.value, found.value, route);
   return serveCaller(c, loaded.value, place, found, route?.access === "token" ? route : null);
 }
@@ -38,7 +38,7 @@ async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["ha
   const { params } = found;
   const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path });
-  if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
+  if (isForgeable(request)) return answerRefusal(c, FOREIGN_PAGE, endpoint);
   if (mayAct(request)) await c.get("record").begin();
   const result = await handle({ env: c.env, request, params, loaded: c.get("installation") });
   return respond(c, { result, warnings: [], endpoint });
@@ -61,11 +61,11 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
   const { params } = found;
   const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path, ...known(route) }, installation);
-  if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
+  if (isForgeable(request)) return answerRefusal(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
   const context = { ...readyContext(c, installation), params };
   const opened = route.open(context, request.data);
-  if (!opened.ok) return refuse(c, opened.error, endpoint);
+  if (!opened.ok) return answerRefusal(c, opened.error, endpoint);
   const result = await opened.value.handle();
   return complete(c, { result, warnings: fieldWarnings(opened.value.sent, params), endpoint }, request.path);
 }
@@ -99,7 +99,7 @@ async function serveCaller(
   const endpoint = found.ok ? endpointOf(found.value) : null;
 
   const presented = await readToken(env, installation, request.token);
-  if (!presented) return refuse(c, refusalOf(UNAUTHENTICATED, request, route), endpoint);
+  if (!presented) return answerRefusal(c, refusalOf(UNAUTHENTICATED, request, route), endpoint);
   const line = mayAct(request) ? await record.firstLine() : null;
 
   // The input is read before the hop that performs the action. Its problems are reported only after authorization.
@@ -113,13 +113,13 @@ async function serveCaller(
   );
   const { caller } = authorized.ok ? authorized.value : authorized.error;
   if (caller) request.notes.auth = auditCaller(caller);
-  if (!authorized.ok) return refuse(c, refusalOf(authorized.error.failure, request, route), endpoint);
+  if (!authorized.ok) return answerRefusal(c, refusalOf(authorized.error.failure, request, route), endpoint);
 
   if (request.operation === "help") {
     const result = help(place, request.path, groveVersion(env));
     return complete(c, { ...UNANSWERED, result, endpoint }, loggedPath);
   }
-  if (!opened.ok) return refuse(c, opened.error, endpoint);
+  if (!opened.ok) return answerRefusal(c, opened.error, endpoint);
   const result = emptyListAsNotFound(request, await opened.value.handle(authorized.value));
   return complete(c, { result, warnings: fieldWarnings(opened.value.sent, params), endpoint }, loggedPath);
 }

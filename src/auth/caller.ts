@@ -10,8 +10,8 @@ import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from 
 import { isDenied } from "../policy/evaluate.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
-import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
+import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { isEnded, isEndedSince } from "../system/watermarks.ts";
 import { teamAt } from "../team/find.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
@@ -58,12 +58,12 @@ export function auditCaller({ record, accessor, kind }: Caller): AuditAuth {
 }
 
 /** Returns the request that is stored with the tokens it ends: the caller, the id of the request, and its path. */
-export function endRequestOf(caller: Caller, { id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
-  return { by: askerOf(caller), request: id, path: auditPath(path).slice(0, MAX_KEPT_PATH), job: "" };
+export function originOfCaller(caller: Caller, { id, path }: Pick<GroveRequest, "id" | "path">): RevocationOrigin {
+  return { by: actorOf(caller), request: id, path: auditPath(path).slice(0, MAX_KEPT_PATH), job: "" };
 }
 
 /** Returns the caller as it is stored with the tokens that it ends. */
-export function askerOf({ accessor, record: { displayName, entityId } }: Caller): Asker {
+export function actorOf({ accessor, record: { displayName, entityId } }: Caller): Actor {
   return { accessor, displayName, entityId };
 }
 

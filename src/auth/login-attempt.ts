@@ -4,7 +4,7 @@ import { DENIED, err, type Failure, ok, type Result, refuse } from "../base/resu
 import type { Env } from "../env.ts";
 import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/login.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
-import { issuerOf, type Mount } from "../system/mount.ts";
+import { type Mount, mountIssuerOf } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { TokenPlan } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
@@ -194,7 +194,7 @@ export async function issueLogin(
   const loaded = await loadInstallation(env);
   if (!loaded.ok) return loaded;
   const mountNow = loaded.value.mountAt(mount.path);
-  if (!mountNow || issuerOf(mountNow) !== issuerOf(mount)) return err(DENIED);
+  if (!mountNow || mountIssuerOf(mountNow) !== mountIssuerOf(mount)) return err(DENIED);
   if (isEnded(loaded.value.watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
   const auth = await issue(env, installation, spec, null, "");
   return auth.ok ? ok({ kind: "auth", auth: auth.value, warnings }) : auth;

@@ -3,7 +3,7 @@ import { SealedTable, Setting, type TableShape, type ValueRow } from "../storage
 import type { Migration } from "../storage/tables.ts";
 import type { SystemEnv } from "../system/env.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
+import { type RefusedLogin, timeToWait, withRefusals } from "./refused-logins.ts";
 
 /**
  * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
@@ -14,10 +14,10 @@ import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
   /** Settings of the mount by name, among them the refused logins. */
   protected readonly settings: SealedTable<ValueRow>;
-  readonly #refused: Setting<readonly Refusal[]>;
+  readonly #refused: Setting<readonly RefusedLogin[]>;
   readonly #timer = new SoonestTimer();
   /** The stored refusals and those that are not written yet; null before the first use. */
-  #refusals: readonly Refusal[] | null = null;
+  #refusals: readonly RefusedLogin[] | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
   /** @param settings shape of the table of its settings. */
@@ -28,7 +28,7 @@ export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env
   }
 
   /** Adds refused logins to the earlier ones. */
-  async addRefusals(more: readonly Refusal[]): Promise<void> {
+  async addRefusals(more: readonly RefusedLogin[]): Promise<void> {
     this.#refusals = withRefusals(await this.refusals(), more);
     const wait = timeToWait(this.#writtenAt, currentTime());
     if (wait === 0) return this.#write();
@@ -37,7 +37,7 @@ export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env
   }
 
   /** Returns the recent refused logins. */
-  async refusals(): Promise<readonly Refusal[]> {
+  async refusals(): Promise<readonly RefusedLogin[]> {
     await this.keys.open();
     this.#refusals ??= this.#refused.read() ?? [];
     return this.tables.exist ? this.#refusals : [];

@@ -9,7 +9,7 @@ import { showRoute } from "./record-routes.ts";
 import { mountOf, type Route } from "./route.ts";
 
 /** The refused logins of one role by one check. Contains nothing of a credential. */
-export interface Refusal {
+export interface RefusedLogin {
   /** Name of an existing role; null when the login named none, or one that does not exist. */
   readonly role: string | null;
   readonly check: string;
@@ -38,8 +38,8 @@ export function timeToWait(lastAt: number, now: number): number {
  * Adds refusals to the known ones: one row for each role, check and `proven`. Above `MAX_REFUSALS` rows, unproven rows
  * are dropped first, the oldest of them first: a client without a proof can't evict the rows of clients that had one.
  */
-export function withRefusals(known: readonly Refusal[], more: readonly Refusal[]): readonly Refusal[] {
-  const rows = new Map<string, Refusal>();
+export function withRefusals(known: readonly RefusedLogin[], more: readonly RefusedLogin[]): readonly RefusedLogin[] {
+  const rows = new Map<string, RefusedLogin>();
   for (const one of [...known, ...more]) {
     const key = JSON.stringify([one.role, one.check, one.proven]);
     const before = rows.get(key) ?? { ...one, count: 0 };
@@ -50,7 +50,7 @@ export function withRefusals(known: readonly Refusal[], more: readonly Refusal[]
   return byWorth.slice(0, MAX_REFUSALS);
 }
 
-const REFUSAL_VIEW = view<Refusal>({
+const REFUSAL_VIEW = view<RefusedLogin>({
   role: ["string | null", (refusal) => refusal.role],
   check: ["string", (refusal) => refusal.check],
   description: ["string", (refusal) => refusal.description],
@@ -61,7 +61,7 @@ const REFUSAL_VIEW = view<Refusal>({
 });
 
 /** Refused logins in the answer, the most recent first. `nameOf` returns the name of a check as its mount calls it. */
-export const REFUSALS_VIEW = view<{ refusals: readonly Refusal[]; nameOf(check: string): string }>({
+export const REFUSALS_VIEW = view<{ refusals: readonly RefusedLogin[]; nameOf(check: string): string }>({
   refused: [
     [REFUSAL_VIEW.shape],
     ({ refusals, nameOf }) => {
@@ -73,12 +73,12 @@ export const REFUSALS_VIEW = view<{ refusals: readonly Refusal[]; nameOf(check: 
 
 /** The object of a mount, which stores its refused logins. */
 export interface RefusalStub {
-  addRefusals(more: readonly Refusal[]): Promise<void>;
-  refusals(): Promise<readonly Refusal[]>;
+  addRefusals(more: readonly RefusedLogin[]): Promise<void>;
+  refusals(): Promise<readonly RefusedLogin[]>;
 }
 
 interface Gathered {
-  refusals: readonly Refusal[];
+  refusals: readonly RefusedLogin[];
   /** Time (ms) of the last report, and of the pending one; `-Infinity` for none. */
   reportedAt: number;
   dueAt: number;
@@ -103,10 +103,10 @@ export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
   { uuid }: Pick<Mount, "uuid">,
   stub: RefusalStub,
-  { check, description, proven }: Pick<Refusal, "check" | "description" | "proven">,
+  { check, description, proven }: Pick<RefusedLogin, "check" | "description" | "proven">,
 ): void {
   const now = currentTime();
-  const refusal: Refusal = {
+  const refusal: RefusedLogin = {
     role: notes.roleExists ? (notes.role ?? null) : null,
     check: check.slice(0, MAX_TEXT),
     description: description.slice(0, MAX_DESCRIPTION),

@@ -16,7 +16,10 @@ export interface RouteDescription {
   /** Fields that the schema of the endpoint does not list. For JSON:API: the query, or the attributes of a write. */
   readonly fields?: Readonly<Record<string, FieldDescription>>;
   /** The answers to a request that succeeds: one, or one for each status. By operation where these differ. */
-  readonly answers: Answer | readonly Answer[] | Readonly<Partial<Record<Operation, Answer | readonly Answer[]>>>;
+  readonly answers:
+    | AnswerDescription
+    | readonly AnswerDescription[]
+    | Readonly<Partial<Record<Operation, AnswerDescription | readonly AnswerDescription[]>>>;
 }
 
 export interface FieldDescription {
@@ -25,7 +28,7 @@ export interface FieldDescription {
 }
 
 /** An answer to a request that succeeds. */
-export type Answer =
+export type AnswerDescription =
   /** 204 without a body. */
   | { readonly kind: "empty" }
   /** 202 without a body. */
@@ -40,31 +43,31 @@ export type Answer =
   | { readonly kind: "plain"; readonly status: number; readonly body: Shape; readonly mediaType?: string };
 
 /** 204. */
-export const NO_CONTENT: Answer = { kind: "empty" };
+export const NO_CONTENT: AnswerDescription = { kind: "empty" };
 /** 202: the server continues the operation after the answer. */
-export const ACCEPTED: Answer = { kind: "accepted" };
+export const ACCEPTED: AnswerDescription = { kind: "accepted" };
 /** A token that was issued or renewed. */
-export const AUTH: Answer = { kind: "auth" };
+export const AUTH: AnswerDescription = { kind: "auth" };
 /** The envelope without data. */
-export const ENVELOPE: Answer = { kind: "envelope" };
+export const ENVELOPE: AnswerDescription = { kind: "envelope" };
 /** 202: the operation was started; the warnings say so. */
-export const BEGUN: Answer = { kind: "envelope", status: 202 };
+export const BEGUN: AnswerDescription = { kind: "envelope", status: 202 };
 /** 204, or an envelope with warnings of the reference (`warnedReply`). */
-export const DONE_OR_WARNED: readonly Answer[] = [NO_CONTENT, ENVELOPE];
-export const KEYS: Answer = { kind: "data", data: { keys: ["string"] } };
+export const DONE_OR_WARNED: readonly AnswerDescription[] = [NO_CONTENT, ENVELOPE];
+export const KEYS: AnswerDescription = { kind: "data", data: { keys: ["string"] } };
 
 /** Data in the envelope. */
-export function dataAnswer(shape: Shape): Answer {
+export function dataAnswer(shape: Shape): AnswerDescription {
   return { kind: "data", data: shape };
 }
 
 /** Data in the envelope, with their keys at the top level as well. */
-export function injectedAnswer(shape: Shape): Answer {
+export function injectedAnswer(shape: Shape): AnswerDescription {
   return { kind: "data", data: shape, injected: true };
 }
 
 /** A body without the envelope. */
-export function plainAnswer(body: Shape, status = 200): Answer {
+export function plainAnswer(body: Shape, status = 200): AnswerDescription {
   return { kind: "plain", status, body };
 }
 

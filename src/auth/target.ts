@@ -1,13 +1,13 @@
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { type EndRequest, UNASKED } from "../system/end-request.ts";
-import type { Outcome, Target, TargetAction } from "../token/actions.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
+import type { Outcome, TargetAction, TokenTarget } from "../token/actions.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { askerOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
+import { actorOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** An action on a token, and the tree that stores the token. */
@@ -33,7 +33,7 @@ export type NamedToken<A extends TargetAction = TargetAction> = NamedAction<A> |
 /** A token that a request names by its text or its accessor, and the tree that stores it. */
 export interface NamedTarget {
   readonly treeId: string;
-  readonly target: Extract<Target, { readonly by: "token" | "accessor" }>;
+  readonly target: Extract<TokenTarget, { readonly by: "token" | "accessor" }>;
 }
 
 /** Returns the target of a service token. */
@@ -90,15 +90,15 @@ export function inCallersTree(
 }
 
 /** Returns the record of the request that ends a token. The caller is added where it is known. */
-export function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
-  return { ...UNASKED, request: id, path };
+export function originOf({ id, path }: Pick<GroveRequest, "id" | "path">): RevocationOrigin {
+  return { ...NO_ORIGIN, request: id, path };
 }
 
 /** Returns the outcome of the action: that of the caller's hop, of a published token, or the tree performs it now. */
 export async function outcomeOf(context: CallContext, targeted: TargetedAction): Promise<Result<Outcome>> {
   const { env, caller } = context;
   const { treeId, action } = targeted;
-  const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
+  const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: actorOf(caller) } } : action;
   const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeAt(env, treeId).act(asked));
   if (!outcome.ok) return outcome;
   const { value } = outcome;

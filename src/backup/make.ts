@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { compress, MAX_PARTS, type Position, readPart, readPosition, sha256Of } from "./part.ts";
+import { compress, MAX_PARTS, type PartPosition, readPart, readPosition, sha256Of } from "./part.ts";
 import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 const FORMAT = 1;
@@ -47,7 +47,7 @@ export interface ListedPart {
 export async function readPartRequest(
   installation: Installation,
   { run, number, position, until }: PartRequest,
-): Promise<Result<{ readonly from: Position; readonly last: Position }>> {
+): Promise<Result<{ readonly from: PartPosition; readonly last: PartPosition }>> {
   const from = readPosition(position);
   const last = readPosition(until);
   if (!from || !last) return refuse("position is none that this server has answered");

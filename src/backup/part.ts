@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { isPageValue, type ObjectPage, type PagePosition } from "../storage/object-pages.ts";
 import type { Installation } from "../system/installation.ts";
 import { isObject } from "../wire/fields.ts";
-import { type ObjectPlace, objectAt, objectsAfter, placeOf } from "./saved-objects.ts";
+import { type ObjectPlace, objectAt, objectPlaceOf, objectsAfter } from "./saved-objects.ts";
 
 /** Characters of the objects in a part. One larger object can exceed it. */
 const PART_CHARACTERS = 1_048_576;
@@ -30,7 +30,7 @@ export interface Part {
 }
 
 /** The position of a backup between two parts. Objects are read in the order of their keys. */
-export interface Position {
+export interface PartPosition {
   /** Key of the last object that was read completely; "" for none. */
   readonly after: string;
   /** The next object, if it is read in pages: its key, and the position of its next page (null: the first). */
@@ -38,7 +38,7 @@ export interface Position {
 }
 
 /** Reads a position that an earlier answer contained; null for another text. Only callers with sudo send one. */
-export function readPosition(text: string): Position | null {
+export function readPosition(text: string): PartPosition | null {
   if (text === "") return { after: "", within: null };
   try {
     const read: unknown = JSON.parse(text);
@@ -47,7 +47,7 @@ export function readPosition(text: string): Position | null {
     if (within === null) return { after, within: null };
     if (!isObject(within) || typeof within.key !== "string" || typeof within.tries !== "number") return null;
     const page = within.page === null ? null : readPagePosition(within.page);
-    if (!placeOf(within.key) || page === undefined) return null;
+    if (!objectPlaceOf(within.key) || page === undefined) return null;
     return { after, within: { key: within.key, tries: within.tries, page } };
   } catch {
     return null;
@@ -70,7 +70,7 @@ const GROUP = 6;
 const MAX_TRIES = 10;
 
 /** Makes a part of pages, by the keys of their objects. `next`: where the next part begins; null after the last. */
-function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null) {
+function partOf(pages: ReadonlyMap<string, ObjectPage>, next: PartPosition | null) {
   const firstPages = [...pages.values()].filter(({ schema }) => schema.length > 0);
   const schemas = [...new Set(firstPages.map(({ schema }) => JSON.stringify(schema)))];
   const objects = [...pages].map(
@@ -91,7 +91,7 @@ function partOf(pages: ReadonlyMap<string, ObjectPage>, next: Position | null) {
  * for one call is read in pages, and again from its beginning if it has changed meanwhile. The error is the key of an
  * object that changed each time.
  */
-export async function readPart(env: Env, installation: Installation, from: Position, until: string) {
+export async function readPart(env: Env, installation: Installation, from: PartPosition, until: string) {
   if (from.within) return readLarge(env, from.after, from.within);
   const read = new Map<string, ObjectPage>();
   let characters = 0;
@@ -121,7 +121,7 @@ export async function readPart(env: Env, installation: Installation, from: Posit
   return partOf(read, isEnd ? null : { after, within: null });
 }
 
-async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<Position["within"]>) {
+async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<PartPosition["within"]>) {
   for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
     const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);
     if (read === "changed") continue;
@@ -132,7 +132,7 @@ async function readLarge(env: Env, after: string, { key, page, tries }: NonNulla
 }
 
 function placeAt(key: string): ObjectPlace {
-  const place = placeOf(key);
+  const place = objectPlaceOf(key);
   if (!place) throw new Error("this is no key of an object");
   return place;
 }

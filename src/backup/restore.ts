@@ -11,7 +11,7 @@ import type { PageRefusal } from "../storage/stored-object.ts";
 import { storedJson } from "../storage/tables.ts";
 import { loadInstallation, loadRestoring, refreshInstallation } from "../system/installation.ts";
 import { openKeyRing } from "../system/open-ring.ts";
-import { type EndsOfRestore, systemOf } from "../system/system.ts";
+import { type RestoreWatermarks, systemOf } from "../system/system.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
@@ -90,7 +90,7 @@ export async function finishRestore(
   env: Env,
   { run, parts, seal }: SealedRun,
   proof: string,
-  ends: EndsOfRestore,
+  ends: RestoreWatermarks,
 ): Promise<Result<null>> {
   // Open after an earlier attempt whose answer was lost.
   const open = await loadInstallation(env);

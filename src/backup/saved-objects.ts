@@ -105,7 +105,7 @@ function beginningOf(className: SavedClass): string {
 }
 
 /** The object with this key; null for a text that is no key. */
-export function placeOf(key: string): ObjectPlace | null {
+export function objectPlaceOf(key: string): ObjectPlace | null {
   const className = ORDER.find((one) => key.startsWith(beginningOf(one)));
   if (!className) return null;
   const name = key.slice(beginningOf(className).length);

@@ -4,7 +4,7 @@ import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
+import type { AliasPlace, EntityMetadata, EntityState, EntityView } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { newEntityId, shardOfAlias } from "./shard/place.ts";
 import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./standing.ts";
@@ -17,7 +17,7 @@ const MAX_ALIASES = 1024;
 /** The alias of a login: the name by which the auth mount knows the client. */
 export interface LoginAlias extends AliasPlace {
   /** Metadata of the client from the method, for policy templates; null when the method gives none. */
-  readonly metadata: Metadata | null;
+  readonly metadata: EntityMetadata | null;
   /** Names of the client's groups from the method; absent when the method has no groups. */
   readonly groups?: readonly string[];
 }

@@ -3,14 +3,14 @@ import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 /** How a request names an entity or a group. */
 export type IdOrName = { readonly id: string } | { readonly name: string };
 
-export type Metadata = Readonly<Record<string, string>>;
+export type EntityMetadata = Readonly<Record<string, string>>;
 
 /** A user or machine for which tokens are issued, independent of the auth method of its logins. Times in ms. */
 export interface EntityRecord {
   readonly id: string;
   /** As sent; unique without regard to case. */
   readonly name: string;
-  readonly metadata: Metadata;
+  readonly metadata: EntityMetadata;
   /** Normalised; never `root`. */
   readonly policies: readonly string[];
   /** True: its tokens are refused, but not revoked. */
@@ -34,9 +34,9 @@ export interface AliasPlace {
 export interface EntityAlias extends AliasPlace {
   readonly id: string;
   /** From the auth method, at the last login. */
-  readonly metadata: Metadata;
+  readonly metadata: EntityMetadata;
   /** From an operator. */
-  readonly customMetadata: Metadata;
+  readonly customMetadata: EntityMetadata;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -48,8 +48,8 @@ export interface AliasRecord extends EntityAlias {
 
 /** Metadata of an alias: from the auth method at a login (null when it gives none), and from an operator. */
 export interface AliasMetadata {
-  readonly metadata: Metadata | null;
-  readonly customMetadata: Metadata;
+  readonly metadata: EntityMetadata | null;
+  readonly customMetadata: EntityMetadata;
 }
 
 /** Operators set the members of an internal group, an auth mount those of an external one, when its entities log in. */

@@ -2,7 +2,7 @@ import { hasMisleadingBlanks, hasUnprintable, MISLEADING_BLANKS } from "../base/
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/names.ts";
-import type { EntityWrite, Metadata } from "./model.ts";
+import type { EntityMetadata, EntityWrite } from "./model.ts";
 
 const MAX_NAME_LENGTH = 512;
 const MAX_POLICIES = 256;
@@ -36,7 +36,7 @@ export function identityPolicies(sent: readonly string[] | null): Result<string[
 /** Fields as they were sent; an empty name, `undefined` and null keep the stored value. */
 interface CommonFields {
   readonly name: string;
-  readonly metadata: Metadata | null;
+  readonly metadata: EntityMetadata | null;
   readonly policies: readonly string[] | undefined;
 }
 
@@ -57,7 +57,7 @@ export function usablePolicies(stored: readonly string[]): string[] {
 }
 
 /** Returns the problem with `metadata`, or null. `field` is its name in the message. */
-export function metadataProblem(field: string, metadata: Metadata | null): string | null {
+export function metadataProblem(field: string, metadata: EntityMetadata | null): string | null {
   const entries = Object.entries(metadata ?? {});
   const { entries: most, nameLength, valueLength } = MAX_METADATA;
   if (entries.length > most) return `${field} must not have more than ${most} entries`;

@@ -96,7 +96,7 @@ export function aclOf(
  * Returns an entity as requests need it; null when a group of the entity was tampered with. Its policies could deny
  * what others grant, so the entity can't be used without them. `groups`: null for an entity that is in none.
  */
-export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
+export function entityView(state: EntityState, groups: GroupDirectory | null): EntityView | null {
   const { revision, disabled, policies, entity, groupIds } = state;
   const above = groups?.above(groupIds) ?? [];
   const all = policiesWith(policies, above);
@@ -118,7 +118,7 @@ export function policiesWith(own: readonly string[], above: readonly GroupState[
 }
 
 /** All groups at one revision. */
-export class Groups {
+export class GroupDirectory {
   readonly revision: number;
   readonly #byId: ReadonlyMap<string, GroupState>;
   /** Ids of external groups by the mount and the name of their alias. */
@@ -157,14 +157,14 @@ export function aliasKey({ mountAccessor, name }: AliasPlace): string {
   return JSON.stringify([mountAccessor, nameKey(name)]);
 }
 
-const groupCopies = new IsolateCopy<"groups", Groups>(1);
+const groupCopies = new IsolateCopy<"groups", GroupDirectory>(1);
 
 /** Returns all groups, no older than `maxAgeMs` (default: POLICY_CACHE_SECONDS). */
-export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<Groups> {
+export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<GroupDirectory> {
   const read = async () => {
     const before = groupCopies.copied("groups")?.value;
     const answer = await identityOf(env).allGroups(before?.revision ?? null);
-    return answer ? new Groups(answer) : before;
+    return answer ? new GroupDirectory(answer) : before;
   };
   const groups = await groupCopies.load("groups", maxAgeMs, read, waitUntil);
   if (!groups) throw new Error("the directory answered nothing to an isolate that knows nothing");

@@ -17,7 +17,7 @@ import type {
 import { newNameProblem } from "./rules.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
-import { BY_ALIAS_ID, type Holder } from "./shard/entity-store.ts";
+import { type AliasOwner, BY_ALIAS_ID } from "./shard/entity-store.ts";
 import {
   entityPrefixOf,
   firstAliasId,
@@ -123,7 +123,7 @@ export async function entityOfAlias(
   newId: string,
 ): Promise<Result<EntityState>> {
   const now = currentTime();
-  let instead: Holder | null = null;
+  let instead: AliasOwner | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await shardAt(env, place).logIn(place, given, newId, instead, now);
     if (!found.ok) return found;
@@ -256,7 +256,7 @@ async function claim(
   entityId: string,
   before: AliasRecord | null,
 ): Promise<boolean> {
-  let instead: Holder | null = null;
+  let instead: AliasOwner | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const holder = await shard.claimAlias(place, entityId, instead);
     if (!holder) return true;

@@ -17,7 +17,7 @@ import {
   verificationTtlProblem,
 } from "./rules.ts";
 
-export interface Signer {
+export interface TokenSigner {
   readonly issuer: string;
   readonly key: KeyConfig;
   readonly signing: SealedKey;
@@ -207,7 +207,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Returns a role and its current signing key; null when the role or its key does not exist. */
-  async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: Signer } | null> {
+  async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: TokenSigner } | null> {
     await this.keys.open();
     const role = this.#store.roles.read(name);
     const signer = role && this.#signer(role.key);
@@ -215,12 +215,12 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Returns the current signing version of a key; null when there is no such key. */
-  async signerOfKey(name: string): Promise<Signer | null> {
+  async signerOfKey(name: string): Promise<TokenSigner | null> {
     await this.keys.open();
     return this.#signer(name);
   }
 
-  #signer(name: string): Signer | null {
+  #signer(name: string): TokenSigner | null {
     const key = this.#store.key(name);
     const signing = key && this.#store.signing(name);
     const issuer = key && this.#store.issuer();
@@ -252,6 +252,6 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 }
 
 /** Returns the issuer of the installation. */
-export function issuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
+export function oidcIssuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
   return within(env, env.OIDC_ISSUER).getByName("issuer");
 }

@@ -7,7 +7,7 @@ import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair, openPublicKey, openSigningKey } from "./key-pair.ts";
-import { issuerOf, type PublishedKeys, type Signer } from "./oidc-issuer.ts";
+import { oidcIssuerOf, type PublishedKeys, type TokenSigner } from "./oidc-issuer.ts";
 import { DEFAULT_KEY, type KeyWrite, NEW_KEY, SIGNING_ALGORITHMS } from "./rules.ts";
 
 /** The published data of the issuer, as an isolate caches them. */
@@ -28,7 +28,7 @@ const copies = new IsolateCopy<"issuer", KnownIssuer>(1, (one, other) => one.rev
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
   const known = await copies.load("issuer", maxCopyAgeMs(env), async () => {
     const before = copies.copied("issuer")?.value;
-    const answer = await issuerOf(env).published(before?.revision ?? null);
+    const answer = await oidcIssuerOf(env).published(before?.revision ?? null);
     if (answer === null) return before;
     const { issuer, revision, shortestRotation } = answer;
     const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
@@ -51,7 +51,7 @@ export async function writeSigningKey(
   name: string,
   write: KeyWrite,
 ): Promise<Result<null>> {
-  const issuer = issuerOf(env);
+  const issuer = oidcIssuerOf(env);
   let written = await issuer.writeKey(name, write, null, currentTime());
   if (written.ok && written.value === "needs_versions") {
     const algorithm = write.algorithm ?? NEW_KEY.algorithm;
@@ -64,7 +64,7 @@ export async function writeSigningKey(
 
 /** Creates the key `name` if it is the default key and does not exist. */
 export async function ensureDefaultKey(env: IssuerEnv, keys: Keys, name: string | undefined): Promise<Result<null>> {
-  if (name !== DEFAULT_KEY || (await issuerOf(env).readKey(DEFAULT_KEY))) return ok(null);
+  if (name !== DEFAULT_KEY || (await oidcIssuerOf(env).readKey(DEFAULT_KEY))) return ok(null);
   return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] });
 }
 
@@ -95,7 +95,7 @@ interface TokenContent {
 }
 
 /** Signs a token. `now` in ms. @throws when the signing key was tampered with. */
-export async function signToken(keys: Keys, signer: Signer, content: TokenContent, now: number): Promise<string> {
+export async function signToken(keys: Keys, signer: TokenSigner, content: TokenContent, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000);
   // The only namespace, as the reference writes it into claims.
   return new SignJWT({ ...content.claims, namespace: "root" })
@@ -119,7 +119,7 @@ export async function signMountToken(
 ): Promise<Result<string>> {
   const made = await ensureDefaultKey(env, keys, token.key);
   if (!made.ok) return made;
-  const signer = await issuerOf(env).signerOfKey(token.key);
+  const signer = await oidcIssuerOf(env).signerOfKey(token.key);
   if (!signer) return refuse("the signing key of identity_token_key does not exist");
   if (signer.issuer === "") return refuse("identity tokens need an issuer: write it to identity/oidc/config");
   const content = {

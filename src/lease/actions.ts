@@ -1,5 +1,5 @@
-import type { EndRequest } from "../system/end-request.ts";
-import type { Target } from "../token/actions.ts";
+import type { RevocationOrigin } from "../system/revocation-origin.ts";
+import type { TokenTarget } from "../token/actions.ts";
 import type { RowAndTail } from "../token/ids.ts";
 
 /** Fields of a lease that are fixed at registration. Times in ms since 1970, durations in seconds. */
@@ -47,7 +47,7 @@ export interface NewLeaseIds extends RowAndTail {
 
 /** The token that will hold a new lease. */
 export type LeaseHolder =
-  | Extract<Target, { by: "token" | "accessor" }>
+  | Extract<TokenTarget, { by: "token" | "accessor" }>
   /** The parent of a batch token holds its leases. They end with the parent, or at `endsBy` (ms), its own expiry. */
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
@@ -109,5 +109,5 @@ export interface WalkPurpose {
   /** The watermark that the walk cleans up after: only tokens that one has ended are revoked. null: all are. */
   readonly watermark: number | null;
   /** Origin of the revocation, stored with tokens that no watermark has ended. */
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
 }

@@ -6,7 +6,7 @@ import { loadInstallation } from "../system/installation.ts";
 import type { SendFailure } from "./actions.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
 import type { LeaseEnv } from "./env.ts";
-import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
+import { MAX_REVOCATION_ATTEMPTS, retryDelayMs } from "./rules.ts";
 import type { LeaseRow, LeaseStore } from "./store.ts";
 
 /** Maximum number of revocations that one alarm sends. */
@@ -76,7 +76,7 @@ export class LeaseOutbox {
     const delivery = await sendRevocation(this.#env, keys, { ...this.#store.view(lease), data }, currentTime());
     if (delivery.delivered || lease.forced) return null;
     const error = delivery.error.slice(0, MAX_ERROR);
-    if (delivery.hopeless || lease.attempts >= MAX_ATTEMPTS) await this.#giveUp(lease, error);
+    if (delivery.hopeless || lease.attempts >= MAX_REVOCATION_ATTEMPTS) await this.#giveUp(lease, error);
     return { row: lease.row, error };
   }
 

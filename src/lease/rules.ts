@@ -4,7 +4,7 @@ import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, LeaseRequest } from "./actions.ts";
 
 /** Attempts to send a revocation before it is given up. */
-export const MAX_ATTEMPTS = 6;
+export const MAX_REVOCATION_ATTEMPTS = 6;
 /** Pause after the first failed attempt (ms), before jitter. It doubles after each further one. */
 const RETRY_BASE_MS = 10_000;
 

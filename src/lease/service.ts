@@ -1,6 +1,6 @@
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
-import type { EndRequest } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
+import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import { treeAt } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
@@ -78,7 +78,7 @@ export async function revokeLease(
   env: LeaseEnv,
   installation: Installation,
   leaseId: string,
-  { wait, force, asked }: { readonly wait: boolean; readonly force: boolean; readonly asked: EndRequest },
+  { wait, force, asked }: { readonly wait: boolean; readonly force: boolean; readonly asked: RevocationOrigin },
   notes: AuditNotes,
 ): Promise<Result<boolean>> {
   const named = await readLeaseId(installation.keys, leaseId);

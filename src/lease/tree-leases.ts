@@ -3,7 +3,7 @@ import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/re
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
-import { matches, type StoredIds } from "../token/actions.ts";
+import { isTarget, type StoredIds } from "../token/actions.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, LeaseReference, LeaseView, WalkMode } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { LeaseOutbox } from "./outbox.ts";
@@ -90,7 +90,7 @@ export class TreeLeases {
   async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {
     const { holder, request, ids, data } = action;
     const token = this.#tree.tokens.live(holder.row, now);
-    if (!token || (holder.by !== "batch" && !matches(token.fixed, holder))) return NOT_FOUND;
+    if (!token || (holder.by !== "batch" && !isTarget(token.fixed, holder))) return NOT_FOUND;
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
     if (this.store.find(ids.row)) return ok({ kind: "row_taken" });

@@ -1,8 +1,8 @@
-import type { PagePosition } from "../listing/lease-index.ts";
+import type { LeasePosition } from "../listing/lease-index.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
-import type { EndRequest } from "../system/end-request.ts";
+import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import type { WalkMode } from "./actions.ts";
 
 /** A mount that is being disabled or moved. */
@@ -34,7 +34,7 @@ export interface EndJob extends WalkJob {
   /** The mount that is disabled or moved together with the end of its tokens; null for none. */
   readonly mount: LeavingMount | null;
   /** Origin of the request, stored with the end of the tokens. */
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
 }
 
 /** A lease whose revocation failed. `number` is its position among the leases of the walk, from 1. */
@@ -63,7 +63,7 @@ export interface WalkWatermark extends Pick<EndJob, "createdBefore"> {
 }
 
 /** Position of a walk in one shard; null: at the start. */
-export type ShardPosition = PagePosition | null | "end";
+export type ShardPosition = LeasePosition | null | "end";
 
 export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   /** Incremented by every start, so that a step of the previous walk does not move the new one. */
@@ -159,7 +159,7 @@ export class WalkStore {
       shards: parsed<readonly ShardPosition[]>(row.position),
       incomplete: row.incomplete === 1,
       failure: parsed<WalkFailure>(row.failure),
-      asked: storedJson<EndRequest>(row.asked),
+      asked: storedJson<RevocationOrigin>(row.asked),
     };
   }
 

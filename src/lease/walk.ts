@@ -6,9 +6,9 @@ import { accessorShard, MAX_ACCESSOR_SHARDS, shardNumbers } from "../listing/acc
 import type { IndexedLease, IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
-import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
 import { treeAt } from "../token/find-tree.ts";
@@ -79,7 +79,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /** Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. */
-  async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
+  async start(job: WalkJob, asked: RevocationOrigin, waitMs: number): Promise<WalkProgress> {
     await this.keys.open();
     return this.#start(job, asked, waitMs);
   }
@@ -113,11 +113,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
     await this.keys.open();
     if (this.#walk.read()) return false;
-    await this.#start(job, UNASKED, 0);
+    await this.#start(job, NO_ORIGIN, 0);
     return true;
   }
 
-  async #start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
+  async #start(job: WalkJob, asked: RevocationOrigin, waitMs: number): Promise<WalkProgress> {
     this.#walk.start({ ...job, mount: null, asked, watermark: null });
     const { promise, resolve } = Promise.withResolvers<WalkProgress>();
     this.#waiting.add(resolve);
@@ -308,7 +308,7 @@ function phaseAfter(phase: number): number {
 
 /** Progress of a clean-up; null without one. `id`: the watermark's, for a mount its uuid or that of its move. */
 export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
-  const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();
+  const ofPrefix = await prefixJob(env, { mode: "revoke", prefix }).progress();
   return ofPrefix ?? (await walkOfMount(env, id).progress());
 }
 
@@ -318,6 +318,6 @@ export function walkOfMount(env: LeaseEnv, id: string): ReturnType<LeaseEnv["LEA
 }
 
 /** The object that walks over the prefix, one walk at a time. Tidy has an object of its own, apart from revocation. */
-export function walkOf(env: LeaseEnv, job: WalkJob): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
+export function prefixJob(env: LeaseEnv, job: WalkJob): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
 }

@@ -32,7 +32,7 @@ import {
   LeaseIndex,
   type LeaseKind,
   type LeaseLevel,
-  type PagePosition,
+  type LeasePosition,
 } from "./lease-index.ts";
 import { ShardTrees } from "./trees/shard-trees.ts";
 import { ALLOCATED_TREES_SQL } from "./trees/tree-ledger.ts";
@@ -278,7 +278,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** Returns a page of the leases of one kind. See `LeaseIndex.below`. */
-  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+  leasesBelow(kind: LeaseKind, prefix: string, start: LeasePosition | null, limit: number): IndexPage {
     return this.#leases.below(kind, prefix, start, limit);
   }
 

@@ -17,7 +17,7 @@ export type IndexedLease = {
   readonly id: string;
 };
 
-export interface PagePosition {
+export interface LeasePosition {
   /** Whether the path of the lease is that of the prefix itself, or below it. */
   readonly part: "own" | "below";
   readonly path: string;
@@ -27,7 +27,7 @@ export interface PagePosition {
 /** Leases in order, and the position after which the next page begins; null after the last. */
 export interface IndexPage {
   readonly leases: readonly IndexedLease[];
-  readonly next: PagePosition | null;
+  readonly next: LeasePosition | null;
 }
 
 /** Leases and folders, with a slash at the end, of one level of paths. */
@@ -87,7 +87,7 @@ export class LeaseIndex {
   }
 
   /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
-  below(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+  below(kind: LeaseKind, prefix: string, start: LeasePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
     const after = start?.part === "below" ? start : null;
     if (prefix !== "" && !after) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
@@ -222,7 +222,7 @@ function namesWithFolderAfter(after: string): string[] {
   return ends.map((end) => segment.slice(0, end));
 }
 
-function pageOf(leases: IndexedLease[], part: PagePosition["part"]): IndexPage {
+function pageOf(leases: IndexedLease[], part: LeasePosition["part"]): IndexPage {
   const last = leases.at(-1);
   return { leases, next: last ? { part, path: last.path, id: last.id } : null };
 }

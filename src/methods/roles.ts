@@ -3,11 +3,11 @@ import type { SealedValues } from "../storage/sealed-table.ts";
 import { text } from "../wire/fields.ts";
 import { isName } from "../wire/path-name.ts";
 
-export const MAX_ROLE_NAME = 128;
+export const MAX_METHOD_ROLE_NAME = 128;
 
 /** True for a valid name of a role. */
 export function isRoleName(text: string): boolean {
-  return text.length <= MAX_ROLE_NAME && isName(text);
+  return text.length <= MAX_METHOD_ROLE_NAME && isName(text);
 }
 
 /** Reads the role in the body of a login as every method reads it: 7 is the role "7". */

@@ -218,7 +218,7 @@ function refusalOf(
   { operation, path, data = {}, wrapTtlSeconds }: AccessRequest,
   given: readonly Capability[],
   pagePermits: boolean,
-): Refusal | null {
+): AclRefusal | null {
   const needed = NEEDED[operation];
   if (!grant) return { kind: "no_rule", missing: needed };
   if (grant.capabilities.has("deny")) return { kind: "deny" };
@@ -272,7 +272,7 @@ function wholeNumber(value: unknown): number | null {
 }
 
 /** Why the rules refuse a request. */
-export type Refusal =
+export type AclRefusal =
   /** No rule matches the path. */
   | { readonly kind: "no_rule"; readonly missing: readonly Capability[] }
   /** The rule of the path has none of the capabilities in `missing`, of which one is enough. */
@@ -293,7 +293,7 @@ export interface Step {
   /** The grant that decided; null when no rule matches. */
   readonly grant: Grant | null;
   /** null: the rules permit the request on this path. */
-  readonly refusal: Refusal | null;
+  readonly refusal: AclRefusal | null;
 }
 
 /** Receives the steps of a decision while it is made. */

@@ -1,5 +1,5 @@
 import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "./acl.ts";
-import { type Asked, NO_NAME, spellingsOf } from "./spellings.ts";
+import { NO_NAME, type RequestedPlace, spellingsOf } from "./spellings.ts";
 
 /**
  * Evaluates an ACL for all paths of a request at `now` (ms), each by `Acl.check`. With an alternate path, the request
@@ -39,7 +39,7 @@ export function isDenied(acl: Acl, request: AskedPaths, now: number, trace?: Tra
 }
 
 /** The paths that a request asks for: that of its place, and the second path of the same resource, if any. */
-type AskedPaths = Asked & Pick<AccessRequest, "alternatePath">;
+type AskedPaths = RequestedPlace & Pick<AccessRequest, "alternatePath">;
 
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
 export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: number): string[] {

@@ -90,7 +90,7 @@ export interface Spelling {
 export const NO_NAME = Number.POSITIVE_INFINITY;
 
 /** The properties of a request that say for which place it asks. */
-export interface Asked {
+export interface RequestedPlace {
   /** Without the base path; that of a list has a trailing slash. */
   readonly path: string;
   /** The path of the auth mount that serves the request, with a slash at the end (`auth/…/`); absent: none. */
@@ -103,7 +103,7 @@ export interface Asked {
  * All paths of the place that a request asks for, and of the one that its operation includes: six at most, and the same
  * ones whichever of them was asked for. A path that is in no place of the table has only itself.
  */
-export function spellingsOf({ path: asked, mount, data = {} }: Asked): readonly Spelling[] {
+export function spellingsOf({ path: asked, mount, data = {} }: RequestedPlace): readonly Spelling[] {
   const path = asked.replace(/^\/+/, "");
   const found = placeOf(path, mount);
   if (!found) return [{ path, nameAt: NO_NAME }];

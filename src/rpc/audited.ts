@@ -8,7 +8,7 @@ import type { AuditNotes } from "../wire/audit.ts";
 import { failureOfException, toWire } from "../wire/failure.ts";
 
 /** A call of another Worker, for the audit log. */
-export interface Asked extends Omit<AuditSubject, "notes"> {
+export interface AuditedCall extends Omit<AuditSubject, "notes"> {
   /** True when the call changes something. It is then logged before it acts. */
   readonly acts: boolean;
 }
@@ -23,7 +23,7 @@ type Answer<T> = (installation: Installation, notes: AuditNotes, id: string) => 
 export function audited<T>(
   env: Env,
   ctx: Pick<ExecutionContext, "waitUntil">,
-  asked: Asked,
+  asked: AuditedCall,
   answer: Answer<T>,
 ): Promise<Result<T>> {
   const work = answerOnRecord(env, asked, answer);
@@ -31,7 +31,7 @@ export function audited<T>(
   return work;
 }
 
-async function answerOnRecord<T>(env: Env, { acts, ...asked }: Asked, answer: Answer<T>): Promise<Result<T>> {
+async function answerOnRecord<T>(env: Env, { acts, ...asked }: AuditedCall, answer: Answer<T>): Promise<Result<T>> {
   const id = crypto.randomUUID();
   const notes: AuditNotes = {};
   const record = new AuditRecord("rpc", id, { ...asked, notes });

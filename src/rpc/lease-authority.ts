@@ -4,10 +4,10 @@ import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
-import { UNASKED } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
+import { NO_ORIGIN } from "../system/revocation-origin.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { type Asked, audited, refusalOf } from "./audited.ts";
+import { type AuditedCall, audited, refusalOf } from "./audited.ts";
 
 const MAX_ID_LENGTH = 4096;
 
@@ -54,14 +54,14 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     const path = "sys/leases/revoke";
     const call = { ...WORKER, operation: "update", path, acts: true, data: { lease_id: leaseId } } as const;
     const result = await audited(this.env, this.ctx, call, (installation, notes, request) => {
-      const how = { wait: true, force: false, asked: { ...UNASKED, request, path } };
+      const how = { wait: true, force: false, asked: { ...NO_ORIGIN, request, path } };
       return onId(leaseId, (id) => revokeLease(this.env, installation, id, how, notes));
     });
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }
 
   async #answer(
-    asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
+    asked: Pick<AuditedCall, "acts" | "data" | "operation" | "path">,
     work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease>>,
   ): Promise<LeaseAnswer> {
     const result = await audited(this.env, this.ctx, { ...WORKER, ...asked }, work);

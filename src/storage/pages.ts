@@ -9,7 +9,7 @@ export interface PageRequest {
 }
 
 /** A page of a list. */
-export interface Page<T> {
+export interface RowPage<T> {
   readonly items: readonly T[];
   /** Number of items on all pages. */
   readonly total: number;
@@ -35,7 +35,7 @@ export function readPage<Row extends Record<string, SqlStorageValue>, T>(
   { table, order, reverse, part }: ListedRows,
   { number, size }: PageRequest,
   itemOf: (row: Row) => T,
-): Page<T> {
+): RowPage<T> {
   const where = part === "" ? "" : "WHERE instr(name_key, ?) > 0";
   const parts = part === "" ? [] : [nameKey(part)];
   const direction = reverse ? "DESC" : "ASC";

@@ -27,7 +27,7 @@ export const ORIGIN_MIGRATIONS: readonly Migration[] = [
  * object. Only a tree can have another one, which is its name (docs/decisions/0017). The table has no seal, so a stored
  * id counts only if the runtime's id of the object shows that it is one of these.
  */
-export class Origin {
+export class ObjectOrigin {
   readonly #ownId: string;
   readonly #isKnownAs: (id: string) => boolean;
   readonly #tables: Tables;
@@ -98,7 +98,7 @@ export interface PageTaking {
  */
 export abstract class StoredObject<Env> extends DurableObject<Env> {
   /** The object id that the seals of the rows contain. */
-  protected readonly origin: Origin;
+  protected readonly origin: ObjectOrigin;
   /** Tells how pages are written. @throws unless the installation is being restored. */
   protected abstract readonly takesPages: () => Promise<PageTaking>;
   /** Differs for each start of the object, because its count of changes starts at 0. */
@@ -112,7 +112,7 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
     isNamed: (id: string) => boolean = () => false,
   ) {
     super(ctx, env);
-    this.origin = new Origin(ctx.storage.sql, ctx.id, isNamed, versions);
+    this.origin = new ObjectOrigin(ctx.storage.sql, ctx.id, isNamed, versions);
   }
 
   /** Reads a page of the rows for a backup. See `readObjectPage`. */

@@ -1,7 +1,6 @@
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
-import type { EndRequest } from "./end-request.ts";
 import type { InstallationStore } from "./installation-store.ts";
 import {
   type Mount,
@@ -14,6 +13,7 @@ import {
 } from "./mount.ts";
 import { SystemStore, type SystemTables } from "./part-versions.ts";
 import type { QuotaStore } from "./quota-store.ts";
+import type { RevocationOrigin } from "./revocation-origin.ts";
 import { pathScope, type WatermarkStore } from "./watermarks.ts";
 
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
@@ -23,7 +23,7 @@ export interface MoveRequest extends MountMove {
   /** Issuer id of the mount at `from`. A mount with another id, which took its place meanwhile, is not moved. */
   readonly issuer: string;
   /** The caller and the request, which are stored with the watermark. */
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
 }
 
 /** Auth mounts by path, with their quotas and the end of their tokens. A tampered mount counts as absent. */
@@ -79,7 +79,7 @@ export class MountStore extends SystemStore {
     if (mount && state > (mount.methodState ?? 0)) this.put({ ...mount, methodState: state });
   }
 
-  disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
+  disable(path: string, uuid: string, asked: RevocationOrigin, now: number): Result<number> {
     const done = this.#watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
     if (this.at(path)?.uuid !== uuid) return err(noMountAt(path));
@@ -109,7 +109,7 @@ export class MountStore extends SystemStore {
     this.changed("mounts");
   }
 
-  #endTokens(id: string, path: string, asked: EndRequest, now: number): Result<number> {
+  #endTokens(id: string, path: string, asked: RevocationOrigin, now: number): Result<number> {
     return this.#watermarks.add({ id, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
   }
 

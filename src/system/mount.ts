@@ -18,7 +18,7 @@ export interface Mount {
   readonly config: MountConfig;
   /** The flag `local` with which it was enabled. It has no effect, as nothing is replicated; clients compare it. */
   readonly local?: boolean;
-  /** Distinguishes the tokens that it issues at its current path from those of earlier paths; see `issuerOf`. */
+  /** Distinguishes the tokens that it issues at its current path from those of earlier paths; see `mountIssuerOf`. */
   readonly issuer?: string;
   /**
    * Number of the newest state of the data that its method stores for the whole mount, as the method announced it. An
@@ -38,7 +38,7 @@ export interface MountMove {
 }
 
 /** The issuer id of a mount's tokens: its uuid at its first path, the id of the move after every move. */
-export function issuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
+export function mountIssuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
   return mount.issuer ?? mount.uuid;
 }
 
@@ -242,7 +242,7 @@ export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
  */
 export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {
   const mount = mounts.find(({ path }) => path === move.from);
-  if (!mount || issuerOf(mount) !== issuer) return refuse(`no matching mount at "auth/${move.from}"`);
+  if (!mount || mountIssuerOf(mount) !== issuer) return refuse(`no matching mount at "auth/${move.from}"`);
   if (mount.type === "token") return refuse(`cannot remount "auth/${move.from}"`);
   const taken = mounts.map(({ path }) => path);
   const problem = mountPathProblem(move.to, taken);

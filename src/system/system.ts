@@ -6,7 +6,6 @@ import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts"
 import { RowSeals, reportTampering, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
-import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
 import type { RootGeneration } from "./installation-store.ts";
 import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
@@ -14,6 +13,7 @@ import type { MoveRequest } from "./mount-store.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policies.ts";
+import type { RevocationOrigin } from "./revocation-origin.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
 import {
   NOT_INITIALIZED,
@@ -32,7 +32,7 @@ import {
 } from "./watermarks.ts";
 
 /** The tokens that are ended when a restore finishes. Times in ms. */
-export interface EndsOfRestore {
+export interface RestoreWatermarks {
   /** Ends everything issued at this time or later, including root tokens and tokens of teams; null: nothing. */
   readonly issuedSince: number | null;
   /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
@@ -126,7 +126,7 @@ export class System extends StoredObject<SystemEnv> {
    * nothing changed, while rows of this object are missing, when that run is not being restored, or when its restore
    * has ended without the watermarks that are asked for.
    */
-  async finishRestore(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
+  async finishRestore(run: string, { issuedSince, issuedBefore }: RestoreWatermarks, now: number): Promise<boolean> {
     if (this.origin.restored?.nextPage !== null) return false;
     const { restore, watermarks } = await this.#open();
     const sinceId = `${run} since`;
@@ -270,7 +270,7 @@ export class System extends StoredObject<SystemEnv> {
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
    * Returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
    */
-  async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
+  async disableMount(path: string, uuid: string, asked: RevocationOrigin, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);
   }
 

@@ -1,8 +1,8 @@
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
-import { type EndRequest, UNASKED } from "./end-request.ts";
 import { SystemStore, type SystemTables } from "./part-versions.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "./revocation-origin.ts";
 
 /**
  * Watermarks end any number of tokens in constant time. A watermark has a number. A token carries the number of the
@@ -61,7 +61,7 @@ export interface Watermark {
   /** True when all tokens that it ends in trees have been revoked. Batch tokens and tokens of teams still need it. */
   readonly cleaned: boolean;
   /** The caller and the request that asked for it; absent when it is cleaned. */
-  readonly asked?: EndRequest;
+  readonly asked?: RevocationOrigin;
 }
 
 /** The properties of a token that watermarks are compared with. They never change. */
@@ -178,13 +178,13 @@ export interface WatermarkRequest extends Pick<Watermark, "scope" | "createdBefo
   /** Id of the request. A repeated request with the same id makes no second watermark. */
   readonly id: string;
   /** The caller and the request that ask for it; absent: not known. */
-  readonly asked?: EndRequest;
+  readonly asked?: RevocationOrigin;
 }
 
 /** A watermark with the fields that only operators see. Times in ms. */
 export interface StoredWatermark extends Watermark {
   readonly id: string;
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
   readonly madeAt: number;
   readonly cleanedAt: number | null;
 }
@@ -196,7 +196,7 @@ interface WatermarkRow extends Record<string, SqlStorageValue> {
   created_before: number | null;
   made_at: number;
   cleaned_at: number | null;
-  /** JSON of an `EndRequest`. */
+  /** JSON of an `RevocationOrigin`. */
   asked: string;
 }
 
@@ -249,7 +249,7 @@ export class WatermarkStore extends SystemStore {
    * end nothing more. If an existing one of the same scope already ends as much, no new one is made. Refused when there
    * are `MAX_WATERMARKS`. `now` in ms.
    */
-  add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
+  add({ id, scope, createdBefore, asked = NO_ORIGIN }: WatermarkRequest, now: number): Result<number> {
     this.#dropOld(now);
     const stored = this.all();
     const known = stored.find((other) => other.id === id);
@@ -297,6 +297,6 @@ function newestOf(stored: readonly StoredWatermark[]): number {
 
 function storedWatermark({ number, id, scope, ...row }: WatermarkRow): StoredWatermark {
   const { created_before: createdBefore, made_at: madeAt, cleaned_at: cleanedAt } = row;
-  const asked = storedJson<EndRequest>(row.asked);
+  const asked = storedJson<RevocationOrigin>(row.asked);
   return { number, id, scope, createdBefore, madeAt, cleanedAt, cleaned: cleanedAt !== null, asked };
 }

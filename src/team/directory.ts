@@ -1,5 +1,5 @@
 import { nameKey } from "../base/name.ts";
-import { type Page, type PageRequest, readPage, rowAfter } from "../storage/pages.ts";
+import { type PageRequest, type RowPage, readPage, rowAfter } from "../storage/pages.ts";
 import { type Migration, storedJson, upsert } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
@@ -45,7 +45,7 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
   }
 
   /** A page of the organizations whose name contains `part` (in any case), by name. */
-  list(page: PageRequest, part: string): Page<OrganizationRecord> {
+  list(page: PageRequest, part: string): RowPage<OrganizationRecord> {
     return readPage(this.tables, { table: "organizations", order: "name_key", part }, page, recordOf);
   }
 

@@ -1,9 +1,9 @@
 import { nameKey } from "../base/name.ts";
-import { type Page, type PageRequest, readPage } from "../storage/pages.ts";
+import { type PageRequest, type RowPage, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, type Sql, storedJson, upsert } from "../storage/tables.ts";
-import type { ListedToken, OrganizationRecord, TeamRecord, TeamState, TeamToken } from "./record.ts";
+import type { ListedTeamToken, OrganizationRecord, TeamRecord, TeamState, TeamToken } from "./record.ts";
 
 /** The sort keys of a list of team tokens. */
 export const TOKEN_SORTS = ["team-name", "created-by", "expired-at", "last-used-at"] as const;
@@ -27,7 +27,7 @@ export function readTokenOrder(text = ""): TokenOrder | null {
 const NO_TIME = Number.MAX_SAFE_INTEGER;
 
 /** For each sort key its column, and the value for a token. */
-const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedToken) => string | number }>> = {
+const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedTeamToken) => string | number }>> = {
   "team-name": { column: "name_key", keyOf: ({ team }) => nameKey(team.name) },
   "created-by": { column: "created_by_key", keyOf: ({ token }) => nameKey(token.createdBy.name) },
   "expired-at": { column: "expired_at_key", keyOf: ({ token }) => token.expiresAt ?? NO_TIME },
@@ -192,11 +192,11 @@ export class OrganizationStore {
     for (const table of ["tokens", "teams"]) this.#sql.exec(`DELETE FROM ${table} WHERE team_id = ?`, teamId);
   }
 
-  listTeams(page: PageRequest, part: string): Page<TeamRecord> {
+  listTeams(page: PageRequest, part: string): RowPage<TeamRecord> {
     return readPage(this.#sql, { table: "teams", order: "name_key", part }, page, teamOf);
   }
 
-  listTokens(page: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> {
+  listTokens(page: PageRequest, { sort, reverse }: TokenOrder, part: string): RowPage<ListedTeamToken> {
     const rows = { table: "tokens", order: KEYS[sort].column, reverse, part };
     return readPage(this.#sql, rows, page, (row: TokenRow) => ({
       team: { teamId: row.team_id, name: row.team_name },
@@ -220,7 +220,7 @@ export class OrganizationStore {
     return this.#teams("WHERE row > ? ORDER BY row LIMIT ?", row, limit).map(known);
   }
 
-  #putTokens(team: ListedToken["team"], tokens: TeamState["tokens"]): void {
+  #putTokens(team: ListedTeamToken["team"], tokens: TeamState["tokens"]): void {
     for (const { tokenId, token } of tokens) {
       if (token) {
         const row = { team_id: team.teamId, token_id: tokenId, team_name: team.name, token: JSON.stringify(token) };

@@ -4,7 +4,7 @@ import { inGroups } from "../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
-import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
+import { type PageRequest, type RowPage, rowAfter } from "../storage/pages.ts";
 import { joinedChecks } from "../storage/row-seals.ts";
 import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -14,7 +14,14 @@ import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
 import { type Delivery, type SealedWebhook, WebhookStore } from "./notices/webhooks.ts";
 import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore, type TokenOrder } from "./organization-store.ts";
-import type { Applied, ListedToken, OrganizationChange, OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
+import type {
+  Applied,
+  ListedTeamToken,
+  OrganizationChange,
+  OrganizationRecord,
+  TeamRecord,
+  TeamState,
+} from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
 
@@ -141,7 +148,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** A page of the deliveries to a webhook, the newest first; null for an unknown webhook. */
-  async deliveries(name: string, webhookId: string, page: PageRequest): Promise<Page<Delivery> | null> {
+  async deliveries(name: string, webhookId: string, page: PageRequest): Promise<RowPage<Delivery> | null> {
     await this.keys.open();
     return this.show(name) && this.#webhooks.find(webhookId) && this.#webhooks.deliveries(webhookId, page);
   }
@@ -173,7 +180,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** A page of the teams whose name contains `part`, by name. */
-  listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>> {
+  listTeams(name: string, page: PageRequest, part: string): Result<RowPage<TeamRecord>> {
     return this.show(name) ? ok(this.#store.listTeams(page, part)) : NOT_FOUND;
   }
 
@@ -190,7 +197,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** A page of the tokens of teams whose name contains `part`. */
-  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>> {
+  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<RowPage<ListedTeamToken>> {
     return this.show(name) ? ok(this.#store.listTokens(page, order, part)) : NOT_FOUND;
   }
 

@@ -73,7 +73,7 @@ export interface TeamWithToken {
 }
 
 /** A token in the list of an organization. */
-export interface ListedToken {
+export interface ListedTeamToken {
   readonly team: Pick<TeamRecord, "name" | "teamId">;
   readonly token: TeamToken;
 }

@@ -73,7 +73,7 @@ export class ShardTidy extends DurableObject<Env> {
     }
     if (!this.#read()?.progress.running) return;
     const now = currentTime();
-    await this.ctx.storage.setAlarm(now + pauseAfter(now - began, this.env.deployment.shareOfCheck(shardCount())));
+    await this.ctx.storage.setAlarm(now + pauseForShare(now - began, this.env.deployment.shareOfCheck(shardCount())));
   }
 
   async #step(now: number): Promise<void> {
@@ -136,7 +136,7 @@ const LONGEST_MS = 60_000;
  * Returns the pause (ms) after a step of `workedMs`, waiting included, that limits work to a share of the time. A step
  * that takes long because requests are served meanwhile has a long pause, so the check yields to them.
  */
-export function pauseAfter(workedMs: number, share: number): number {
+export function pauseForShare(workedMs: number, share: number): number {
   const pause = Math.max(0, workedMs) * (1 / share - 1);
   return Math.min(Math.max(Math.ceil(pause), SHORTEST_MS), LONGEST_MS);
 }

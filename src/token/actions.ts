@@ -1,8 +1,8 @@
 import type { Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
-import type { EndRequest } from "../system/end-request.ts";
 import type { MountTtl } from "../system/mount.ts";
+import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import type { AuditLine } from "../wire/audit.ts";
 import type { Call } from "./decide.ts";
 import type { NewTokenIds } from "./ids.ts";
@@ -15,7 +15,7 @@ import type { RenewTerms } from "./rules/renew.ts";
  * A token of this tree: the caller itself, or a token named by its text, its accessor or its lease id. The Worker has
  * checked the keyed hash of a lease id, and the tree stores nothing to compare it with.
  */
-export type Target =
+export type TokenTarget =
   | { readonly by: "self" }
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
@@ -28,7 +28,7 @@ export interface StoredIds {
 }
 
 /** True when the target names the token with these ids, which was found in the row of the target. */
-export function matches({ verifier, accessorTail }: StoredIds, target: Target): boolean {
+export function isTarget({ verifier, accessorTail }: StoredIds, target: TokenTarget): boolean {
   switch (target.by) {
     case "token":
       return equalBytes(verifier, target.verifier);
@@ -43,27 +43,27 @@ export function matches({ verifier, accessorTail }: StoredIds, target: Target): 
 
 /** An action on a token of a tree. In the call that authenticates, the tree knows the caller and adds it to `asked`. */
 export type TargetAction =
-  | { readonly kind: "lookup"; readonly target: Target }
+  | { readonly kind: "lookup"; readonly target: TokenTarget }
   /**
    * `terms` null: the token's own. A token of a role or of a login is renewed by the present terms of its role or auth
    * method: without them the outcome is `needs_terms`. `increment` in seconds.
    */
   | {
       readonly kind: "renew";
-      readonly target: Target;
+      readonly target: TokenTarget;
       readonly increment: number;
       readonly mount: MountTtl;
       readonly terms: RenewTerms | null;
     }
   /** Reads the answer that a wrapping token holds. `take` also revokes the token. */
-  | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean; readonly asked: EndRequest }
+  | { readonly kind: "unwrap"; readonly target: TokenTarget; readonly take: boolean; readonly asked: RevocationOrigin }
   | RevokeAction;
 
 /** Revokes a token with all its descendants ("revoke"), or alone ("revoke_orphan": its children become orphans). */
 export interface RevokeAction {
   readonly kind: "revoke" | "revoke_orphan";
-  readonly target: Target;
-  readonly asked: EndRequest;
+  readonly target: TokenTarget;
+  readonly asked: RevocationOrigin;
 }
 
 /** An action of a request in the tree of its caller, performed after the policies have allowed it. */

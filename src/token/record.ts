@@ -36,7 +36,7 @@ export interface TokenRecord {
   readonly customIdKey: string | null;
   /** The login through which an auth method issued the token; null without one. */
   readonly login: {
-    /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path has another id. */
+    /** The id under which the mount issued it (`mountIssuerOf`); a mount made later at the same path has another id. */
     readonly mount: string;
     /** Data that the method gets back when the token is renewed. Never shown to clients. */
     readonly internal: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ export const PLAIN_RECORD = {
 } as const satisfies Partial<TokenRecord>;
 
 /** The field `watermark` of a new record. `newest`: number of the newest watermark that its maker knows; 0: none. */
-export function madeAbove(newest: number): Pick<TokenRecord, "watermark"> {
+export function withWatermark(newest: number): Pick<TokenRecord, "watermark"> {
   return newest > 0 ? { watermark: newest } : {};
 }
 
@@ -134,7 +134,7 @@ export function wrappingToken(creationPath: string, ttl: number, watermark: numb
       creationTtl: ttl,
       explicitMaxTtl: ttl,
       numUses: 1,
-      ...madeAbove(watermark),
+      ...withWatermark(watermark),
     },
   };
 }

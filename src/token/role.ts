@@ -50,7 +50,7 @@ export interface TokenRole {
 }
 
 /** The fields of a role as a client sends them. Each is undefined when not sent: a write changes what it names. */
-export const ROLE_FIELDS = fieldSchema({
+export const TOKEN_ROLE_FIELDS = fieldSchema({
   role_name: unread("string").describe("The name of the role"),
   allowed_policies: sent(list()).describe("Policies that tokens may have"),
   disallowed_policies: sent(list()).describe("Policies that tokens may not have"),
@@ -75,4 +75,4 @@ export const ROLE_FIELDS = fieldSchema({
 });
 
 /** A write of a role, parsed but not validated. Durations in seconds, possibly negative. */
-export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role_name">;
+export type TokenRoleFields = Omit<Values<typeof TOKEN_ROLE_FIELDS>, "role_name">;

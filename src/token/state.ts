@@ -1,4 +1,4 @@
-import { type EndRequest, UNASKED } from "../system/end-request.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import type { TokenRecord } from "./record.ts";
 
@@ -27,7 +27,7 @@ export type HowEnded =
   | "tidy";
 
 /** When, how and by whose request a token ended. Holds nothing secret. */
-export interface EndRecord extends EndRequest {
+export interface EndRecord extends RevocationOrigin {
   /** The token is refused from this time on (ms). */
   readonly at: number;
   readonly how: HowEnded;
@@ -43,14 +43,14 @@ export function earliestEnd(ends: readonly (EndRecord | null)[]): EndRecord | nu
 /** The end of a token by expiry; null while it has not expired. Times in ms. */
 export function expiry(expiresAt: number | null, accessor: string, now: number): EndRecord | null {
   if (expiresAt === null || expiresAt > now) return null;
-  return { ...UNASKED, at: expiresAt, how: "expired", cause: accessor };
+  return { ...NO_ORIGIN, at: expiresAt, how: "expired", cause: accessor };
 }
 
 /** The end by a watermark, at the time when that was made. `mark` null: unknown, and the time is `now` (ms). */
 export function endByWatermark(mark: Watermark | null, now: number): Omit<EndRecord, "cause"> {
   // The number of a watermark is the time when it was made (ms), or more where the previous number was not below that.
   const at = mark ? Math.min(mark.number, now) : now;
-  return { ...(mark?.asked ?? UNASKED), at, how: "revoked by path or entity" };
+  return { ...(mark?.asked ?? NO_ORIGIN), at, how: "revoked by path or entity" };
 }
 
 /** The end of a token by a watermark, even if its row is not marked yet; null when none ends it. `now` in ms. */

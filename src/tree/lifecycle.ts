@@ -97,7 +97,7 @@ export function next(life: Life, event: TreeEvent): Life {
     case "asked while empty":
       return { state: "free", isPooled: event.isReusable, isForgotten: true };
     case "first token listed":
-      if (!isSingle(life) || life.state === "ending") return life;
+      if (!hasSingleToken(life) || life.state === "ending") return life;
       return event.isAlive ? { state: "listed", tokens: "single" } : endingOf(life);
     case "end is due":
       return isLeftToShard(life) ? endingOf(life) : life;
@@ -126,7 +126,7 @@ function awake({
 }
 
 /** True for a tree that has had one token since it was created. */
-export function isSingle(life: Life): boolean {
+export function hasSingleToken(life: Life): boolean {
   return "tokens" in life ? life.tokens === "single" : life.state === "unlisted";
 }
 
@@ -136,7 +136,7 @@ export function isSingle(life: Life): boolean {
  */
 export function listingDue(life: Life, isQueued: boolean): "updates" | "first token" | null {
   if (isChecked(life) && (isQueued || life.tokens === "many")) return "updates";
-  return isSingle(life) ? "first token" : null;
+  return hasSingleToken(life) ? "first token" : null;
 }
 
 /** The work of a tree that is due at some time. */
@@ -191,7 +191,7 @@ function unlistedFrom(tokens: TokenCount, now: number): Life {
 }
 
 function endingOf(life: Life, isPooled = false): Life {
-  return { state: "ending", tokens: isSingle(life) ? "single" : "many", isPooled };
+  return { state: "ending", tokens: hasSingleToken(life) ? "single" : "many", isPooled };
 }
 
 function afterProgress(life: Life, { confirmed, isOnItsWay, isMore }: ListingProgress, now: number): Life {

@@ -8,7 +8,7 @@ import {
   type RevokeInTree,
   type SelectedInTree,
 } from "../listing/inventory/selection.ts";
-import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
+import { type GroupedToken, NO_TALLY, type Tally, tallyGroups } from "../listing/inventory/tally.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import type { RowAndTail } from "../token/ids.ts";
 import { REVOKED } from "../token/state.ts";
@@ -189,7 +189,7 @@ function countStep(tree: TreeParts, now: number) {
         self: seen.self,
         total: counted.length,
         leases: tree.leases.store.countOfTokens(rows, MAX_LEASES),
-        by: groupsOf(counted),
+        by: tallyGroups(counted),
       };
     },
   };

@@ -14,15 +14,15 @@ import type {
 } from "../listing/inventory/selection.ts";
 import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
-import { type Origin, type PageRefusal, StoredObject } from "../storage/stored-object.ts";
+import { type ObjectOrigin, type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions, type SchemaVersions } from "../storage/tables.ts";
 import { loadInstallation, mustBeRestoring } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import {
-  matches,
+  isTarget,
   type Outcome,
-  type Target,
   type TargetAction,
+  type TokenTarget,
   type TreeAnswer,
   type TreeCall,
 } from "../token/actions.ts";
@@ -146,10 +146,10 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
-  endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
+  endOf(target: Exclude<TokenTarget, { by: "self" }>): Promise<TokenEnd | null> {
     return this.#opened(({ tokens }) => {
       const row = tokens.find(target.row);
-      return row && matches(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
+      return row && isTarget(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
     });
   }
 
@@ -295,7 +295,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
 type Tree = ReturnType<typeof assembleTree>;
 
-function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
+function assembleTree(storage: DurableObjectStorage, origin: ObjectOrigin, env: TreeEnv, versions: SchemaVersions) {
   const shared = treeParts(storage, origin, env, versions, (options) => maintenance.arm(options));
   const maintenance: TreeMaintenance = new TreeMaintenance(shared);
   return { ...shared, maintenance };

@@ -3,10 +3,10 @@ import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { FoundInTree, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { Verdict } from "../policy/acl.ts";
-import type { Asker, EndRequest } from "../system/end-request.ts";
+import type { Actor, RevocationOrigin } from "../system/revocation-origin.ts";
 import {
   type CallerAction,
-  matches,
+  isTarget,
   type Outcome,
   type TargetAction,
   type TreeAnswer,
@@ -137,7 +137,7 @@ export function act(tree: TreeParts, action: TargetAction, callerRow: TokenRow |
   const { tokens } = tree;
   const { target } = action;
   const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
-  if (!row || !matches(row.fixed, target)) return NOT_FOUND;
+  if (!row || !isTarget(row.fixed, target)) return NOT_FOUND;
   switch (action.kind) {
     case "lookup":
       return ok({ kind: "token", token: tokens.view(row, now) });
@@ -185,7 +185,7 @@ function revoke(
   { row, fixed }: TokenRow,
   state: RevokedState,
   how: HowEnded,
-  asked: EndRequest,
+  asked: RevocationOrigin,
 ): Result<Outcome> {
   tokens.revoke(row, state, how, asked);
   arm();
@@ -220,6 +220,6 @@ function renew(
   return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
 }
 
-function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
+function askerOf({ accessor, displayName, entityId }: TokenView): Actor {
   return { accessor, displayName, entityId };
 }

@@ -3,7 +3,7 @@ import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
-import { dueAt, isSingle, listingDue } from "./lifecycle.ts";
+import { dueAt, hasSingleToken, listingDue } from "./lifecycle.ts";
 import { TreeRelease } from "./supply/tree-release.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -157,7 +157,7 @@ export class TreeMaintenance {
     const { inventory, keys, leases, life, tokens } = this.#tree;
     try {
       await keys.open();
-      await this.#sweep.run({ takesTurns: !isSingle(life.now) });
+      await this.#sweep.run({ takesTurns: !hasSingleToken(life.now) });
       // A caller that waited for the sweep may have released the tree.
       if (!tokens.isCreated) return;
       await this.release.keepingTables(() => leases.work());

@@ -1,5 +1,5 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
-import type { Origin } from "../storage/stored-object.ts";
+import type { ObjectOrigin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
@@ -17,7 +17,7 @@ export type TreeParts = Readonly<ReturnType<typeof treeParts>>;
  */
 export function treeParts(
   storage: DurableObjectStorage,
-  origin: Origin,
+  origin: ObjectOrigin,
   env: TreeEnv,
   versions: SchemaVersions,
   arm: (options?: { readonly sweptByCaller: boolean }) => void,

@@ -1,7 +1,7 @@
 import { currentTime, earliest } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
-import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
+import { type Actor, NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
@@ -249,12 +249,12 @@ export class TreeStore extends TokenRows {
   }
 
   /** Counts one use and returns the uses left. The last one returns -1 and ends the token; `by` is the token itself. */
-  countUse(row: number, left: number, by: Asker): number {
+  countUse(row: number, left: number, by: Actor): number {
     if (left > 1) {
       this.sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
       return left - 1;
     }
-    this.#mark(row, REVOKED, { ...UNASKED, by, at: currentTime(), how: "uses spent" }, -1);
+    this.#mark(row, REVOKED, { ...NO_ORIGIN, by, at: currentTime(), how: "uses spent" }, -1);
     return -1;
   }
 
@@ -262,7 +262,7 @@ export class TreeStore extends TokenRows {
    * Marks the token dead, alone or with all its descendants. Writes one row, however many descendants there are. The
    * mark says how and by whom, so that a sweep after a crash still knows.
    */
-  revoke(row: number, state: RevokedState, how: HowEnded = "revoked", asked: EndRequest = UNASKED): void {
+  revoke(row: number, state: RevokedState, how: HowEnded = "revoked", asked: RevocationOrigin = NO_ORIGIN): void {
     this.#mark(row, state, { ...asked, at: currentTime(), how });
   }
 

@@ -6,10 +6,10 @@ export const PAGE = {
   limit: pageSize().describe("Entries of one answer; 0 or `max` for as many as there may be"),
 };
 
-export type Page = Values<typeof PAGE>;
+export type PageFields = Values<typeof PAGE>;
 
 /** Returns a page of sorted names. */
-export function pageOf(names: readonly string[], { after, limit }: Page): string[] {
+export function pageOf(names: readonly string[], { after, limit }: PageFields): string[] {
   const rest = after === "" ? [...names] : names.filter((name) => name > after);
   return limit > 0 ? rest.slice(0, limit) : rest;
 }
@@ -20,8 +20,8 @@ const CHUNK = 1000;
  * Reads a page from an object, in chunks. `read` returns at most `limit` entries after `after`, in order. `cursorOf`
  * returns the value of `after` for the entries that follow an entry.
  */
-export async function readPage<T>(
-  { after, limit }: Page,
+export async function readPageInChunks<T>(
+  { after, limit }: PageFields,
   read: (after: string, limit: number) => Promise<readonly T[]>,
   cursorOf: (entry: T) => string,
 ): Promise<T[]> {

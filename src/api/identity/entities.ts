@@ -1,4 +1,4 @@
-import { endRequestOf } from "../../auth/caller.ts";
+import { originOfCaller } from "../../auth/caller.ts";
 import { type Answered, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -172,7 +172,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
         id: crypto.randomUUID(),
         scope: entityScope(id),
         createdBefore,
-        asked: endRequestOf(caller, request),
+        asked: originOfCaller(caller, request),
       };
       return endedReply(env, await systemOf(env).addWatermark(watermark, currentTime()));
     },

@@ -6,7 +6,7 @@ import {
   simpleRoute,
   tokenRoute,
 } from "../../auth/route.ts";
-import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { type AnswerDescription, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -17,7 +17,7 @@ import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { untilInEffect } from "../../system/in-effect.ts";
 import { type FieldSchema, fieldSchema, text, type Values } from "../../wire/fields.ts";
-import { PAGE, readPage } from "../../wire/page.ts";
+import { PAGE, readPageInChunks } from "../../wire/page.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
@@ -59,7 +59,7 @@ export interface NamedKind<Thing extends ById, Fields extends ById & ByName, Cha
 }
 
 /** The answers to a write: the id of a new record, or nothing after a change. */
-const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO_CONTENT];
+const WRITTEN: readonly AnswerDescription[] = [dataAnswer({ id: "string", "*": "any" }), NO_CONTENT];
 
 /** Defines the routes that create records of a kind, and list, read, change and delete them by their ids. */
 export function routesById<Thing extends ById, Fields extends ById, Change>(
@@ -83,7 +83,7 @@ export function routesById<Thing extends ById, Fields extends ById, Change>(
       input: fieldSchema(PAGE),
       handle: async ({ env, installation: { mounts }, fields }) => {
         const read = (after: string, limit: number) => kind.list(env, after, limit);
-        const things = await readPage(fields, read, ({ id }) => id);
+        const things = await readPageInChunks(fields, read, ({ id }) => id);
         const info = things.map((thing) => [thing.id, kind.summary.show({ thing, mounts })]);
         return dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) });
       },
@@ -104,7 +104,7 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName, C
       input: fieldSchema(PAGE),
       handle: async ({ env, fields }) => {
         const read = (after: string, limit: number) => kind.listNames(env, after, limit);
-        return dataReply({ keys: await readPage(fields, read, (name) => name) });
+        return dataReply({ keys: await readPageInChunks(fields, read, (name) => name) });
       },
     }),
     ...routesOfOne<Thing, Fields, ByName, Change>(kind, "name", `The name of the ${kind.kind}`, (context) =>

@@ -1,13 +1,13 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { openRoute, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
-import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { type AnswerDescription, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
 import { loadEntity } from "../../identity/standing.ts";
 import { newKeyPair } from "../../issuer/key-pair.ts";
-import { issuerOf } from "../../issuer/oidc-issuer.ts";
+import { oidcIssuerOf } from "../../issuer/oidc-issuer.ts";
 import {
   type IssuerRole,
   issuerNameProblem,
@@ -76,7 +76,7 @@ export const OIDC_ROUTES: readonly Route[] = [
     operationId: "oidc-read-configuration",
     answers: dataAnswer({ issuer: "string" }),
     handle: async ({ env }) => {
-      const issuer = await issuerOf(env).readIssuer();
+      const issuer = await oidcIssuerOf(env).readIssuer();
       return dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : []);
     },
   }),
@@ -91,7 +91,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       fields.issuer === undefined ? ok(null) : readIssuer(fields.issuer),
     handle: async ({ env, prepared: issuer }) => {
       if (issuer === null) return ok(EMPTY);
-      await issuerOf(env).writeIssuer(issuer);
+      await oidcIssuerOf(env).writeIssuer(issuer);
       forgetPublishedKeys();
       return ok(EMPTY);
     },
@@ -101,13 +101,13 @@ export const OIDC_ROUTES: readonly Route[] = [
     listRoute("identity/oidc/key", {
       summary: "Lists the signing keys.",
       operationId: "oidc-list-keys",
-      names: async ({ env }, after, limit) => pageOf(await issuerOf(env).listKeys(), { after, limit }),
+      names: async ({ env }, after, limit) => pageOf(await oidcIssuerOf(env).listKeys(), { after, limit }),
     }),
     showRoute("identity/oidc/key/:name", {
       summary: "Shows a signing key.",
       operationId: "oidc-read-key",
       view: KEY_VIEW,
-      read: ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
+      read: ({ env, params }) => oidcIssuerOf(env).readKey(params.name ?? ""),
     }),
     tokenRoute("update", "identity/oidc/key/:name", {
       summary: "Creates or changes a signing key.",
@@ -139,7 +139,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       operationId: "oidc-delete-key",
       answers: NO_CONTENT,
       handle: async ({ env, params }) => {
-        const deleted = await issuerOf(env).deleteKey(params.name ?? "");
+        const deleted = await oidcIssuerOf(env).deleteKey(params.name ?? "");
         forgetPublishedKeys();
         return doneReply(deleted);
       },
@@ -153,10 +153,10 @@ export const OIDC_ROUTES: readonly Route[] = [
         return okUnless(keyWriteProblem({ verificationTtl: fields.verification_ttl }), null);
       },
       handle: async ({ env, installation, params: { name = "" }, fields }) => {
-        const key = await issuerOf(env).readKey(name);
+        const key = await oidcIssuerOf(env).readKey(name);
         if (!key) return refuse("no named key found at this name");
         const next = await newKeyPair(installation.keys, key.algorithm);
-        const rotated = await issuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
+        const rotated = await oidcIssuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
         forgetPublishedKeys();
         return doneReply(rotated);
       },
@@ -167,13 +167,13 @@ export const OIDC_ROUTES: readonly Route[] = [
     listRoute("identity/oidc/role", {
       summary: "Lists the roles of the issuer.",
       operationId: "oidc-list-roles",
-      names: async ({ env }, after, limit) => pageOf(await issuerOf(env).listRoles(), { after, limit }),
+      names: async ({ env }, after, limit) => pageOf(await oidcIssuerOf(env).listRoles(), { after, limit }),
     }),
     showRoute("identity/oidc/role/:name", {
       summary: "Shows a role of the issuer.",
       operationId: "oidc-read-role",
       view: ROLE_VIEW,
-      read: ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
+      read: ({ env, params }) => oidcIssuerOf(env).readRole(params.name ?? ""),
     }),
     tokenRoute("update", "identity/oidc/role/:name", {
       summary: "Creates or changes a role of the issuer.",
@@ -194,13 +194,13 @@ export const OIDC_ROUTES: readonly Route[] = [
       handle: async ({ env, installation, params: { name = "" }, prepared }) => {
         const made = await ensureDefaultKey(env, installation.keys, prepared.key);
         if (!made.ok) return made;
-        return doneReply(await issuerOf(env).writeRole(name, prepared, randomBase62(26)));
+        return doneReply(await oidcIssuerOf(env).writeRole(name, prepared, randomBase62(26)));
       },
     }),
     removeRoute("identity/oidc/role/:name", {
       summary: "Deletes a role of the issuer.",
       operationId: "oidc-delete-role",
-      remove: ({ env, params }) => issuerOf(env).deleteRole(params.name ?? ""),
+      remove: ({ env, params }) => oidcIssuerOf(env).deleteRole(params.name ?? ""),
     }),
   ]),
 
@@ -210,7 +210,7 @@ export const OIDC_ROUTES: readonly Route[] = [
     parameters: { name: "The name of the role" },
     answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
     handle: async ({ env, installation, request, params, caller }) => {
-      const found = await issuerOf(env).signerOfRole(params.name ?? "");
+      const found = await oidcIssuerOf(env).signerOfRole(params.name ?? "");
       if (!found) return refuse("role not found");
       const { role, signer } = found;
       if (!maySign(signer.key, role.clientId)) {
@@ -294,7 +294,7 @@ function publicRoute(
   path: string,
   summary: string,
   operationId: string,
-  answers: Answer,
+  answers: AnswerDescription,
   answer: (known: KnownIssuer, baseUrl: string) => Result<Reply>,
 ): Route {
   return openRoute("read", `identity/oidc/${path}`, {

@@ -1,5 +1,5 @@
 import { formatRfc3339 } from "../../base/clock.ts";
-import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
+import type { AliasRecord, EntityMetadata, EntityRecord, GroupAliasRecord, GroupRecord } from "../../identity/model.ts";
 import type { Mount } from "../../system/mount.ts";
 import { fieldsOf, type ViewFields, view } from "../../wire/view.ts";
 
@@ -123,6 +123,6 @@ function mountOf({ thing, mounts }: Shown<Pick<AliasRecord, "mountAccessor">>): 
   return mount ? { path: `auth/${mount.path}`, type: mount.type } : { path: "", type: "" };
 }
 
-function nullIfEmpty(metadata: Metadata): Metadata | null {
+function nullIfEmpty(metadata: EntityMetadata): EntityMetadata | null {
   return Object.keys(metadata).length === 0 ? null : metadata;
 }

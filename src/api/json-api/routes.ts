@@ -6,10 +6,15 @@ import {
   type TokenRoute,
   tokenRoute,
 } from "../../auth/route.ts";
-import { type Answer, describeFields, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
+import {
+  type AnswerDescription,
+  describeFields,
+  plainAnswer,
+  type RouteDescription,
+} from "../../auth/route-description.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/operation.ts";
-import type { Page, PageRequest } from "../../storage/pages.ts";
+import type { PageRequest, RowPage } from "../../storage/pages.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
@@ -149,7 +154,7 @@ function pagePlace({ request, prepared: { page, parameters } }: PageContext, tot
 type Show<T> = (item: T) => Record<string, unknown>;
 
 /** Answers with a page of a list. */
-export function pageReply<T>(context: PageContext, { items, total }: Page<T>, show: Show<T>): Result<Reply, never> {
+export function pageReply<T>(context: PageContext, { items, total }: RowPage<T>, show: Show<T>): Result<Reply, never> {
   const included = context.prepared.parameters.include === undefined ? {} : { included: [] };
   return plainReply({ data: items.map(show), ...PAGE_VIEW.show(pagePlace(context, total)), ...included });
 }
@@ -160,7 +165,7 @@ export function documentReply(data: unknown, status = 200): Result<Reply, never>
 }
 
 /** Describes a document of one resource. */
-export function documentAnswer({ shape }: View<never>, status = 200): Answer {
+export function documentAnswer({ shape }: View<never>, status = 200): AnswerDescription {
   return plainAnswer({ data: shape }, status);
 }
 
@@ -241,13 +246,13 @@ interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operati
   readonly view: View<never>;
   /** Returns the failure of parameters that can't be given together, or null. */
   check?(own: Q): Failure | null;
-  find(context: CallContext<Record<string, unknown>, ListQuery<Q>>): Promise<Result<Page<T>>>;
+  find(context: CallContext<Record<string, unknown>, ListQuery<Q>>): Promise<Result<RowPage<T>>>;
   /** Returns the function that shows an item to the caller. */
   showTo(context: CallContext): Show<T> | Promise<Show<T>>;
 }
 
 /** Defines a list by page. */
-export function listRoute<Q, T>(path: string, declared: DeclaredList<Q, T>): TokenRoute {
+export function resourceListRoute<Q, T>(path: string, declared: DeclaredList<Q, T>): TokenRoute {
   const { own, related = [], view, check, find, showTo, ...description } = declared;
   const include = related.length > 0 ? describeFields(fieldSchema(includeField(related))) : {};
   return tokenRoute<Record<string, unknown>, ListQuery<Q>>("read", path, {

@@ -10,7 +10,7 @@ import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import type { EndsOfRestore } from "../../system/system.ts";
+import type { RestoreWatermarks } from "../../system/system.ts";
 import { fieldSchema, integer, NO_FIELDS, pasted, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
@@ -261,7 +261,7 @@ function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes
   };
 }
 
-function readEnds(since: string, before: string, now: number): Result<EndsOfRestore> {
+function readEnds(since: string, before: string, now: number): Result<RestoreWatermarks> {
   const issuedSince = since === "" ? null : parseRfc3339(since);
   if (since !== "" && (issuedSince === null || issuedSince > now)) return err(NO_PAST_TIME);
   if (before === "") return ok({ issuedSince, issuedBefore: null });

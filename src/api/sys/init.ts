@@ -25,7 +25,7 @@ import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { canBeRebound } from "../../wire/sender.ts";
 import { view } from "../../wire/view.ts";
-import { stateOf } from "./status.ts";
+import { serviceStateOf } from "./status.ts";
 
 /** Initialisation of the service. */
 export const INIT_ROUTES: readonly Route[] = [
@@ -33,7 +33,7 @@ export const INIT_ROUTES: readonly Route[] = [
     summary: "Shows whether the service is initialized.",
     operationId: "read-initialization-status",
     answers: plainAnswer({ initialized: "boolean" }),
-    handle: async ({ loaded }) => plainReply({ initialized: stateOf(loaded).initialized }),
+    handle: async ({ loaded }) => plainReply({ initialized: serviceStateOf(loaded).initialized }),
   }),
 
   openRoute("update", "sys/init", {

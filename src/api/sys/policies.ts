@@ -33,7 +33,7 @@ import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.t
 import type { PolicyText, PolicyWrite, StoredPolicy } from "../../system/policies.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
-import { PAGE, type Page, pageOf } from "../../wire/page.ts";
+import { PAGE, type PageFields, pageOf } from "../../wire/page.ts";
 import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
 import { changedReply } from "../changes.ts";
@@ -61,7 +61,7 @@ const POLICY_VIEW = view<StoredPolicy>({
 });
 
 /** A page of the names below `above`, or of all names without it: then `root` is the last one, as in the reference. */
-async function listNames({ env, fields: page }: CallContext<Page>, above?: string): Promise<string[]> {
+async function listNames({ env, fields: page }: CallContext<PageFields>, above?: string): Promise<string[]> {
   const all = above === undefined;
   const prefix = all ? "" : `${normalizePolicyName(above)}/`;
   if (all && page.after === ROOT_POLICY) return [];
@@ -74,7 +74,7 @@ async function listNames({ env, fields: page }: CallContext<Page>, above?: strin
 
 const DETAILED_CHUNK = 64;
 
-async function listDetailed(context: CallContext<Page>): Answered {
+async function listDetailed(context: CallContext<PageFields>): Answered {
   const keys = await listNames(context, context.params.name);
   const now = currentTime();
   const info: [string, Record<string, unknown>][] = [];

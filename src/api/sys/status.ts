@@ -19,10 +19,10 @@ const API_VERSION = "2.6.2";
 
 const CLUSTER_NAME = "grove";
 
-type ServiceState = ReturnType<typeof stateOf>;
+type ServiceState = ReturnType<typeof serviceStateOf>;
 
 /** Returns the public state of the installation. `sealKeyVersion` is that of the seal key that wraps the key ring. */
-export function stateOf(loaded: Result<Installation>) {
+export function serviceStateOf(loaded: Result<Installation>) {
   if (loaded.ok) {
     const { clusterId, sealKeyVersion } = loaded.value;
     return { initialized: true, sealed: false, clusterId, sealKeyVersion };
@@ -136,7 +136,7 @@ export const STATUS_ROUTES: readonly Route[] = [
     },
     answers: [200, 501, 503].map((status) => plainAnswer(HEALTH_VIEW.shape, status)),
     handle: async ({ env, request, loaded }) => {
-      const state = stateOf(loaded);
+      const state = serviceStateOf(loaded);
       const { activecode, sealedcode, uninitcode } = request.data;
       const active = readStatus(activecode, 200);
       const uninitialized = readStatus(uninitcode, 501);
@@ -156,7 +156,7 @@ export const STATUS_ROUTES: readonly Route[] = [
     operationId: "read-readiness",
     answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
     handle: async ({ env, loaded }) => {
-      const state = stateOf(loaded);
+      const state = serviceStateOf(loaded);
       const failing = state.sealed ? null : await probe.load(() => failingObjects(env));
       const body = READY_VIEW.show({ state, version: groveVersion(env), failing });
       return ok({ kind: "plain", status: isReady(failing) ? 200 : 503, body });
@@ -166,7 +166,7 @@ export const STATUS_ROUTES: readonly Route[] = [
     summary: "Shows whether the service is sealed.",
     operationId: "seal-status",
     answers: plainAnswer(SEAL_VIEW.shape),
-    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(stateOf(loaded))),
+    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(serviceStateOf(loaded))),
   }),
   openRoute("update", "sys/unseal", {
     summary: "Shows whether the service is sealed. It can't be unsealed over the API.",
@@ -177,7 +177,7 @@ export const STATUS_ROUTES: readonly Route[] = [
       migrate: { shape: "boolean", description: "Ignored" },
     },
     answers: plainAnswer(SEAL_VIEW.shape),
-    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(stateOf(loaded))),
+    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(serviceStateOf(loaded))),
   }),
 
   openRoute("read", "sys/leader", {

@@ -1,4 +1,4 @@
-import { endRequestOf, readToken } from "../../auth/caller.ts";
+import { originOfCaller, readToken } from "../../auth/caller.ts";
 import { wrapAnswer } from "../../auth/issue.ts";
 import {
   type Answered,
@@ -9,12 +9,12 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
-import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
+import { inCallersTree, originOf, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import type { Env } from "../../env.ts";
-import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole.ts";
@@ -57,7 +57,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
       if (problem) return err(problem);
       if (!loaded.ok) return loaded;
       const text = typeof request.data.token === "string" ? request.data.token : request.token;
-      const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
+      const lookup = await unwrappingOf(env, loaded.value, text, false, NO_ORIGIN);
       const outcome = lookup && (await treeAt(env, lookup.treeId).act(lookup.action));
       if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
       const { creationTtl, createdAt, path } = outcome.value.token;
@@ -112,7 +112,7 @@ async function prepareByToken(context: PresentedContext<Fields>, own: boolean): 
   const problem = tokenProblem(request);
   if (problem) return err(problem);
   const text = typeof fields.token === "string" ? withoutWhiteSpace(fields.token) : presented.text;
-  const asked = askedBy(request);
+  const asked = originOf(request);
   if (text === presented.text) {
     if (!own || presented.kind !== "service") return err(NO_ANSWER);
     const action = { kind: "unwrap", target: { by: "self" }, take: true, asked } as const;
@@ -123,7 +123,13 @@ async function prepareByToken(context: PresentedContext<Fields>, own: boolean): 
 }
 
 /** Returns the action that reads the answer of a token, and also revokes the token if `take` is true. */
-async function unwrappingOf(env: Env, installation: Installation, text: string, take: boolean, asked: EndRequest) {
+async function unwrappingOf(
+  env: Env,
+  installation: Installation,
+  text: string,
+  take: boolean,
+  asked: RevocationOrigin,
+) {
   const read = await readToken(env, installation, text);
   if (read?.kind !== "service") return null;
   const { treeId, target } = tokenTarget(read);
@@ -141,7 +147,7 @@ async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   const { token, answer } = found.value;
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
   if (!wrapped.ok) return wrapped;
-  const asked = endRequestOf(caller, request);
+  const asked = originOfCaller(caller, request);
   const taken = await treeAt(env, prepared.treeId).act({ ...prepared.action, take: true, asked });
   if (taken.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
   const unused = await unwrappingOf(env, installation, wrapped.value.token, true, asked);

@@ -17,8 +17,8 @@ import {
   documentAnswer,
   documentReply,
   documentRoute,
-  listRoute,
   organizationIn,
+  resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { ORGANIZATION_VIEW, organizationsFor } from "./render.ts";
@@ -66,7 +66,7 @@ const TYPES = ["organizations"];
 
 /** Organizations, with the maximum lifetimes of their tokens. That of teams applies while `max-ttl-enabled` is true. */
 export const ORGANIZATION_ROUTES: readonly Route[] = [
-  listRoute("organizations", {
+  resourceListRoute("organizations", {
     summary: "Lists the organizations by page.",
     operationId: "teams-list-organizations",
     view: ORGANIZATION_VIEW,

@@ -4,7 +4,7 @@ import { aclOfToken } from "../../identity/standing.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import type { Operation } from "../../policy/operation.ts";
 import { canonicalPathOf } from "../../team/find.ts";
-import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamWithToken } from "../../team/record.ts";
+import type { Author, ListedTeamToken, OrganizationRecord, TeamRecord, TeamWithToken } from "../../team/record.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
 import { manages, ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
@@ -15,7 +15,7 @@ export function reference<T>(of: (thing: T) => { readonly id: string; readonly t
 }
 
 /** A token with its text, which is secret and null except in the answer to its creation. */
-interface ShownToken extends ListedToken {
+interface ShownToken extends ListedTeamToken {
   readonly text: string | null;
 }
 
@@ -46,7 +46,7 @@ export const TOKEN_VIEW = view(TOKEN_FIELDS);
  * there. They ignore the case of member names and use the last one, so they read `Type`. Other clients ignore `Type`, which
  * is no member of JSON:API.
  */
-export const LISTED_TOKEN_VIEW = view<ListedToken>({
+export const LISTED_TOKEN_VIEW = view<ListedTeamToken>({
   ...fieldsOf((listed) => ({ ...listed, text: null }), TOKEN_FIELDS),
   type: ["string", () => "team-tokens"],
   Type: ["string", () => "authentication-tokens"],

@@ -15,9 +15,9 @@ import {
   documentRoute,
   includeField,
   type ListQuery,
-  listRoute,
   organizationIn,
   readInclude,
+  resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { TEAM_VIEW, teamsFor } from "./render.ts";
@@ -38,7 +38,7 @@ const LIST_FIELDS = fieldSchema({
 
 /** Teams. */
 export const TEAMS_ROUTES: readonly Route[] = [
-  listRoute("organizations/:organization/teams", {
+  resourceListRoute("organizations/:organization/teams", {
     summary: "Lists the teams of an organization by page.",
     operationId: "teams-list-teams",
     view: TEAM_VIEW,

@@ -20,9 +20,9 @@ import {
   documentAnswer,
   documentReply,
   documentRoute,
-  listRoute,
   organizationIn,
   refused,
+  resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
@@ -142,7 +142,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
       attributes: ROTATION,
       handle: rotate,
     }),
-    listRoute("organizations/:organization/team-tokens", {
+    resourceListRoute("organizations/:organization/team-tokens", {
       summary: "Lists the tokens of all teams of an organization by page.",
       operationId: "teams-list-tokens",
       view: LISTED_TOKEN_VIEW,

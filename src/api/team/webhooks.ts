@@ -23,9 +23,9 @@ import {
   documentAnswer,
   documentReply,
   documentRoute,
-  listRoute,
   organizationIn,
   refused,
+  resourceListRoute,
 } from "../json-api/routes.ts";
 import { reference } from "./render.ts";
 
@@ -229,7 +229,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
       return problem ? err(problem) : documentReply(WEBHOOK_VIEW.show(webhook));
     },
   }),
-  listRoute(`${PATH}/:id/deliveries`, {
+  resourceListRoute(`${PATH}/:id/deliveries`, {
     summary: "Lists the deliveries to a webhook by page.",
     operationId: "teams-list-notification-deliveries",
     view: DELIVERY_VIEW,

@@ -2,13 +2,13 @@ import { authOfToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, NO_CONTENT, type RouteDescription } from "../../auth/route-description.ts";
 import {
-  askedBy,
   holderOf,
   inCallersTree,
   type NamedAction,
   type NamedToken,
   onAccessor,
   onToken,
+  originOf,
   outcomeOf,
   tokenTarget,
 } from "../../auth/target.ts";
@@ -16,8 +16,8 @@ import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
-import { issuerOf, type MountTtl, mountTtl } from "../../system/mount.ts";
-import type { RevokeAction, Target, TargetAction } from "../../token/actions.ts";
+import { type MountTtl, mountIssuerOf, mountTtl } from "../../system/mount.ts";
+import type { RevokeAction, TargetAction, TokenTarget } from "../../token/actions.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
@@ -97,7 +97,10 @@ function renewRoute(path: string, description: Omit<RouteDescription, "answers">
   });
 }
 
-function renewalOf({ installation, fields }: PresentedContext<{ increment: number }>): (target: Target) => RenewAction {
+function renewalOf({
+  installation,
+  fields,
+}: PresentedContext<{ increment: number }>): (target: TokenTarget) => RenewAction {
   const mount = mountTtl(installation.mountAt("token/"));
   return (target) => ({ kind: "renew", target, increment: fields.increment, mount, terms: null });
 }
@@ -131,7 +134,7 @@ async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewActio
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */
 async function termsOfLogin({ env, installation, methods }: CallContext, token: TokenView) {
   const mount = installation.mountServing(token.path);
-  if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
+  if (!token.login || !mount || mountIssuerOf(mount) !== token.login.mount) {
     return refuse("the auth method that issued this token is disabled");
   }
   const method = methods.get(mount.type);
@@ -170,7 +173,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     input: TOKEN,
     async prepare({ presented, request }): Promise<Result<NamedToken<RevokeAction>>> {
       if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be revoked`);
-      const action = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) } as const;
+      const action = { kind: "revoke", target: { by: "self" }, asked: originOf(request) } as const;
       return ok({ treeId: presented.credential.treeId, action, text: presented.text });
     },
     action: async (context) => inCallersTree(context, context.prepared),
@@ -186,7 +189,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
       onAccessor(context, context.fields.accessor, (target) => ({
         kind: "revoke",
         target,
-        asked: askedBy(context.request),
+        asked: originOf(context.request),
       })),
     action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => revoke(context, ok(warnedReply(["No token found with this accessor"]))),
@@ -223,8 +226,8 @@ async function revocationOf(context: PresentedContext<unknown>, token: unknown, 
   if (token === undefined || token === "") return refuse("missing token ID");
   // Not the path of the request, which can contain the token.
   const path = kind === "revoke" ? "auth/token/revoke" : "auth/token/revoke-orphan";
-  const asked = askedBy({ id: context.request.id, path });
-  return onToken(context, token, (target: Target) => ({ kind, target, asked }));
+  const asked = originOf({ id: context.request.id, path });
+  return onToken(context, token, (target: TokenTarget) => ({ kind, target, asked }));
 }
 
 async function revoke(context: CallContext<unknown, NamedToken>, notFound: Result<Reply>): Answered {

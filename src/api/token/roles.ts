@@ -3,7 +3,7 @@ import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
-import { type RenamedField, ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
+import { type RenamedField, TOKEN_ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
 import { roleWriteFailure } from "../../token/roles/change.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
@@ -13,7 +13,7 @@ import { view } from "../../wire/view.ts";
 import { endBelow, endedReply } from "../changes.ts";
 
 /** A token role. A field with a deprecated name shows a value only if the role was written with that name. */
-export const ROLE_VIEW = view<TokenRole>({
+export const TOKEN_ROLE_VIEW = view<TokenRole>({
   name: ["string", (role) => role.name],
   allowed_policies: [["string"], (role) => role.allowedPolicies],
   disallowed_policies: [["string"], (role) => role.disallowedPolicies],
@@ -47,7 +47,7 @@ function boundCidrs({ tokenBoundCidrs }: TokenRole): readonly string[] | undefin
 export const ROLE_NAME = namedSegment("role_name");
 
 /** `roles` and `roles/:role_name`. */
-export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The name of the role" }, [
+export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The name of the role" }, [
   listRoute("roles", {
     summary: "Lists the token roles.",
     operationId: "list-roles",
@@ -57,7 +57,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
   showRoute(`roles/${ROLE_NAME}`, {
     summary: "Shows a token role.",
     operationId: "read-role",
-    view: ROLE_VIEW,
+    view: TOKEN_ROLE_VIEW,
     read: ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
   }),
 
@@ -65,7 +65,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     summary: "Creates or changes a token role. Fields that are not sent keep their values.",
     operationId: "write-role",
     answers: DONE_OR_WARNED,
-    input: ROLE_FIELDS,
+    input: TOKEN_ROLE_FIELDS,
     createsOrUpdates: true,
     async prepare({ installation, params, fields: { role_name: _, ...sent } }) {
       const mount = mountTtl(installation.mountAt("token/"));

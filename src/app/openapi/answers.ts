@@ -1,5 +1,5 @@
 import type { Route } from "../../auth/route.ts";
-import type { Answer } from "../../auth/route-description.ts";
+import type { AnswerDescription } from "../../auth/route-description.ts";
 import { AUTH_VIEW, WRAP_INFO_VIEW } from "../../wire/envelope.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/view.ts";
@@ -93,7 +93,7 @@ const SUCCESSES: Readonly<Record<number, string>> = {
 };
 
 /** Returns the responses of one operation: those of its successes, and its refusals. */
-export function responsesOf(route: Route, answers: readonly Answer[], dialect: Dialect): JsonSchema {
+export function responsesOf(route: Route, answers: readonly AnswerDescription[], dialect: Dialect): JsonSchema {
   const statuses = [...new Set(answers.map(statusOf))];
   const successes = statuses.map((status) => {
     const described = answers.filter((answer) => statusOf(answer) === status);
@@ -127,13 +127,13 @@ function refusalName(dialect: Dialect, status: string): string {
   return `${dialect === "vault" ? "" : "Teams"}${status === "default" ? "Refusal" : `Refusal${status}`}`;
 }
 
-function statusOf(answer: Answer): number {
+function statusOf(answer: AnswerDescription): number {
   if (answer.kind === "empty") return 204;
   if (answer.kind === "accepted") return 202;
   return "status" in answer ? (answer.status ?? 200) : 200;
 }
 
-function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
+function bodyOf(answer: AnswerDescription, { fieldName }: Route): JsonSchema | null {
   switch (answer.kind) {
     case "empty":
     case "accepted":

@@ -1,6 +1,6 @@
 import { aclOfRequest } from "../../auth/caller.ts";
 import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
-import { type Answer, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
+import { type AnswerDescription, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
@@ -8,7 +8,7 @@ import { type Operation, requiresSudo } from "../../policy/operation.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { FieldKind } from "../../wire/fields.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import type { Tables } from "../places.ts";
+import type { RouteTables } from "../places.ts";
 import {
   type JsonSchema,
   MEDIA_TYPES,
@@ -250,7 +250,7 @@ export function operationIdOf({ operationId }: RouteDescription, operation: Oper
 }
 
 /** Returns the answers of an operation that succeeds. */
-export function answersOf({ answers }: RouteDescription, operation: Operation): readonly Answer[] {
+export function answersOf({ answers }: RouteDescription, operation: Operation): readonly AnswerDescription[] {
   if ("kind" in answers) return [answers];
   const own = Symbol.iterator in answers ? answers : (answers[operation] ?? []);
   return "kind" in own ? [own] : own;
@@ -268,7 +268,7 @@ const texts: { usual?: string; generic?: string } = {};
  * Returns the route of the OpenAPI document: of the whole interface, or with a token, with the mounts that the caller
  * can access. `tables` is a function, because they include this route.
  */
-export function openApiRoute(tables: () => Tables): Route {
+export function openApiRoute(tables: () => RouteTables): Route {
   return openRoute(["read", "update"], "sys/internal/specs/openapi", {
     summary: "Answers this document.",
     operationId: {
@@ -287,7 +287,7 @@ export function openApiRoute(tables: () => Tables): Route {
   });
 }
 
-async function textOf(context: OpenContext, tables: Tables): Promise<string> {
+async function textOf(context: OpenContext, tables: RouteTables): Promise<string> {
   const { env, request, loaded } = context;
   const documentOf = (places: DocumentedRoutes[]) => JSON.stringify(openApiDocument(places, groveVersion(env)));
   const { generic_mount_paths: generic } = request.data;
@@ -306,13 +306,13 @@ async function textOf(context: OpenContext, tables: Tables): Promise<string> {
 }
 
 /** Returns the whole interface, with each auth method mounted at the path of its name. */
-export function usualPlaces(routes: Tables): DocumentedRoutes[] {
+export function usualPlaces(routes: RouteTables): DocumentedRoutes[] {
   const mounts = [...routes.byMountType.keys()].map((type) => ({ type, path: `${type}/` }));
   return placesAt(routes, mounts);
 }
 
 /** Returns the whole interface, with a parameter for the path of each type of mount but that of the token method. */
-function genericPlaces(routes: Tables): DocumentedRoutes[] {
+function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
   const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };
     const name = `${type}_mount_path`;
@@ -321,7 +321,7 @@ function genericPlaces(routes: Tables): DocumentedRoutes[] {
   return placesAt(routes, mounts);
 }
 
-function placesAt({ fixed, teams, byMountType }: Tables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
+function placesAt({ fixed, teams, byMountType }: RouteTables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
   const full = { prefix: "", parameters: {}, idPrefix: "" };
   const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
     const routes = byMountType.get(type)?.routes;

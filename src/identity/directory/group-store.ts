@@ -5,6 +5,7 @@ import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import type {
   AliasPlace,
+  EntityMetadata,
   GroupAliasRecord,
   GroupAliasWrite,
   GroupRecord,
@@ -12,7 +13,6 @@ import type {
   GroupType,
   GroupWrite,
   IdOrName,
-  Metadata,
   Written,
 } from "../model.ts";
 import { generatedGroupName, newNameProblem, usablePolicies } from "../rules.ts";
@@ -81,7 +81,7 @@ export class GroupStore {
         return { group: { id, name: "", metadata: {} }, policies: [], parentIds, alias: null, tampered: true };
       }
       const policies = usablePolicies(storedJson<string[]>(row.policies));
-      const group = { id, name, metadata: storedJson<Metadata>(row.metadata) };
+      const group = { id, name, metadata: storedJson<EntityMetadata>(row.metadata) };
       return { group, policies, parentIds, alias: aliases.get(id) ?? null, tampered: false };
     });
   }
@@ -268,7 +268,7 @@ export class GroupStore {
       type,
       alias: this.#readAliases("WHERE group_id = ?", id)[0] ?? null,
       name,
-      metadata: storedJson<Metadata>(metadata),
+      metadata: storedJson<EntityMetadata>(metadata),
       policies: storedJson<string[]>(policies),
       createdAt,
       updatedAt,

@@ -8,10 +8,10 @@ import type {
   AliasRecord,
   DirectoryEntry,
   EntityAlias,
+  EntityMetadata,
   EntityRecord,
   EntityState,
   EntityWrite,
-  Metadata,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
 import {
@@ -19,12 +19,12 @@ import {
   aliasAt,
   changedEntity,
   type Entity,
+  entityStateOf,
   followed,
   isTooLarge,
   MAX_ALIAS_CHARACTERS,
   newEntity,
   recordOf,
-  stateOf,
   withActivated,
   withoutAlias,
   withoutReserved,
@@ -32,10 +32,10 @@ import {
 } from "./entity.ts";
 import {
   type AliasOrMoved,
+  type AliasOwner,
   ENTITY_SHARD_MIGRATIONS,
   EntityStore,
   type FoundEntity,
-  type Holder,
   type NamePart,
   type StoredEntity,
 } from "./entity-store.ts";
@@ -71,9 +71,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     place: AliasPlace,
     { metadata, customMetadata }: AliasMetadata,
     newId: string,
-    instead: Holder | null,
+    instead: AliasOwner | null,
     now: number,
-  ): Promise<Result<{ readonly state: EntityState } | { readonly holder: Holder }>> {
+  ): Promise<Result<{ readonly state: EntityState } | { readonly holder: AliasOwner }>> {
     await this.#openForWrite(shardOfAlias(place));
     if (instead) this.#entities.drop(place, instead);
     const found = this.#entities.find(place);
@@ -96,7 +96,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   async logInto(
     id: string,
     place: AliasPlace,
-    metadata: Metadata | null,
+    metadata: EntityMetadata | null,
     now: number,
   ): Promise<Result<EntityState | null>> {
     await this.keys.open();
@@ -108,7 +108,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns an entity as requests need it; null when it does not exist (any more) or was tampered with. */
   async entity(id: string): Promise<EntityState | null> {
     const found = await this.#good(id);
-    return found && stateOf(found.entity, found.revision);
+    return found && entityStateOf(found.entity, found.revision);
   }
 
   /** Returns an entity by its id, or null. */
@@ -171,7 +171,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /** Returns the entity that may have an alias. Call it in the shard that the name of the alias leads to. */
-  aliasHolder(place: AliasPlace): Holder | null {
+  aliasHolder(place: AliasPlace): AliasOwner | null {
     return this.#entities.holder(place);
   }
 
@@ -218,7 +218,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /** Second step, in the shard that the name of the alias leads to; see `EntityStore.claim`. */
-  async claimAlias(place: AliasPlace, entityId: string, instead: Holder | null): Promise<Holder | null> {
+  async claimAlias(place: AliasPlace, entityId: string, instead: AliasOwner | null): Promise<AliasOwner | null> {
     await this.#openForWrite(shardOfAlias(place));
     return this.#entities.claim(place, entityId, instead);
   }
@@ -268,7 +268,12 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.havingPart(ids, part);
   }
 
-  #logIn(found: StoredEntity, place: AliasPlace, metadata: Metadata | null, now: number): Result<EntityState | null> {
+  #logIn(
+    found: StoredEntity,
+    place: AliasPlace,
+    metadata: EntityMetadata | null,
+    now: number,
+  ): Result<EntityState | null> {
     const entity = afterLogin(found.entity, place, metadata, now);
     if (!entity) return ok(null);
     const written = entity === found.entity ? ok(found) : this.#update(found, entity);
@@ -297,6 +302,6 @@ function isGood(found: FoundEntity): found is StoredEntity {
 }
 
 function stateOrDenied({ entity, revision }: StoredEntity): Result<EntityState> {
-  const state = stateOf(entity, revision);
+  const state = entityStateOf(entity, revision);
   return state ? ok(state) : err(DENIED);
 }

@@ -60,7 +60,7 @@ export interface StoredEntity {
 export type FoundEntity = StoredEntity | "tampered" | null;
 
 /** The entity that the name of an alias leads to. Only the entity's own shard knows whether it has the alias. */
-export interface Holder {
+export interface AliasOwner {
   readonly entityId: string;
   /** Random value of the last write of the pointer (compare-and-swap); null when the entity was found without one. */
   readonly claim: string | null;
@@ -154,11 +154,11 @@ export class EntityStore {
   }
 
   /** Returns the entity itself when this shard finds it by the alias, else the entity that its pointer leads to. */
-  find(place: AliasPlace): FoundEntity | Holder {
+  find(place: AliasPlace): FoundEntity | AliasOwner {
     return this.#byAlias(place) ?? this.#pointer(place);
   }
 
-  holder(place: AliasPlace): Holder | null {
+  holder(place: AliasPlace): AliasOwner | null {
     const entityId = this.#idByAlias(place);
     return entityId === null ? this.#pointer(place) : { entityId, claim: null };
   }
@@ -168,7 +168,7 @@ export class EntityStore {
    * @param instead a holder that may be replaced if its claim is unchanged: the caller found that it does not have the
    *   alias, or moves the alias away from it.
    */
-  claim(place: AliasPlace, entityId: string, instead: Holder | null): Holder | null {
+  claim(place: AliasPlace, entityId: string, instead: AliasOwner | null): AliasOwner | null {
     const holder = this.holder(place);
     const isInTheWay = holder !== null && holder.entityId !== entityId;
     if (isInTheWay && !(holder.entityId === instead?.entityId && holder.claim === instead.claim)) return holder;
@@ -185,7 +185,7 @@ export class EntityStore {
   }
 
   /** Deletes the pointer if its claim is still that of the holder. */
-  drop({ mountAccessor, name }: AliasPlace, { claim }: Holder): void {
+  drop({ mountAccessor, name }: AliasPlace, { claim }: AliasOwner): void {
     const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND claim = ?";
     this.#sql.exec(statement, mountAccessor, nameKey(name), claim);
   }
@@ -233,7 +233,7 @@ export class EntityStore {
     return [...own, ...moved].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
   }
 
-  #pointer({ mountAccessor, name }: AliasPlace): Holder | null {
+  #pointer({ mountAccessor, name }: AliasPlace): AliasOwner | null {
     const query = "SELECT entity_id AS entityId, claim FROM pointers WHERE alias_mount = ? AND alias_key = ?";
     return (
       this.#sql.exec<{ entityId: string; claim: string }>(query, mountAccessor, nameKey(name)).toArray()[0] ?? null

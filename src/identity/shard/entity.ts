@@ -1,6 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
-import type { AliasPlace, EntityAlias, EntityRecord, EntityState, EntityWrite, Metadata } from "../model.ts";
+import type { AliasPlace, EntityAlias, EntityMetadata, EntityRecord, EntityState, EntityWrite } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { nameOfEntity } from "./place.ts";
 
@@ -86,7 +86,12 @@ export function followed(entity: Entity, place: AliasPlace): Entity | null {
 }
 
 /** Like `followed`, for a login, which can change the metadata of the alias. */
-export function afterLogin(entity: Entity, place: AliasPlace, metadata: Metadata | null, now: number): Entity | null {
+export function afterLogin(
+  entity: Entity,
+  place: AliasPlace,
+  metadata: EntityMetadata | null,
+  now: number,
+): Entity | null {
   const own = followed(entity, place);
   const alias = own && aliasAt(own, place);
   if (!alias || metadata === null || sameMetadata(alias.metadata, metadata)) return own;
@@ -95,7 +100,7 @@ export function afterLogin(entity: Entity, place: AliasPlace, metadata: Metadata
 }
 
 /** True when both have the same names with the same values. */
-export function sameMetadata(a: Metadata, b: Metadata): boolean {
+export function sameMetadata(a: EntityMetadata, b: EntityMetadata): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && a[name] === b[name]);
 }
@@ -114,7 +119,7 @@ export function recordOf(entity: Entity): EntityRecord {
 }
 
 /** Returns an entity as requests need it; null when its groups are unknown, since their policies can have a `deny`. */
-export function stateOf(entity: Entity, revision: number): EntityState | null {
+export function entityStateOf(entity: Entity, revision: number): EntityState | null {
   const { id, name, metadata, disabled, policies, groupIds, aliases } = entity;
   if (groupIds === null) return null;
   const templates = aliases.map(({ mountAccessor, id, name, metadata, customMetadata }): [string, TemplateAlias] => [

@@ -11,13 +11,13 @@ import {
   byTree,
   type CountCursor,
   isRoot,
-  isSingle,
+  isSingleSelected,
   type Selection,
   type SelectionPosition,
   selectedInTree,
   selectedTokens,
 } from "./selection.ts";
-import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
+import { addTally, NO_TALLY, type Tally, tallyGroups } from "./tally.ts";
 
 const PAGE = 2000;
 /** Trees that one step calls: their unfinished tallies are in the row of the job, which has at most 2 MB. */
@@ -102,7 +102,7 @@ export async function countWithinRequest(
 
 async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
   const { accessors, listed, next } = await selectedTokens(env, selection, state.after, PAGE, now);
-  const singles = listed.filter((token) => isSingle(token, selection));
+  const singles = listed.filter((token) => isSingleSelected(token, selection));
   const trees = singles.map(({ accessor }) => treeIdOf(accessor));
   const leased = await treesWithLeases(env, trees);
   const alone = singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor)));
@@ -122,7 +122,7 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
   const alive = tokens.filter((token) => !isEnded(watermarks, "all", judged(token)));
   const taken = alive.filter((token) => includeRoot || !isRoot(token));
   const root = alive.length - taken.length;
-  return { ...NO_TALLY, matched: taken.length, total: taken.length, by: groupsOf(taken), root };
+  return { ...NO_TALLY, matched: taken.length, total: taken.length, by: tallyGroups(taken), root };
 }
 
 async function countInTree(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {

@@ -4,7 +4,7 @@ import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
-import { type Order, type Position, type ShardPage, type ShardQuery, scanPage } from "./order.ts";
+import { type Order, type OrderPosition, type ShardPage, type ShardQuery, scanPage } from "./order.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
 import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
 
@@ -165,7 +165,7 @@ export class EndedTokens {
   }
 
   /** Returns the rows of both classes, the last to end first. The index has each class in that order; merged lazily. */
-  #lastFirst({ job, from, to }: EndedFilter, after: Position | null): Iterable<Row> {
+  #lastFirst({ job, from, to }: EndedFilter, after: OrderPosition | null): Iterable<Row> {
     const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
     // Many tokens can end at one time. The position among them is in the index too.
     const atOnce = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at = ? AND at >= ? AND id <= ?`;

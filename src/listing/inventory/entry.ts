@@ -2,7 +2,7 @@ import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
-export type Metadata = Readonly<Record<string, string>>;
+export type ListedMetadata = Readonly<Record<string, string>>;
 
 /** Maximum characters of the stored metadata of one token, names included: a page has up to a thousand tokens. */
 const MAX_METADATA = 4096;
@@ -16,7 +16,7 @@ export interface InventoryEntry {
   readonly parent: string | null;
   /** True for the oldest token of its tree, by which trees are counted. */
   readonly first: boolean;
-  /** The id under which an auth mount issued it (`issuerOf`), or `TOKEN_MOUNT`. */
+  /** The id under which an auth mount issued it (`mountIssuerOf`), or `TOKEN_MOUNT`. */
   readonly mount: string;
   readonly path: string;
   /** The token role, or the role of the auth method; "" without one. */
@@ -40,7 +40,7 @@ export interface InventoryEntry {
   /** Number of the newest watermark that the creating isolate knew; absent when there was none. */
   readonly watermark?: number;
   /** Metadata set at creation, by the client or by the login. Bounded; absent when there is none. */
-  readonly metadata?: Metadata;
+  readonly metadata?: ListedMetadata;
   /** Start of the hour of the last use; null: no use is known. */
   readonly lastUsed: number | null;
 }
@@ -85,7 +85,7 @@ export function fixedPart(record: TokenRecord) {
 }
 
 /** Returns the pairs of the metadata that fit the bounds of the inventory, in their order. */
-function keptMetadata(meta: Metadata): Pick<InventoryEntry, "metadata"> {
+function keptMetadata(meta: ListedMetadata): Pick<InventoryEntry, "metadata"> {
   let room = MAX_METADATA;
   const pairs = Object.entries(meta).slice(0, MAX_PAIRS);
   const kept = pairs.filter(([name, value]) => {

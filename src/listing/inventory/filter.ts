@@ -1,4 +1,4 @@
-import { createdAtOf, type InventoryEntry, type ListedToken, type Metadata } from "./entry.ts";
+import { createdAtOf, type InventoryEntry, type ListedMetadata, type ListedToken } from "./entry.ts";
 
 export interface Search {
   /** `MIN_SEARCH` to `MAX_SEARCH` characters. */
@@ -77,7 +77,7 @@ export interface TokenFilter {
   readonly displayName?: string | undefined;
   readonly displayNamePrefix?: string | undefined;
   /** The token has all of these pairs. */
-  readonly metadata?: Metadata | undefined;
+  readonly metadata?: ListedMetadata | undefined;
   readonly search?: Search | undefined;
   readonly tree?: string | undefined;
   readonly createdAfter?: number | undefined;
@@ -115,7 +115,7 @@ export function matchesFixed(filter: TokenFilter, token: ListedToken, tree: stri
   );
 }
 
-function has(metadata: Metadata, name: string, value: string): boolean {
+function has(metadata: ListedMetadata, name: string, value: string): boolean {
   return Object.hasOwn(metadata, name) && metadata[name] === value;
 }
 

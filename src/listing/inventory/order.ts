@@ -6,7 +6,7 @@ export interface Order {
 }
 
 /** Tokens of two shards may have equal keys and ids, so the number of the shard is the last part. */
-export interface Position {
+export interface OrderPosition {
   readonly key: number;
   readonly id: number;
   readonly shard: number;
@@ -15,7 +15,7 @@ export interface Position {
 export interface ShardQuery<Filter> {
   readonly filter: Filter;
   /** The page begins after this; null: at the beginning. */
-  readonly after: Position | null;
+  readonly after: OrderPosition | null;
   readonly shard: number;
   readonly limit: number;
 }
@@ -24,7 +24,7 @@ export interface ShardQuery<Filter> {
 export interface ShardPage<Token> {
   readonly tokens: readonly Token[];
   /** The page has all matching tokens up to this position; null: up to the end. */
-  readonly upTo: Position | null;
+  readonly upTo: OrderPosition | null;
   readonly scanned: number;
 }
 
@@ -32,7 +32,7 @@ export interface ShardPage<Token> {
 export interface TokenPage<Token> {
   readonly tokens: readonly Token[];
   /** The next page begins after this; null after the last. */
-  readonly next: Position | null;
+  readonly next: OrderPosition | null;
   readonly scanned: number;
 }
 
@@ -44,7 +44,7 @@ export function keyOf(token: Pick<ListedToken, "id" | "expiresAt">, by: Order["b
 }
 
 /** Negative when `a` comes before `b` in the order. */
-export function comparePositions(a: Position, b: Position, { descending }: Order): number {
+export function comparePositions(a: OrderPosition, b: OrderPosition, { descending }: Order): number {
   const ascending = a.key - b.key || a.id - b.id || a.shard - b.shard;
   return descending ? -ascending : ascending;
 }
@@ -52,7 +52,7 @@ export function comparePositions(a: Position, b: Position, { descending }: Order
 /** A token as a page judges it. */
 export interface PlacedToken<Token> {
   readonly token: Token;
-  readonly position: Position;
+  readonly position: OrderPosition;
   readonly isSelected: boolean;
 }
 
@@ -70,7 +70,7 @@ export function scanPage<Row, Token>(
 ): ShardPage<Token> {
   const tokens: Token[] = [];
   let scanned = 0;
-  let upTo: Position | null = null;
+  let upTo: OrderPosition | null = null;
   for (const row of rows) {
     const { token, position, isSelected } = placed(row);
     if (after !== null && comparePositions(position, after, order) <= 0) continue;
@@ -87,7 +87,7 @@ export function firstInOrder<Token>(
   placed: readonly Omit<PlacedToken<Token>, "isSelected">[],
   order: Order,
   limit: number,
-): { readonly tokens: readonly Token[]; readonly last: Position | null } {
+): { readonly tokens: readonly Token[]; readonly last: OrderPosition | null } {
   const page = placed.toSorted((a, b) => comparePositions(a.position, b.position, order)).slice(0, limit);
   const last = placed.length > limit ? (page.at(-1)?.position ?? null) : null;
   return { tokens: page.map(({ token }) => token), last };
@@ -97,12 +97,12 @@ export function firstInOrder<Token>(
 const CURSOR = /^(c|e)(a|d)(\d{1,16})\.(\d{1,16})\.(\d{1,4})$/;
 
 /** Formats a position as a cursor for clients. It contains the order, so that it can't be used with another one. */
-export function cursorText({ by, descending }: Order, { key, id, shard }: Position): string {
+export function cursorText({ by, descending }: Order, { key, id, shard }: OrderPosition): string {
   return `${by === "created" ? "c" : "e"}${descending ? "d" : "a"}${key}.${id}.${shard}`;
 }
 
 /** Parses a cursor for `order`. Returns null for a text that is no cursor, or a cursor of another order. */
-export function readCursor(order: Order, text: string): Position | null {
+export function readCursor(order: Order, text: string): OrderPosition | null {
   const match = CURSOR.exec(text);
   if (!match) return null;
   const position = { key: Number(match[3]), id: Number(match[4]), shard: Number(match[5]) };

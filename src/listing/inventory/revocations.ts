@@ -3,17 +3,17 @@ import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { addNumbers } from "../../base/sums.ts";
 import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
-import type { EndRequest } from "../../system/end-request.ts";
 import { GroveObject } from "../../system/grove-object.ts";
+import type { RevocationOrigin } from "../../system/revocation-origin.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { type CountState, countedSoFar, countStep, isCounted } from "./counting.ts";
 import {
   byTree,
+  createdUpTo,
   isRoot,
-  isSingle,
-  madeUntil,
+  isSingleSelected,
   NOTHING_REVOKED,
   type RevokedInTree,
   type Selection,
@@ -73,7 +73,7 @@ export interface RevocationJob extends RevokedInTree {
   /** Number of tokens that the request names; 0: it has a filter. */
   readonly named: number;
   /** Who asked, and by which request. */
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly expected: Expected;
@@ -181,7 +181,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const id = crypto.randomUUID();
     const dry = expected === null ? 1 : 0;
     const now = currentTime();
-    const ofJob: Selection = { ...madeUntil(selection, now), asked: { ...selection.asked, job: id } };
+    const ofJob: Selection = { ...createdUpTo(selection, now), asked: { ...selection.asked, job: id } };
     const state = isCounted(count) ? "running" : "counting";
     const limits = [expected?.count ?? null, expected?.total ?? null];
     const insert = `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
@@ -268,7 +268,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
     const from = position === null ? null : storedJson<SelectionPosition>(position);
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
-    const singles = listed.filter((token) => isSingle(token, selection));
+    const singles = listed.filter((token) => isSingleSelected(token, selection));
     const others = byTree(accessors, singles);
     const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedStep["ends"][number]> => {
       const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);

@@ -1,10 +1,10 @@
 import { ROOT_POLICY } from "../../policy/names.ts";
-import type { EndRequest } from "../../system/end-request.ts";
+import type { RevocationOrigin } from "../../system/revocation-origin.ts";
 import { decodeStoredId, type RowAndTail, type TokenAddress, treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
-import type { Position } from "./order.ts";
+import type { OrderPosition } from "./order.ts";
 import { findInInventory, pageOfInventory } from "./queries.ts";
 import type { Tally } from "./tally.ts";
 
@@ -19,11 +19,11 @@ export interface Selection {
   /** The token that is not revoked, nor any token above it; null: none. */
   readonly spare: TokenAddress | null;
   /** Origin of the request. The start of the job adds the id of the job. */
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
 }
 
 /** Returns the selection without tokens that are created after `now` (ms), for a filter. Safe to repeat. */
-export function madeUntil(selection: Selection, now: number): Selection {
+export function createdUpTo(selection: Selection, now: number): Selection {
   const { filter } = selection;
   if (filter === null) return selection;
   return { ...selection, filter: { ...filter, createdBefore: Math.min(filter.createdBefore ?? now + 1, now + 1) } };
@@ -63,7 +63,7 @@ export interface CountedInTree {
 export interface RevokeInTree extends SelectedInTree {
   /** True: nothing is revoked. The answer has the numbers of what would be. */
   readonly dry: boolean;
-  readonly asked: EndRequest;
+  readonly asked: RevocationOrigin;
   /** True: the caller has the tree sweep afterwards. False: the alarm of the tree sweeps at once. */
   readonly sweptByCaller: boolean;
 }
@@ -85,7 +85,7 @@ export interface RevokedInTree {
 export const NOTHING_REVOKED: RevokedInTree = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
 
 /** Where a page of a selection begins: after a position in the order of creation, or at an index of its accessors. */
-export type SelectionPosition = Position | number;
+export type SelectionPosition = OrderPosition | number;
 
 /** Reads a page of the accessors of a selection (`from` null: the first), with the entries of those that are alive. */
 export async function selectedTokens(
@@ -110,7 +110,7 @@ export async function selectedTokens(
 }
 
 /** True when a token has no parent and no children by the list, and no token of its tree is spared. */
-export function isSingle({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
+export function isSingleSelected({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
   return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
 }
 

@@ -11,7 +11,7 @@ export const MAX_GROUPS = 300;
 const OWNER_KEY = "owner";
 const MAX_NAME = 100;
 
-export interface Groups {
+export interface GroupTally {
   readonly named: readonly GroupCount[];
   /** Number of tokens in groups beyond the first `MAX_GROUPS`, or with names that are too long. */
   readonly other: number;
@@ -25,14 +25,14 @@ export interface Tally {
   readonly total: number;
   /** Leases of secrets that all of them hold. `more`: a tree had more in one call than it counts. */
   readonly leases: { readonly count: number; readonly more: boolean };
-  readonly by: Readonly<Record<Grouping, Groups>>;
+  readonly by: Readonly<Record<Grouping, GroupTally>>;
   /** Root tokens that are not revoked. */
   readonly root: number;
   /** The caller's token and those above it, which are not revoked. */
   readonly self: number;
 }
 
-const NO_GROUPS: Groups = { named: [], other: 0 };
+const NO_GROUPS: GroupTally = { named: [], other: 0 };
 
 export const NO_TALLY: Tally = {
   matched: 0,
@@ -45,8 +45,8 @@ export const NO_TALLY: Tally = {
 
 export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | "metadata">;
 
-export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
-  const of = (keyOf: (token: GroupedToken) => string): Groups =>
+export function tallyGroups(tokens: readonly GroupedToken[]): Tally["by"] {
+  const of = (keyOf: (token: GroupedToken) => string): GroupTally =>
     bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));
   return {
     mount: of(({ mount }) => mount),
@@ -71,12 +71,12 @@ export function addTally(a: Tally, b: Tally): Tally {
 }
 
 /** Adds groups. A group that is named in `a` stays named, so that its number is exact. */
-function addGroups(a: Groups, b: Groups): Groups {
+function addGroups(a: GroupTally, b: GroupTally): GroupTally {
   const kept = bounded(addCounts([...a.named, ...b.named]));
   return { named: kept.named, other: a.other + b.other + kept.other };
 }
 
-function bounded(groups: readonly GroupCount[]): Groups {
+function bounded(groups: readonly GroupCount[]): GroupTally {
   const named = groups.filter(({ key }) => key.length <= MAX_NAME).slice(0, MAX_GROUPS);
   const sum = (of: readonly GroupCount[]) => of.reduce((total, { count }) => total + count, 0);
   return { named, other: sum(groups) - sum(named) };

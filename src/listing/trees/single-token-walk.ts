@@ -1,7 +1,7 @@
 import { earliest, inTime } from "../../base/clock.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
-import { UNASKED } from "../../system/end-request.ts";
+import { NO_ORIGIN } from "../../system/revocation-origin.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import type { Ending } from "../inventory/ended.ts";
@@ -107,7 +107,7 @@ export class SingleTokenWalk {
       if (end.kind === "gone") {
         this.#waiting.delete(accessor);
         // Without a record it counts as expired: its tree was called because its expiry had passed.
-        const lost: EndRecord = { ...UNASKED, at: expiresAt ?? now, how: "expired", cause: accessor };
+        const lost: EndRecord = { ...NO_ORIGIN, at: expiresAt ?? now, how: "expired", cause: accessor };
         gone.push({ accessor, end: end.end ?? lost });
         if (end.isReusable) free.push(place.treeId);
         return;

@@ -7,8 +7,8 @@ import { renewCloudLogin } from "./login/renewal.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
 import { LIST_ROUTES } from "./routes/lists.ts";
-import { LOGIN_ROUTES } from "./routes/login.ts";
-import { ROLE_ROUTES } from "./routes/roles.ts";
+import { CLOUD_LOGIN_ROUTES } from "./routes/login.ts";
+import { CLOUD_ROLE_ROUTES } from "./routes/roles.ts";
 import { tagValueOfPath } from "./rules/role-tag.ts";
 import { translateAnswer, translateFieldName, translateMessage, translateRequest } from "./vocabulary.ts";
 
@@ -20,7 +20,7 @@ const PARAMETERS = {
   role_tag: "The tag, plain or in base64",
 };
 
-const ROUTES: readonly Route[] = [...LOGIN_ROUTES, ...CONFIG_ROUTES, ...ROLE_ROUTES, ...LIST_ROUTES];
+const ROUTES: readonly Route[] = [...CLOUD_LOGIN_ROUTES, ...CONFIG_ROUTES, ...CLOUD_ROLE_ROUTES, ...LIST_ROUTES];
 
 /** The endpoints in the vocabulary of the `cloud` mount type. */
 export const CLOUD_ROUTES: readonly Route[] = withParameters(PARAMETERS, withPolicyPaths({ canonicalPath }, ROUTES));

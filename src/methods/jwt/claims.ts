@@ -75,7 +75,7 @@ export function mappedText(claims: Claims, name: string): Result<string | null, 
 }
 
 /** Returns the name of the holder. */
-export function holderOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
+export function userClaimOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
   const value = isPointer ? claimAt(claims, name) : own(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
   const fits = typeof value === "string" && value.trim() !== "" && value.length <= MAX_HOLDER_LENGTH;
@@ -83,7 +83,7 @@ export function holderOf(claims: Claims, name: string, isPointer: boolean): Resu
 }
 
 /** Returns the names of the groups in a claim. Issuers omit the claim for a client without groups. */
-export function groupsOf(claims: Claims, name: string): Result<readonly string[], string> {
+export function groupsClaimOf(claims: Claims, name: string): Result<readonly string[], string> {
   const values = listOf(claimAt(claims, name) ?? []);
   if (values.every((group) => typeof group === "string")) return ok(values.filter((group) => group !== ""));
   return err(`"${name}" claim could not be converted to string list`);

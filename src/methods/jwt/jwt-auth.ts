@@ -7,7 +7,7 @@ import type { Mount, MountTtl } from "../../system/mount.ts";
 import { rolesGiving } from "../roles.ts";
 import type { JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
-import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
+import { changeJwtRole, type JwtRole, type JwtRoleFields } from "./role.ts";
 
 export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   {
@@ -61,10 +61,10 @@ export class JwtAuth extends MountObject<JwtEnv> {
   }
 
   /** Creates or changes a role. Returns warnings for the writer. @param mount TTLs that limit those of the role. */
-  async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[]>> {
+  async writeRole(name: string, fields: JwtRoleFields, mount: MountTtl): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
-    const changed = changeRole(before, fields, mount);
+    const changed = changeJwtRole(before, fields, mount);
     if (!changed.ok) return changed;
     if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
     this.#roles.write(name, changed.value.role);

@@ -121,7 +121,7 @@ const MAX_CANDIDATES = 8;
  * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one
  * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it.
  */
-export function readHead(token: string, { algorithms: allowed }: JwtConfig) {
+export function readJwtHead(token: string, { algorithms: allowed }: JwtConfig) {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
   try {
     const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);

@@ -28,17 +28,17 @@ import {
   boundClaimProblem,
   type Claims,
   claimAt,
-  groupsOf,
-  holderOf,
+  groupsClaimOf,
   leewaysInForce,
   listOf,
   mappedText,
   timesOf,
+  userClaimOf,
   validityProblem,
 } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { keysFor, MAX_JWT_LENGTH, readHead, unverifiedClaims, verifySignature } from "./keys.ts";
+import { keysFor, MAX_JWT_LENGTH, readJwtHead, unverifiedClaims, verifySignature } from "./keys.ts";
 import type { JwtRole } from "./role.ts";
 
 /** Descriptions of the checks of a login. Each bound claim and each mapped claim has a further check. */
@@ -107,7 +107,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: number) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
-  const read = readHead(jwt, config);
+  const read = readJwtHead(jwt, config);
   const algorithm = read.ok ? read.value.algorithm : null;
   const head = checks.record("form", { bound: config.algorithms, actual: algorithm }, orInvalid(read));
   if (!head.ok) return head;
@@ -169,7 +169,7 @@ function checkClaims(
   }
 
   const { userClaim, groupsClaim } = role;
-  const holder = holderOf(claims, userClaim, role.userClaimJsonPointer);
+  const holder = userClaimOf(claims, userClaim, role.userClaimJsonPointer);
   check("user_claim", userClaim, holder.ok ? holder.value : null, problemOf(holder));
   const metadata: Record<string, string> = {};
   for (const [name, key] of Object.entries(role.claimMappings)) {
@@ -179,7 +179,7 @@ function checkClaims(
     if (mapped.ok && mapped.value !== null) metadata[key] = mapped.value;
   }
   // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
-  const groups = groupsClaim === "" ? ok([]) : groupsOf(claims, groupsClaim);
+  const groups = groupsClaim === "" ? ok([]) : groupsClaimOf(claims, groupsClaim);
   if (groupsClaim !== "") check("groups_claim", groupsClaim, groups.ok ? groups.value : null, problemOf(groups));
   const [problem] = problems;
   if (problem !== undefined) return refuse(problem);
@@ -247,7 +247,7 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
   return tooLarge ? refuse("the claims are too large") : ok({ role, claims });
 }
 
-export const LOGIN_ROUTES: readonly Route[] = [
+export const JWT_LOGIN_ROUTES: readonly Route[] = [
   loginRoute("login", {
     summary: "Gives a token in exchange for a signed token of a trusted issuer.",
     operationId: "login",

@@ -19,8 +19,8 @@ import { isRoleName, namedRole } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
-import { LOGIN_ROUTES } from "./login.ts";
-import { ROLE_FIELDS, ROLE_VIEW, roleFieldsProblem } from "./role.ts";
+import { JWT_LOGIN_ROUTES } from "./login.ts";
+import { JWT_ROLE_FIELDS, JWT_ROLE_VIEW, jwtRoleProblem } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
@@ -58,17 +58,17 @@ const JWT_ROUTES: readonly Route[] = withParameters(
     showRoute(ROLE_PATH, {
       summary: "Shows a role.",
       operationId: "read-role",
-      view: ROLE_VIEW,
+      view: JWT_ROLE_VIEW,
       read: (context) => jwtAuthOf(context).readRole(nameOf(context)),
     }),
     tokenRoute("update", ROLE_PATH, {
       summary: "Makes or changes a role; fields that are not sent stay as they are.",
       operationId: "write-role",
       answers: DONE_OR_WARNED,
-      input: ROLE_FIELDS,
+      input: JWT_ROLE_FIELDS,
       prepare: async ({ params, fields }) => {
         const isLong = !isRoleName(nameOf({ params }));
-        return okUnless(isLong ? "the name of the role is too long" : roleFieldsProblem(fields), null);
+        return okUnless(isLong ? "the name of the role is too long" : jwtRoleProblem(fields), null);
       },
       handle: async (context) => {
         const name = nameOf(context);
@@ -82,7 +82,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       remove: (context) => jwtAuthOf(context).deleteRole(nameOf(context)),
     }),
 
-    ...LOGIN_ROUTES,
+    ...JWT_LOGIN_ROUTES,
   ]),
 );
 

@@ -53,7 +53,7 @@ const NEW_ROLE: JwtRole = {
   token: DEFAULT_TOKEN_SETTINGS,
 };
 
-export const ROLE_FIELDS = roleSchema({
+export const JWT_ROLE_FIELDS = roleSchema({
   role_type: sent(text()).describe("`jwt`, the only type"),
   bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
   bound_subject: sent(text()).describe("The subject that a token must name"),
@@ -77,7 +77,7 @@ export const ROLE_FIELDS = roleSchema({
   token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
 });
-export type RoleFields = Values<typeof ROLE_FIELDS>;
+export type JwtRoleFields = Values<typeof JWT_ROLE_FIELDS>;
 
 const MAX_ENTRIES = 64;
 const MAX_TEXT = 1024;
@@ -87,8 +87,8 @@ const BAD_BOUND_CLAIMS_TYPE = "invalid 'bound_claims_type': it must be string or
 const BAD_BOUND_CLAIMS =
   "bound_claims must be strings, bools, numbers or lists of them; with bound_claims_type glob strings alone";
 
-/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeRole`. */
-export function roleFieldsProblem(fields: RoleFields): string | null {
+/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeJwtRole`. */
+export function jwtRoleProblem(fields: JwtRoleFields): string | null {
   if (!["", "string", "glob"].includes(fields.bound_claims_type ?? "")) return BAD_BOUND_CLAIMS_TYPE;
   // As strings, bound claims may have every value that they may have in any way.
   if (fields.bound_claims && !readBoundClaims(fields.bound_claims, "string")) return BAD_BOUND_CLAIMS;
@@ -97,7 +97,7 @@ export function roleFieldsProblem(fields: RoleFields): string | null {
 }
 
 /** Applies a write. Returns the role and warnings, or a 400. Messages are the reference's where it has them. */
-export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl) {
+export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mount: MountTtl) {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;
   if (type !== "string" && type !== "glob") return refuse(BAD_BOUND_CLAIMS_TYPE);
@@ -126,7 +126,7 @@ export function changeRole(before: JwtRole | null, fields: RoleFields, mount: Mo
 }
 
 /** The fields of a read. Fields of logins through a browser are shown as not set. */
-export const ROLE_VIEW = view<JwtRole>({
+export const JWT_ROLE_VIEW = view<JwtRole>({
   role_type: ["string", () => "jwt"],
   bound_audiences: [["string"], (role) => role.boundAudiences],
   bound_subject: ["string", (role) => role.boundSubject],
@@ -151,7 +151,7 @@ export const ROLE_VIEW = view<JwtRole>({
 });
 
 /** Refuses settings of the reference that Grove does not support. An ignored setting would seem to be in force. */
-function notHere(fields: RoleFields): string | null {
+function notHere(fields: JwtRoleFields): string | null {
   if (fields.role_type !== undefined && fields.role_type !== "" && fields.role_type !== "jwt") {
     return "invalid 'role_type': there is no login through a browser here, only jwt";
   }

@@ -9,7 +9,7 @@ import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
-import { MAX_ATTEMPTS, nextDueAt, noticesBetween, RETRY_BASE_MS, removableAt, type Trigger } from "./rules.ts";
+import { MAX_NOTICE_ATTEMPTS, nextDueAt, noticesBetween, RETRY_BASE_MS, removableAt, type Trigger } from "./rules.ts";
 import { type Delivery, type SealedWebhook, sendToWebhook } from "./webhooks.ts";
 
 /** Maximum number of tokens and of notices that one alarm handles. */
@@ -122,7 +122,7 @@ export class NoticeOutbox {
       const id = `${notice.webhook_id}.${notice.token_id}.${notice.trigger}`;
       const { delivered, ...result } = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
       const { attempts } = notice;
-      const done = delivered || attempts >= MAX_ATTEMPTS;
+      const done = delivered || attempts >= MAX_NOTICE_ATTEMPTS;
       const state = delivered ? "delivered" : done ? "failed" : "waiting";
       const delivery: Delivery = { ...before, state, attempts, sentAt: now, ...result };
       if (done) this.#finish(notice, delivery);

@@ -4,7 +4,7 @@ import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation-endpoint.ts";
-import type { Page, PageRequest } from "../../storage/pages.ts";
+import type { PageRequest, RowPage } from "../../storage/pages.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson, upsert } from "../../storage/tables.ts";
@@ -109,7 +109,7 @@ export class WebhookStore {
     this.#sql.exec(`DELETE FROM deliveries WHERE row IN (${old})`, webhookId, MAX_DELIVERIES);
   }
 
-  deliveries(webhookId: string, { number, size }: PageRequest): Page<Delivery> {
+  deliveries(webhookId: string, { number, size }: PageRequest): RowPage<Delivery> {
     const [total = 0] = columnOf<number>(this.#sql, "SELECT COUNT(*) FROM deliveries WHERE webhook_id = ?", webhookId);
     const query = "SELECT record FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT ? OFFSET ?";
     const offset = Math.min((number - 1) * size, MAX_DELIVERIES);

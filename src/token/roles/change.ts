@@ -3,7 +3,7 @@ import { hasUnprintable } from "../../base/name.ts";
 import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/names.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type RoleFields, type TokenRole } from "../role.ts";
+import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole, type TokenRoleFields } from "../role.ts";
 import { readCidrs } from "../rules/address.ts";
 
 export const MAX_ROLE_NAME = 128;
@@ -15,7 +15,7 @@ const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period",
 const PATH_SUFFIX = /\w[\w.-]+\w/;
 
 /** A role after a write, and warnings for the caller. */
-export interface RoleChange {
+export interface TokenRoleChange {
   readonly role: TokenRole;
   readonly warnings: readonly string[];
 }
@@ -46,19 +46,19 @@ export function newRole(name: string): TokenRole {
  * Applies a write to a role. Fields that the write does not name keep their values. After an error (400) nothing of it
  * applies. Messages are the reference's (auth/token/roles; docs/conformance.md T26 to T43).
  */
-export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
+export function changeTokenRole(before: TokenRole, sent: TokenRoleFields, mount: MountTtl): Result<TokenRoleChange> {
   const changed = apply(before, sent, mount);
   const problem = changed.ok && checkRoleType(changed.value.role);
   return problem ? refuse(problem) : changed;
 }
 
-/** Returns the failure of a write of a role whose fields are wrong whatever is stored, or null. See `changeRole`. */
-export function roleWriteFailure(name: string, sent: RoleFields, mount: MountTtl): Failure | null {
+/** Returns the failure of a write of a role whose fields are wrong whatever is stored, or null. See `changeTokenRole`. */
+export function roleWriteFailure(name: string, sent: TokenRoleFields, mount: MountTtl): Failure | null {
   const applied = apply(newRole(name), sent, mount);
   return applied.ok ? null : applied.error;
 }
 
-function apply(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
+function apply(before: TokenRole, sent: TokenRoleFields, mount: MountTtl): Result<TokenRoleChange> {
   const warnings: string[] = [];
   const renamed = {
     period: pickRenamed("period", sent.token_period, sent.period, warnings),
@@ -106,7 +106,7 @@ function apply(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<Rol
   return ok({ role, warnings });
 }
 
-function problemOf(role: TokenRole, sent: RoleFields): string | null {
+function problemOf(role: TokenRole, sent: TokenRoleFields): string | null {
   if (role.name.length > MAX_ROLE_NAME) return `role name must not be longer than ${MAX_ROLE_NAME} characters`;
   const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
   if (negative) {

@@ -9,8 +9,8 @@ import { maxCopyAgeMs } from "../../system/copy-age.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../env.ts";
-import type { RoleFields, TokenRole } from "../role.ts";
-import { changeRole, newRole } from "./change.ts";
+import type { TokenRole, TokenRoleFields } from "../role.ts";
+import { changeTokenRole, newRole } from "./change.ts";
 
 /** Maximum number of roles of one mount. Bounds the answer of a list. */
 const MAX_ROLES = 10_000;
@@ -40,14 +40,14 @@ export class TokenRoles extends GroveObject<TokenEnv> {
    */
   async write(
     name: string,
-    sent: RoleFields,
+    sent: TokenRoleFields,
     grants: Pick<Verdict, "create" | "update">,
     mount: MountTtl,
   ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
     if (before ? !grants.update : !grants.create) return err(DENIED);
-    const changed = changeRole(before ?? newRole(name), sent, mount);
+    const changed = changeTokenRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
     if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} token roles already`);
     this.#roles.write(name, changed.value.role);

@@ -3,7 +3,14 @@ import { nameKey } from "../../base/name.ts";
 import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { checkCustomId } from "../ids.ts";
-import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
+import {
+  PLAIN_RECORD,
+  type TokenPlan,
+  type TokenSpec,
+  type TokenType,
+  type TokenView,
+  withWatermark,
+} from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 import { chooseTokenType } from "./login.ts";
@@ -127,7 +134,7 @@ export function planCreate(
         // A token without an expiry is the way out of a lockout, so it is not bound to networks.
         boundCidrs: expiresAt === null ? [] : boundCidrs,
         numUses: lesserLimit(request.numUses, role?.tokenNumUses ?? 0),
-        ...madeAbove(watermark),
+        ...withWatermark(watermark),
       },
     },
     warnings,

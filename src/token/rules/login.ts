@@ -1,7 +1,7 @@
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyNames, policyAssignRefusal } from "../../policy/names.ts";
-import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
-import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenType } from "../record.ts";
+import { type Mount, type MountTokenType, mountIssuerOf, mountTtl, narrowTtl } from "../../system/mount.ts";
+import { PLAIN_RECORD, type TokenPlan, type TokenType, withWatermark } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
 /** The decision of an auth method about a client that it has verified. Durations in seconds, 0 meaning "not set". */
@@ -71,8 +71,8 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
         entityId: login.entityId,
         boundCidrs: login.boundCidrs,
         numUses: login.numUses,
-        login: { mount: issuerOf(mount), internal: login.internal },
-        ...madeAbove(watermark),
+        login: { mount: mountIssuerOf(mount), internal: login.internal },
+        ...withWatermark(watermark),
       },
     },
     warnings: grant.value.warnings,

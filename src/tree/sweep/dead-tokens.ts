@@ -1,5 +1,5 @@
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import { UNASKED } from "../../system/end-request.ts";
+import { NO_ORIGIN } from "../../system/revocation-origin.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
 import { CUSTOM_ID_KEY, type TokenRow } from "../token-rows.ts";
@@ -219,7 +219,7 @@ export class DeadTokens {
     const accessor = routedIdText(this.#treeId, row, new Uint8Array(found.accessor));
     const own = ended === null ? null : storedJson<EndRecord>(ended);
     const end = earliestEnd([own, above, expiry(expiresAt, accessor, now)]);
-    const unknown = { ...UNASKED, at: now, how: "revoked" as const, cause: accessor };
+    const unknown = { ...NO_ORIGIN, at: now, how: "revoked" as const, cause: accessor };
     return { row, parent, isBelowDead, accessor, customIdKey, end: end ?? unknown };
   }
 }

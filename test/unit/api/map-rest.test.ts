@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withRest } from "../../../src/api/sys/tokens/summary.ts";
+import { addRemainder } from "../../../src/api/sys/tokens/summary.ts";
 
 const group = (mount: string, count: number, restTrees: number, largest: readonly number[] = []) => ({
   mount,
@@ -8,7 +8,7 @@ const group = (mount: string, count: number, restTrees: number, largest: readonl
   largest: largest.map((size, at) => ({ tree: `${mount} ${at}`, root: {}, count: size })),
   restTrees,
 });
-const restsOf = (...groups: Parameters<typeof withRest>[0]) => withRest(groups).map(({ rest }) => rest);
+const restsOf = (...groups: Parameters<typeof addRemainder>[0]) => addRemainder(groups).map(({ rest }) => rest);
 
 describe("tokens in the trees that a map does not name", () => {
   it("are exact when one mount alone has such trees, whichever mounts issued their tokens", () => {

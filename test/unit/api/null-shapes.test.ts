@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Answer, RouteDescription } from "../../../src/auth/route-description.ts";
+import type { AnswerDescription, RouteDescription } from "../../../src/auth/route-description.ts";
 import { JWT_METHOD } from "../../../src/methods/jwt/method.ts";
 import type { Shape } from "../../../src/wire/view.ts";
 import { ROUTES } from "../../support/routes.ts";
@@ -40,7 +40,7 @@ function isList(shape: Shape): shape is readonly [Shape] | readonly [Shape, null
   return Array.isArray(shape);
 }
 
-function answersOf({ answers }: RouteDescription): readonly Answer[] {
+function answersOf({ answers }: RouteDescription): readonly AnswerDescription[] {
   if ("kind" in answers) return [answers];
   return Object.values(answers).flat();
 }

@@ -5,7 +5,7 @@ import { LOGIN_FIELDS } from "../../../src/methods/aws/login/attempt.ts";
 import { TIDY_FIELDS } from "../../../src/methods/aws/mount/expiring-list.ts";
 import { ROLE_TAG_FIELDS } from "../../../src/methods/aws/routes/roles.ts";
 import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/identity.ts";
-import { ROLE_FIELDS } from "../../../src/methods/aws/rules/role.ts";
+import { CLOUD_ROLE_FIELDS } from "../../../src/methods/aws/rules/role.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 /** The path as the page writes it: names without their patterns. */
@@ -20,7 +20,7 @@ describe("docs/compatibility.md", () => {
     ["config/client", CLIENT_FIELDS],
     ["config/identity", IDENTITY_FIELDS],
     ["config/tidy/identity-accesslist", TIDY_FIELDS],
-    ["role/:role", ROLE_FIELDS],
+    ["role/:role", CLOUD_ROLE_FIELDS],
     ["role/:role/tag", ROLE_TAG_FIELDS],
     ["login", LOGIN_FIELDS],
   ])("has a row for every field of %s, and for no other", (path, { shape }) => {

@@ -4,12 +4,12 @@ import {
   INTERVAL_MS,
   MAX_REFUSALS,
   REFUSALS_VIEW,
-  type Refusal,
+  type RefusedLogin,
   timeToWait,
   withRefusals,
 } from "../../../src/auth/refused-logins.ts";
 
-const refusal = ({ lastAt = 1000, ...fields }: Partial<Refusal> = {}): Refusal => ({
+const refusal = ({ lastAt = 1000, ...fields }: Partial<RefusedLogin> = {}): RefusedLogin => ({
   ...{ role: "ci", check: "signature", description: "", proven: false, count: 1, lastAddress: null },
   ...{ firstAt: lastAt, lastAt },
   ...fields,
@@ -36,7 +36,7 @@ describe("refused logins", () => {
   });
 
   it("are bounded, and none is lost below the bound", () => {
-    const sum = (some: readonly Refusal[]) => some.reduce((total, { count }) => total + count, 0);
+    const sum = (some: readonly RefusedLogin[]) => some.reduce((total, { count }) => total + count, 0);
     fc.assert(
       fc.property(fc.array(anyRefusal, { maxLength: 200 }), fc.nat(200), (all, cut) => {
         const rows = withRefusals(withRefusals([], all.slice(0, cut)), all.slice(cut));
@@ -49,7 +49,7 @@ describe("refused logins", () => {
   it("of clients that proved who they are stay, however many strangers are refused", () => {
     const proven = Array.from({ length: 10 }, (_, at) => refusal({ check: `claim ${at}`, proven: true, lastAt: at }));
     const strangers = Array.from({ length: 500 }, (_, at) => refusal({ role: `role ${at}`, lastAt: 9_000 + at }));
-    const rows = strangers.reduce<readonly Refusal[]>((known, one) => withRefusals(known, [one]), proven);
+    const rows = strangers.reduce<readonly RefusedLogin[]>((known, one) => withRefusals(known, [one]), proven);
     expect(rows.filter((one) => one.proven)).toHaveLength(10);
     expect(rows.some(({ role }) => role === "role 499")).toBe(true);
     expect(rows.some(({ role }) => role === "role 0")).toBe(false);

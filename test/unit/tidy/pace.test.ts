@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { pauseAfter } from "../../../src/tidy/shard-tidy.ts";
+import { pauseForShare } from "../../../src/tidy/shard-tidy.ts";
 
 describe("the pause after a step", () => {
   it("leaves the rest of the time to others", () => {
-    expect(pauseAfter(100, 0.05)).toBe(1_900);
-    expect(pauseAfter(100, 0.0125)).toBe(7_900);
-    expect(pauseAfter(100, 1)).toBe(25);
+    expect(pauseForShare(100, 0.05)).toBe(1_900);
+    expect(pauseForShare(100, 0.0125)).toBe(7_900);
+    expect(pauseForShare(100, 1)).toBe(25);
   });
 
   it("is never shorter than 25 ms, nor longer than a minute", () => {
-    expect(pauseAfter(0, 0.05)).toBe(25);
-    expect(pauseAfter(-5_000, 0.05)).toBe(25);
-    expect(pauseAfter(30_000, 0.05)).toBe(60_000);
+    expect(pauseForShare(0, 0.05)).toBe(25);
+    expect(pauseForShare(-5_000, 0.05)).toBe(25);
+    expect(pauseForShare(30_000, 0.05)).toBe(60_000);
   });
 
   it("keeps work within its share, as long as a step is no longer than three seconds", () => {
@@ -21,7 +21,7 @@ describe("the pause after a step", () => {
     fc.assert(
       fc.property(steps, fc.constantFrom(0.05, 0.1, 0.5), (all, share) => {
         const worked = all.reduce((sum, ms) => sum + ms, 0);
-        const paused = all.reduce((sum, ms) => sum + pauseAfter(ms, share), 0);
+        const paused = all.reduce((sum, ms) => sum + pauseForShare(ms, share), 0);
         expect(worked).toBeLessThanOrEqual(share * (worked + paused) + 1e-6);
       }),
     );

@@ -1,7 +1,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { tokenLeaseTail } from "../../../src/lease/ids.ts";
-import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
+import { prefixJob, walkOfMount } from "../../../src/lease/walk.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
@@ -116,7 +116,7 @@ async function wrap(): Promise<Made> {
 
 const BY_UNWRAPPING = { how: "unwrapped", path: "sys/wrapping/unwrap" } as const;
 
-const walkBelow = () => walked(walkOf(bindings, { mode: "revoke", prefix: BELOW }));
+const walkBelow = () => walked(prefixJob(bindings, { mode: "revoke", prefix: BELOW }));
 
 const WAYS: readonly (readonly [string, Way])[] = [
   [
@@ -182,7 +182,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
       make: wrap,
       async end() {
         await post("sys/leases/revoke-prefix/sys/wrapping", { sync: false });
-        await walked(walkOf(bindings, { mode: "revoke", prefix: "sys/wrapping/" }));
+        await walked(prefixJob(bindings, { mode: "revoke", prefix: "sys/wrapping/" }));
       },
       ...{ how: "revoked by path or entity", path: "sys/leases/revoke-prefix/sys/wrapping" },
     },
@@ -246,7 +246,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
       make: () => ofMount("tuned"),
       end: () => post("sys/auth/tuned/tune", { not_before: "now" }),
       ...{ how: "revoked by path or entity", path: "sys/auth/tuned/tune" },
-      settle: () => walked(walkOf(bindings, { mode: "revoke", prefix: "auth/tuned/" })),
+      settle: () => walked(prefixJob(bindings, { mode: "revoke", prefix: "auth/tuned/" })),
     },
   ],
   [

@@ -3,12 +3,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { ACCESSOR_SHARD_MIGRATIONS } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import type { EndedQuery } from "../../../src/listing/inventory/ended.ts";
-import type { Position } from "../../../src/listing/inventory/order.ts";
+import type { OrderPosition } from "../../../src/listing/inventory/order.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { Tables } from "../../../src/storage/tables.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
@@ -301,7 +301,7 @@ describe("what is kept of ended tokens", () => {
       const store = new InventoryStore(new Tables(sql, ACCESSOR_SHARD_MIGRATIONS), 4, { job: 3, other: 2 });
       const ending = (at: number, job: string) => {
         const accessor = routedIdText("ab".repeat(32), firstRowAt(Date.UTC(2026, 5, 1)) + at, new Uint8Array(24));
-        return { accessor, end: { ...UNASKED, at, how: "revoked", cause: accessor, job } } as const;
+        return { accessor, end: { ...NO_ORIGIN, at, how: "revoked", cause: accessor, job } } as const;
       };
       for (let at = 1; at <= 20; at++) store.remove([ending(at, at % 2 === 0 ? "job" : "")], 0);
       // Safe to repeat.
@@ -328,7 +328,7 @@ describe("what is kept of ended tokens", () => {
       const ending = (n: number) => {
         const accessor = routedIdText("cd".repeat(32), firstRowAt(now) + n, new Uint8Array(24));
         const [job, at] = n % 2 === 0 ? ["of-many", now] : ["", now - n];
-        return { accessor, end: { ...UNASKED, at, how: "revoked", cause: accessor, job } } as const;
+        return { accessor, end: { ...NO_ORIGIN, at, how: "revoked", cause: accessor, job } } as const;
       };
       store.remove(
         Array.from({ length: 4000 }, (_, n) => ending(n)),
@@ -337,7 +337,7 @@ describe("what is kept of ended tokens", () => {
     });
     const all = { from: 0, to: Number.MAX_SAFE_INTEGER };
     for (const filter of [all, { ...all, job: "of-many" }]) {
-      let after: Position | null = null;
+      let after: OrderPosition | null = null;
       for (let page = 0; page < 3; page++) {
         const query: EndedQuery = { filter, after, shard: 4, limit: 50 };
         const cost = await costOf(shard, async () => {

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { walkOf } from "../../../src/lease/walk.ts";
+import { prefixJob } from "../../../src/lease/walk.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
   ACCESSOR_SHARDS,
@@ -288,7 +288,7 @@ async function beforeOpening<T>(work: () => Promise<T>): Promise<T> {
 
 /** Has a revocation by prefix do all that it has to. */
 async function walkToEnd(prefix: string): Promise<void> {
-  const stub = walkOf(bindings, { mode: "revoke", prefix });
+  const stub = prefixJob(bindings, { mode: "revoke", prefix });
   for (let step = 0; await stub.progress(); step++) {
     if (step === 50) throw new Error("the walk does not end");
     await stepWalk(stub);

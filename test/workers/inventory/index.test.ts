@@ -12,7 +12,7 @@ import {
 } from "../../../src/listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
 import type { EndsQuery } from "../../../src/listing/inventory/groups.ts";
-import { keyOf, NEVER, type Order, type Position } from "../../../src/listing/inventory/order.ts";
+import { keyOf, NEVER, type Order, type OrderPosition } from "../../../src/listing/inventory/order.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
@@ -212,7 +212,7 @@ it("tokens of one tree are found in order, however many others there are", async
     entryAt(firstRowAt(BEGIN) + i * 4096, { tree: i % 3 ? 0 : 1 }),
   );
   const shard = await filled(7, entries);
-  const page = async (tree: number, after: Position | null, descending = false) =>
+  const page = async (tree: number, after: OrderPosition | null, descending = false) =>
     shard.inventoryPage({
       filter: { tree: TREES[tree] ?? "" },
       order: { by: "created", descending },
@@ -353,7 +353,7 @@ it("pages of several shards give what the filter means, each token once and in o
           const treeOf = new Map(entries.map(({ entry, tree }) => [entry.accessor, tree]));
           const expected = all.filter(({ token }) => matches(filter, token, treeOf.get(token.accessor) ?? "", BEGIN));
           const found: ListedToken[] = [];
-          let after: Position | null = null;
+          let after: OrderPosition | null = null;
           do {
             const pages = shards.map((shard) =>
               inShard(shard, (store) => store.pages.page({ filter, order, after, shard, limit, now: BEGIN })),

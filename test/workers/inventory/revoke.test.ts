@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NOT_COUNTED } from "../../../src/listing/inventory/counting.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
@@ -258,7 +258,7 @@ describe("revocation by a filter", () => {
     });
     const selection = (sent: string) => ({
       ...{ sent, filter: { displayName: "token-many" }, accessors: null, includeRoot: false, spare: null },
-      asked: UNASKED,
+      asked: NO_ORIGIN,
     });
     const start = (expected: { count: number; total: number } | null) =>
       revocationsOf(bindings).start(selection('{"display_name":"token-many"}'), NOT_COUNTED, expected);
@@ -297,7 +297,7 @@ describe("revocation by a filter", () => {
     const accessors = Array.from({ length: 900 }, (_, at) => String(at).padStart(112, "a"));
     const groups = { named: Array.from({ length: 300 }, (_, at) => ({ key: `group-${at}`, count: 3 })), other: 0 };
     const sent = JSON.stringify({ accessors, include_root: true });
-    const selection = { sent, filter: null, accessors, asked: UNASKED };
+    const selection = { sent, filter: null, accessors, asked: NO_ORIGIN };
     const tally = { ...NO_TALLY, matched: 900, total: 900, by: { mount: groups, role: groups, owner: groups } };
     const done = { dry: 0, state: "done", started_at: 0, failures: "[]" };
     const numbers = { revoked: 900, total: 900, gone: 0, spared: 0, mismatched: 0 };

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify, SignJWT } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { issuerOf, OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
+import { OidcIssuer, oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { SIGNING_ALGORITHMS } from "../../../src/issuer/rules.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/tokens.ts";
 import { callsTo } from "../../support/calls.ts";
@@ -202,17 +202,17 @@ describe("a key", () => {
 
   it("stores no half of itself in the clear", async () => {
     await post(oidc("key/sealed"), { algorithm: "ES256" });
-    expect((await rowsOf(issuerOf(bindings), "key_versions")).map(({ name }) => name)).toContain("sealed");
-    expect(await storedText(issuerOf(bindings))).not.toContain('"kty"');
+    expect((await rowsOf(oidcIssuerOf(bindings), "key_versions")).map(({ name }) => name)).toContain("sealed");
+    expect(await storedText(oidcIssuerOf(bindings))).not.toContain('"kty"');
   });
 
   it("of another place in the storage is not published", async () => {
     await post(oidc("key/moved"), { algorithm: "ES256" });
-    const versions = (await rowsOf(issuerOf(bindings), "key_versions")).filter(({ name }) => name === "moved");
+    const versions = (await rowsOf(oidcIssuerOf(bindings), "key_versions")).filter(({ name }) => name === "moved");
     const [next, signing] = ["next", "signing"].map((state) => versions.find((one) => one.state === state));
     const { kid = "" } = signing ?? {};
     expect(await publishedKids()).toContain(kid);
-    await changeRows(issuerOf(bindings), "key_versions", { public_key: next?.public_key ?? "" }, { kid });
+    await changeRows(oidcIssuerOf(bindings), "key_versions", { public_key: next?.public_key ?? "" }, { kid });
     forgetPublishedKeys();
     const published = await call("GET", oidc(".well-known/keys"));
     expect(published.status).toBe(200);
@@ -247,7 +247,7 @@ describe("rotation", () => {
     const first = await sign();
     const before = await publishedKids();
     vi.setSystemTime(START + HOUR);
-    await runDurableObjectAlarm(issuerOf(bindings));
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
     const second = await sign();
     expect(kid(second)).not.toBe(kid(first));
     expect(before).toContain(kid(second));
@@ -260,11 +260,11 @@ describe("rotation", () => {
     const first = await sign();
     await post(oidc("key/dropping/rotate"));
     vi.setSystemTime(START + 2 * HOUR - 1000);
-    await runDurableObjectAlarm(issuerOf(bindings));
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
     forgetPublishedKeys();
     expect(await publishedKids()).toContain(kid(first));
     vi.setSystemTime(START + 2 * HOUR);
-    await runDurableObjectAlarm(issuerOf(bindings));
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
     forgetPublishedKeys();
     expect(await publishedKids()).not.toContain(kid(first));
   });
@@ -283,7 +283,7 @@ describe("rotation", () => {
       const before = await sign();
       const verifier = createLocalJWKSet(await jwks());
       vi.setSystemTime(START + hour * HOUR);
-      await runDurableObjectAlarm(issuerOf(bindings));
+      await runDurableObjectAlarm(oidcIssuerOf(bindings));
       // A verifier that still has the keys of before the rotation takes the tokens of after it.
       await expect(jwtVerify(await sign(), verifier, { issuer: ISSUER })).resolves.toBeDefined();
       await expect(verified(before)).resolves.toBeDefined();
@@ -295,12 +295,12 @@ describe("rotation", () => {
     const retired = { name: "flood", state: "retired", public_key: new Uint8Array(1), expires_at: START + HOUR };
     const kids = Array.from({ length: 50 }, (_, i) => `flood-${i}`);
     await insertRows(
-      issuerOf(bindings),
+      oidcIssuerOf(bindings),
       "key_versions",
       kids.map((kid) => ({ kid, ...retired })),
     );
     expect((await post(oidc("key/flood/rotate"))).status).toBe(400);
-    for (const kid of kids) await deleteRows(issuerOf(bindings), "key_versions", { kid });
+    for (const kid of kids) await deleteRows(oidcIssuerOf(bindings), "key_versions", { kid });
     expect((await post(oidc("key/absent/rotate"))).status).toBe(400);
   });
 });

@@ -5,8 +5,8 @@ import { type InventoryEntry, newEntry } from "../../../src/listing/inventory/en
 import {
   type IndexedLease,
   type LeaseLevel,
+  type LeasePosition,
   orderOfIndexed,
-  type PagePosition,
 } from "../../../src/listing/lease-index.ts";
 import { routedIdText } from "../../../src/token/ids.ts";
 import { PLAIN_RECORD } from "../../../src/token/record.ts";
@@ -30,9 +30,9 @@ function shardNamed(name: string): DurableObjectStub<AccessorShard> {
 async function walkPages(shard: DurableObjectStub<AccessorShard>, prefix: string, limit: number): Promise<string[]> {
   const met: IndexedLease[] = [];
   for (const kind of ["token", "secret"] as const) {
-    let position: PagePosition | null = null;
+    let position: LeasePosition | null = null;
     do {
-      const page: { leases: readonly IndexedLease[]; next: PagePosition | null } = await shard.leasesBelow(
+      const page: { leases: readonly IndexedLease[]; next: LeasePosition | null } = await shard.leasesBelow(
         kind,
         prefix,
         position,
@@ -132,12 +132,12 @@ describe("the index of leases by path", () => {
       "inventory",
       paths.map((listed) => ({ ...listed, ends: 0, entry })),
     );
-    const middle: PagePosition = { part: "own", path: "auth/token/create", id: "acc3" };
+    const middle: LeasePosition = { part: "own", path: "auth/token/create", id: "acc3" };
     const inTheMiddle = await costOf(shard, () =>
       Promise.resolve(shard.leasesBelow("token", "auth/token/create/", middle, 100)),
     );
     expect(inTheMiddle.rowsRead).toBeLessThan(110);
-    const across: PagePosition = { part: "own", path: "auth/token/create", id: "y" };
+    const across: LeasePosition = { part: "own", path: "auth/token/create", id: "y" };
     const past = await costOf(shard, () =>
       Promise.resolve(shard.leasesBelow("token", "auth/token/create/", across, 100)),
     );

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { atCalls, atNth, failing } from "../../support/calls.ts";
 import { endBeforeLeaseIsRemoved, sweepFewLeases } from "../../support/faults.ts";
 import {
@@ -69,7 +69,7 @@ describe("a target that fails", () => {
     const attempt = runAlarm(token);
     await expect.poll(() => received.length).toBe(6);
     // The first of those that are on their way is the last of those that are forced.
-    const force = { mode: "force", watermark: null, asked: UNASKED } as const;
+    const force = { mode: "force", watermark: null, asked: NO_ORIGIN } as const;
     const walk = stub.walk({ tokens: [], secrets: secrets.toReversed() }, force);
     await expect.poll(() => received.length).toBe(12);
     open.now = true;

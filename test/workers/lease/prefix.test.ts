@@ -1,11 +1,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
+import { prefixJob, walkOfMount } from "../../../src/lease/walk.ts";
 import type { WalkJob } from "../../../src/lease/walk-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
@@ -48,7 +48,7 @@ async function tokensOf(role: string, count: number): Promise<string[]> {
 
 function walk(prefix: string, mode: WalkJob["mode"] = "revoke") {
   const job: WalkJob = { mode, prefix };
-  return { job, stub: walkOf(bindings, job) };
+  return { job, stub: prefixJob(bindings, job) };
 }
 
 /**
@@ -63,7 +63,8 @@ function beforeEachPage(prefix: string, before: (page: number) => void): void {
   });
 }
 
-const alarmOf = (stub: ReturnType<typeof walkOf>) => runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+const alarmOf = (stub: ReturnType<typeof prefixJob>) =>
+  runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
 
 /** Sets the clock an hour ahead, so that the platform lets no alarm go off. Returns it (ms). */
 function aheadOfPlatform(): number {
@@ -193,7 +194,7 @@ describe("a walk over many trees", () => {
     const tokens = await tokensOf("many", 60);
     const { job, stub } = walk("auth/token/create/many/");
     const held = holdWalks();
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     const trees = new Set(await Promise.all(tokens.map(async (token) => (await locate(token)).treeId)));
     let [underWay, most] = [0, 0];
     const swept = new Set<string>();
@@ -221,7 +222,7 @@ describe("a walk over many trees", () => {
     const [token = ""] = await tokensOf("failing", 1);
     const { job, stub } = walk("auth/token/create/failing/");
     const held = holdWalks();
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     const silent = failing(AccessorShard, "remove", "the shard does not answer");
     for (let i = 0; i < 5; i++) await stepWalk(stub);
     silent.end();
@@ -256,7 +257,7 @@ describe("a walk that is disturbed", () => {
     const tokens = await tokensOf("evicted", 40);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/evicted/");
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     atCalls(AccessorShard, "leasesBelow", ({ args: [kind, prefix, start], proceed }) =>
       proceed(kind, prefix, start, 1),
     );
@@ -276,7 +277,7 @@ describe("a walk that is disturbed", () => {
     const tokens = await tokensOf("broken", 6);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/broken/");
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     let pages = 0;
     beforeEachPage(job.prefix, (page) => {
       pages = page;
@@ -293,7 +294,7 @@ describe("a walk that is disturbed", () => {
     const [unlucky = "", ...others] = await tokensOf("unlucky", 5);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/unlucky/");
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     const { treeId } = await locate(unlucky);
     const overloaded = atCalls(TokenTree, "walk", ({ id, proceed }) => {
       if (id === treeId) throw new Error("the tree is overloaded");
@@ -321,13 +322,13 @@ describe("a walk that is disturbed", () => {
     holdWalks();
     const now = aheadOfPlatform();
     const { job, stub } = walk("auth/token/create/paused/");
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     beforeEachPage(job.prefix, () => {
       throw new Error("shard down");
     });
     await stepWalk(stub);
     expect(await alarmOf(stub)).toBe(now + 15_000);
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     expect(await alarmOf(stub)).toBe(now);
   });
 
@@ -335,7 +336,7 @@ describe("a walk that is disturbed", () => {
     holdWalks();
     const now = aheadOfPlatform();
     const { job, stub } = walk("auth/token/create/lost/");
-    await stub.start(job, UNASKED, 0);
+    await stub.start(job, NO_ORIGIN, 0);
     await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm());
     await evictDurableObject(stub);
     expect(await stub.progress()).not.toBeNull();

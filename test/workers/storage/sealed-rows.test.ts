@@ -1,9 +1,9 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { newEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
-import { entityView, Groups } from "../../../src/identity/standing.ts";
+import { entityView, GroupDirectory } from "../../../src/identity/standing.ts";
 import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
-import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
+import { oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
 import { accessShardFor } from "../../../src/methods/aws/mount/mount.ts";
 import type { InstanceLogin } from "../../../src/methods/aws/rules/access.ts";
@@ -247,58 +247,58 @@ const CASES: readonly Case[] = [
   {
     kind: "issuer role",
     table: "roles",
-    object: async () => issuerOf(bindings),
+    object: async () => oidcIssuerOf(bindings),
     make: async () => {
       await post("identity/oidc/key/named", { algorithm: "ES256", allowed_client_ids: "*" });
       await post("identity/oidc/role/user", { key: "named", ttl: "1h" });
     },
     forge: `UPDATE roles SET value = replace(value, '3600', '36000')`,
-    ask: async () => (await issuerOf(bindings).signerOfRole("user")) !== null,
+    ask: async () => (await oidcIssuerOf(bindings).signerOfRole("user")) !== null,
     before: true,
     after: false,
   },
   {
     kind: "issuer key",
     table: "keys",
-    object: async () => issuerOf(bindings),
+    object: async () => oidcIssuerOf(bindings),
     make: () => post("identity/oidc/key/other", { algorithm: "ES256", allowed_client_ids: "web" }),
     forge: `UPDATE keys SET config = replace(config, '"web"', '"*"') WHERE name = 'other'`,
-    ask: async () => (await issuerOf(bindings).signerOfKey("other")) !== null,
+    ask: async () => (await oidcIssuerOf(bindings).signerOfKey("other")) !== null,
     before: true,
     after: false,
   },
   {
     kind: "issuer key",
     table: "keys",
-    object: async () => issuerOf(bindings),
+    object: async () => oidcIssuerOf(bindings),
     make: async () => {},
     // The key would never be rotated again.
     forge: "UPDATE keys SET next_rotation = 9e15 WHERE name = 'named'",
-    ask: async () => (await issuerOf(bindings).signerOfKey("named")) !== null,
+    ask: async () => (await oidcIssuerOf(bindings).signerOfKey("named")) !== null,
     before: true,
     after: false,
   },
   {
     kind: "issuer key version",
     table: "key_versions",
-    object: async () => issuerOf(bindings),
+    object: async () => oidcIssuerOf(bindings),
     make: async () => {},
     // The private half of one key would sign as another.
     forge: `UPDATE key_versions SET name = 'other' WHERE name = 'named'`,
-    ask: async () => (await issuerOf(bindings).signerOfKey("named")) !== null,
+    ask: async () => (await oidcIssuerOf(bindings).signerOfKey("named")) !== null,
     before: true,
     after: false,
   },
   {
     kind: "issuer",
     table: "issuer",
-    object: async () => issuerOf(bindings),
+    object: async () => oidcIssuerOf(bindings),
     make: async () => {
       await post("identity/oidc/config", { issuer: "https://grove.example" });
       await post("identity/oidc/key/third", { algorithm: "ES256" });
     },
     forge: `UPDATE issuer SET url = 'https://elsewhere.example'`,
-    ask: async () => (await issuerOf(bindings).signerOfKey("third")) !== null,
+    ask: async () => (await oidcIssuerOf(bindings).signerOfKey("third")) !== null,
     before: true,
     after: false,
   },
@@ -461,7 +461,7 @@ const homeOfAnn = () => entityShard(bindings, shardOfEntity(people.entity) ?? 0)
 async function policiesOfAnn(): Promise<readonly string[] | null> {
   const state = await homeOfAnn().entity(people.entity);
   const groups = await identityOf(bindings).allGroups(null);
-  return state && groups && (entityView(state, new Groups(groups))?.policies ?? null);
+  return state && groups && (entityView(state, new GroupDirectory(groups))?.policies ?? null);
 }
 
 const robotAlias = () => ({ mountAccessor: people.mount, name: "Robot" });

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOfMount } from "../../../src/lease/walk.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { callsTo, failing } from "../../support/calls.ts";
 import { issuingMount } from "../../support/logins.ts";
@@ -201,7 +201,7 @@ describe("a move that crashes", () => {
     const { uuid: issuer } = (await issuingMount("late")).mount;
     const id = await move("late", "late-moved");
     const token = await (await issuingMount("late-moved", ["default"])).token();
-    const request = { id, issuer, from: "late/", to: "late-moved/", asked: UNASKED };
+    const request = { id, issuer, from: "late/", to: "late-moved/", asked: NO_ORIGIN };
     const again = () => systemOf(bindings).moveMount(request, Date.now());
     const first = await again();
     expect(first.ok).toBe(true);

@@ -5,7 +5,7 @@ import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
-import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
+import { MAX_NOTICE_ATTEMPTS } from "../../../src/team/notices/rules.ts";
 import { Organization } from "../../../src/team/organization.ts";
 import { failing } from "../../support/calls.ts";
 import { storedText } from "../../support/rows.ts";
@@ -280,7 +280,7 @@ describe("notices of a token that ends", () => {
     expect(await deliveries(id)).toMatchObject([{ state: "waiting", attempts: 1, code: 503 }]);
     answer = () => new TypeError("refused");
     const pauses: number[] = [];
-    for (let attempt = 2; attempt <= MAX_ATTEMPTS; attempt++) {
+    for (let attempt = 2; attempt <= MAX_NOTICE_ATTEMPTS; attempt++) {
       const due = await runInDurableObject(team(), (_, state) => state.storage.getAlarm());
       pauses.push((due ?? 0) - Date.now());
       await at(due ?? 0);
@@ -290,7 +290,7 @@ describe("notices of a token that ends", () => {
     expect(pauses.at(-1)).toBeGreaterThan(3_600_000);
     expect(new Set(arrived.map(({ headers }) => headers.get("Idempotency-Key"))).size).toBe(1);
     expect(await deliveries(id)).toMatchObject([
-      { state: "failed", attempts: MAX_ATTEMPTS, code: null, error: "can't be reached" },
+      { state: "failed", attempts: MAX_NOTICE_ATTEMPTS, code: null, error: "can't be reached" },
     ]);
     answer = () => 200;
     await at(NOW + 20 * DAY);

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from "vitest";
-import { UNASKED } from "../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
@@ -41,7 +41,7 @@ it("a circle of parents that somebody has written ends every walk over the tree"
     expect((await call("GET", `sys/tokens/${accessor}`, { token: root })).status).toBe(200);
   }
   // While dead rows wait, each look-up walks up; a revocation ends what it names, and what is above and below it in a circle.
-  const revoke = { ...meant, tokens: tokens.slice(0, 1), dry: false, asked: UNASKED, sweptByCaller: false };
+  const revoke = { ...meant, tokens: tokens.slice(0, 1), dry: false, asked: NO_ORIGIN, sweptByCaller: false };
   expect(await tree.revokeFiltered(revoke)).toMatchObject({ revoked: 1 });
   for (const { accessor } of [top, middle, low]) {
     expect(await call("GET", `sys/tokens/${accessor}`, { token: root })).toMatchObject({

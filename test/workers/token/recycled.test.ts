@@ -4,7 +4,7 @@ import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";
-import { UNASKED } from "../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
@@ -202,7 +202,7 @@ describe("a tree that is taken again", () => {
     const alarm = () => inTree((storage) => storage.getAlarm());
     // As a job does it: the alarm of the tree comes later, should the job end in the middle.
     const tokens = [{ row, tail: decodeStoredId(accessor)?.tail ?? new Uint8Array() }];
-    const request = { tokens, filter: null, includeRoot: false, spare: null, asked: UNASKED };
+    const request = { tokens, filter: null, includeRoot: false, spare: null, asked: NO_ORIGIN };
     await stub.revokeFiltered({ ...request, dry: false, sweptByCaller: true });
     expect(await alarm()).not.toBeNull();
     await stub.sweep();

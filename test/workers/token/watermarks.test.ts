@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { walkOf } from "../../../src/lease/walk.ts";
+import { prefixJob } from "../../../src/lease/walk.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
@@ -55,7 +55,7 @@ async function role(name: string): Promise<void> {
 }
 
 const revoke = (prefix: string) => post(`sys/leases/revoke-prefix/${prefix}`);
-const walkBelow = (prefix: string) => walkOf(bindings, { mode: "revoke", prefix });
+const walkBelow = (prefix: string) => prefixJob(bindings, { mode: "revoke", prefix });
 
 async function watermarkOf(prefix: string) {
   const all = await systemOf(bindings).watermarks();

@@ -1,4 +1,4 @@
-import { endRequestOf } from "../../../auth/caller.ts";
+import { originOfCaller } from "../../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { ACCEPTED, BEGUN, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
@@ -9,7 +9,7 @@ import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
 import { revokeLease } from "../../../lease/service.ts";
-import { MAX_WAIT_MS, progressOfEnd, walkOf } from "../../../lease/walk.ts";
+import { MAX_WAIT_MS, prefixJob, progressOfEnd } from "../../../lease/walk.ts";
 import type { EndProgress, WalkJob } from "../../../lease/walk-job.ts";
 import { countOf } from "../../../listing/inventory/queries.ts";
 import type { IrrevocableLease } from "../../../listing/lease-index.ts";
@@ -20,7 +20,7 @@ import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fie
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { changedReply, endBelow, endedReply } from "../../changes.ts";
-import { askerObject } from "../tokens/ended.ts";
+import { actorObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
 /** Maximum length of a path prefix, in characters. It is part of the name of the object that walks over the prefix. */
@@ -32,7 +32,7 @@ const SYNC = { sync: flag(true).describe("False: the answer does not wait for th
 
 async function revokeOne(context: CallContext, leaseId: string, wait: boolean, force: boolean): Answered {
   const { env, installation, request, caller } = context;
-  const asked = endRequestOf(caller, request);
+  const asked = originOfCaller(caller, request);
   const revoked = await revokeLease(env, installation, leaseId, { wait, force, asked }, request.notes);
   if (!revoked.ok) return revoked;
   return ok(wait ? EMPTY : CONTINUES);
@@ -65,7 +65,7 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
       // The walk reads the lists, which must have the tokens that were created just now.
       await publishRecent(env, currentTime());
       const wait = fields.sync ? MAX_WAIT_MS : 0;
-      const { finished, failure } = await walkOf(env, job).start(job, endRequestOf(caller, request), wait);
+      const { finished, failure } = await prefixJob(env, job).start(job, originOfCaller(caller, request), wait);
       if (!failure) return ok(finished ? EMPTY : CONTINUES);
       const { leaseId, number, of, error } = failure;
       // The message is the reference's (sys/leases).
@@ -113,7 +113,7 @@ const REVOCATION_VIEW = view<{
   "issued_since?": ["string", ({ watermark }) => formatTime(sinceOf(watermark.scope)) ?? undefined],
   time: ["string", ({ watermark }) => formatRfc3339(watermark.madeAt)],
   created_before: ["string | null", ({ watermark }) => formatTime(watermark.createdBefore)],
-  asked_by: ["object | null", ({ watermark: { asked } }) => askerObject(asked.by)],
+  asked_by: ["object | null", ({ watermark: { asked } }) => actorObject(asked.by)],
   request_id: ["string", ({ watermark }) => watermark.asked.request],
   request_path: ["string", ({ watermark }) => watermark.asked.path ?? ""],
   clean_up: [
@@ -150,7 +150,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     answers: BEGUN,
     handle: async ({ env }) => {
       const job: WalkJob = { mode: "tidy", prefix: "" };
-      const started = await walkOf(env, job).startUnlessRunning(job);
+      const started = await prefixJob(env, job).startUnlessRunning(job);
       if (!started) logInfo(env, { type: "lease tidy", skipped: "a run is in progress" });
       return tidyReply(true);
     },

@@ -17,9 +17,9 @@ import type { Installation } from "../../../system/installation.ts";
 import {
   configureMount,
   DEFAULT_MOUNT_CONFIG,
-  issuerOf,
   type MountChange,
   mountChangeProblem,
+  mountIssuerOf,
   mountPathProblem,
   mountTypeProblem,
   newMount,
@@ -264,7 +264,12 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       if (!mount) return refuse(`no matching mount at "auth/${from}"`);
       const { uuid, type } = mount;
       const id = crypto.randomUUID();
-      const ended = await endMount(context, id, { path: from, uuid, type, move: { id, to, issuer: issuerOf(mount) } });
+      const ended = await endMount(context, id, {
+        path: from,
+        uuid,
+        type,
+        move: { id, to, issuer: mountIssuerOf(mount) },
+      });
       return endedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings: [MOVED], inject: true });
     },
   }),

@@ -6,7 +6,7 @@ import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
-import { cursorText, type Position, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
 import {
   ALL_ENDED,
   countEnded,
@@ -16,8 +16,8 @@ import {
   pageOfEnded,
 } from "../../../listing/inventory/queries.ts";
 import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
-import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
+import type { Actor } from "../../../system/revocation-origin.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
@@ -35,7 +35,7 @@ export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly othe
     ({ token, end }) =>
       end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`,
   ],
-  by: ["object | null", ({ end }) => askerObject(end.by)],
+  by: ["object | null", ({ end }) => actorObject(end.by)],
   cause: ["string", ({ end }) => end.cause],
   request_id: ["string", ({ end }) => end.request],
   request_path: ["string", ({ end }) => end.path ?? ""],
@@ -52,7 +52,7 @@ const RECEIPT_VIEW = view<{
   job: ["string", ({ job }) => job.id],
   state: ["string", ({ job }) => job.state],
   "complete?": ["boolean", ({ complete }) => complete],
-  asked_by: ["object | null", ({ job }) => askerObject(job.selection.asked.by)],
+  asked_by: ["object | null", ({ job }) => actorObject(job.selection.asked.by)],
   request_id: ["string", ({ job }) => job.selection.asked.request],
   started: ["string", ({ job }) => formatRfc3339(job.startedAt)],
   finished: ["string | null", ({ job }) => formatTime(job.finishedAt)],
@@ -67,7 +67,7 @@ const RECEIPT_VIEW = view<{
 });
 
 /** The token that made a request, as answers show it. */
-export function askerObject(asker: Asker | null): Record<string, string> | null {
+export function actorObject(asker: Actor | null): Record<string, string> | null {
   return asker && { accessor: asker.accessor, display_name: asker.displayName, entity_id: asker.entityId };
 }
 
@@ -192,7 +192,7 @@ async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
 
 interface EndedPage {
   /** null: from the first. */
-  readonly after: Position | null;
+  readonly after: OrderPosition | null;
   readonly limit: number;
 }
 

@@ -4,10 +4,10 @@ import { hasUnprintable, nameKey } from "../../../base/name.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
-import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
+import { type ListedMetadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import { lowered, MAX_SEARCH, MIN_SEARCH, type TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { issuerOf } from "../../../system/mount.ts";
+import { mountIssuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 
@@ -120,7 +120,7 @@ export function readMount(path: string, installation: Installation): Result<stri
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
-  return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path of mount");
+  return mount ? ok(mountIssuerOf(mount)) : refuse("no auth method is mounted at the path of mount");
 }
 
 /** Returns the problem with the text of a search, or null. */
@@ -138,7 +138,7 @@ async function searchProblem(env: Env, installation: Installation, text: string)
  * Reads pairs: one `name=value`, a list of them, or an object; undefined when absent or empty. A name with two values
  * is refused: no token has both, and a filter with only one of them would match more tokens.
  */
-function readPairs(value: unknown): Result<Metadata | undefined, string> {
+function readPairs(value: unknown): Result<ListedMetadata | undefined, string> {
   if (value === undefined || value === "") return ok(undefined);
   const items = isObject(value) ? Object.entries(value) : [value].flat().map(splitPair);
   const pairs = items.filter(isPair);

@@ -13,7 +13,7 @@ import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
-import { cursorText, type Order, type Position, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, type Order, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
@@ -21,7 +21,7 @@ import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import type { Lineage } from "../../../tree/lineage.ts";
 import { fieldSchema, pasted, strictSchema, text, type Values } from "../../../wire/fields.ts";
-import { PAGE, type Page } from "../../../wire/page.ts";
+import { PAGE, type PageFields } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { END_VIEW, endedTokenReply } from "./ended.ts";
@@ -51,7 +51,7 @@ type ListingFields = Values<typeof LISTING>;
 interface Listing {
   readonly filter: ReadFilter;
   readonly order: Order;
-  readonly after: Position | null;
+  readonly after: OrderPosition | null;
 }
 
 async function readListing(context: PresentedContext<ListingFields>): Promise<Result<Listing>> {
@@ -203,7 +203,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
   }),
 ]);
 
-async function readLineage({ env, installation, params, fields, prepared }: CallContext<Page, number>): Answered {
+async function readLineage({ env, installation, params, fields, prepared }: CallContext<PageFields, number>): Answered {
   const address = await readAccessor(installation.keys, params.accessor ?? "");
   if (!address) return NOT_FOUND;
   const { treeId, row, tail } = address;

@@ -1,4 +1,4 @@
-import { type Caller, endRequestOf } from "../../../auth/caller.ts";
+import { type Caller, originOfCaller } from "../../../auth/caller.ts";
 import {
   type Answered,
   type CallContext,
@@ -23,8 +23,8 @@ import {
   type RevocationJob,
   revocationsOf,
 } from "../../../listing/inventory/revocations.ts";
-import { isRoot, madeUntil, type Selection } from "../../../listing/inventory/selection.ts";
-import { GROUPINGS, type Groups, type Tally } from "../../../listing/inventory/tally.ts";
+import { createdUpTo, isRoot, type Selection } from "../../../listing/inventory/selection.ts";
+import { GROUPINGS, type GroupTally, type Tally } from "../../../listing/inventory/tally.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeAt } from "../../../token/find-tree.ts";
@@ -32,7 +32,7 @@ import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";
-import { askerObject } from "./ended.ts";
+import { actorObject } from "./ended.ts";
 import { completeFilter, FILTER, type ReadFilter, readFilter } from "./filter-fields.ts";
 import { byMountPath, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
@@ -63,7 +63,7 @@ const TALLY_VIEW = view<{ readonly tally: Tally; readonly installation: Installa
   ],
 });
 
-function largestFirst({ named }: Groups) {
+function largestFirst({ named }: GroupTally) {
   return [...named].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).filter(({ count }) => count > 0);
 }
 
@@ -73,7 +73,7 @@ const JOB_VIEW = view<ListedJob>({
   dry_run: ["boolean", (job) => job.dry],
   filter: ["object", (job) => JSON.parse(job.sent)],
   named: ["integer", (job) => job.named],
-  asked_by: ["object | null", ({ asked }) => askerObject(asked.by)],
+  asked_by: ["object | null", ({ asked }) => actorObject(asked.by)],
   request_id: ["string", ({ asked }) => asked.request],
   started: ["string", (job) => formatRfc3339(job.startedAt)],
   finished: ["string | null", (job) => formatTime(job.finishedAt)],
@@ -190,8 +190,8 @@ async function revoke(context: CallContext<RevokeFields, Selected>): Answered {
   const { accessors } = prepared;
   const sentFields = { ...selectionOf(request.data), ...(accessors && { accessors }) };
   const spare = fields.include_self ? null : addressOf(caller);
-  const asked = endRequestOf(caller, request);
-  const selection = madeUntil(
+  const asked = originOfCaller(caller, request);
+  const selection = createdUpTo(
     {
       sent: JSON.stringify(sentFields),
       filter: filter.value,

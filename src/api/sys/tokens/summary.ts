@@ -254,7 +254,7 @@ async function mapMounts({
     const all = treesByMount.get(mount) ?? 0;
     return { mount: pathOf(mount), count, trees: all, largest, restTrees: Math.max(0, all - largest.length) };
   });
-  const mapped = withRest(groups);
+  const mapped = addRemainder(groups);
   const mounts = shownMounts.map(({ key }) => key);
   const byGroup = grouping && (await groupsOfMounts(env, grouping, mounts));
   return dataReply({
@@ -278,7 +278,7 @@ interface MappedMount {
  * for a mount is exact when no other mount has such trees, or when each of these trees is a single token. Otherwise the
  * sum is divided by the numbers of trees, and marked as an estimate: a tree of one mount can hold tokens of others.
  */
-export function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
+export function addRemainder(groups: readonly MappedMount[]): Record<string, unknown>[] {
   const inLargest = sumOfCounts(groups.flatMap(({ largest }) => largest));
   const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
   const rest = Math.max(restTrees, sumOfCounts(groups) - inLargest);

@@ -1,7 +1,7 @@
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { issuerOf } from "../../../system/mount.ts";
+import { mountIssuerOf } from "../../../system/mount.ts";
 import { treeIdOf } from "../../../token/ids.ts";
 import { view } from "../../../wire/view.ts";
 
@@ -11,7 +11,7 @@ type MountNames = ReadonlyMap<string, { readonly path: string; readonly accessor
 function mountNames({ mounts }: Installation): MountNames {
   return new Map(
     mounts.map((mount) => [
-      mount.path === "token/" ? TOKEN_MOUNT : issuerOf(mount),
+      mount.path === "token/" ? TOKEN_MOUNT : mountIssuerOf(mount),
       { path: `auth/${mount.path}`, accessor: mount.accessor },
     ]),
   );

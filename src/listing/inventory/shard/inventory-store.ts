@@ -1,5 +1,5 @@
 import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
-import { UNASKED } from "../../../system/end-request.ts";
+import { NO_ORIGIN } from "../../../system/revocation-origin.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
 import type { ShardUpdates } from "../../updates/publish.ts";
 import { EndedTokens, type Ending } from "../ended.ts";
@@ -82,7 +82,7 @@ export class InventoryStore {
     if (keptAt !== null) {
       const ends = tokens.flatMap((token): Ending | [] => {
         if (typeof token !== "string") return token;
-        return had.has(token) ? { accessor: token, end: { ...UNASKED, at: keptAt, how: "tidy", cause: token } } : [];
+        return had.has(token) ? { accessor: token, end: { ...NO_ORIGIN, at: keptAt, how: "tidy", cause: token } } : [];
       });
       this.ended.add(ends, gone);
     }

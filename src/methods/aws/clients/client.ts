@@ -68,7 +68,7 @@ export async function hashOf(...parts: readonly (string | null)[]): Promise<stri
 }
 
 /** The configured URL of a service without a slash at its end, or the cloud's own host. */
-export function endpointOf(configured: string, host: string): string {
+export function serviceUrl(configured: string, host: string): string {
   return configured.replace(/\/$/, "") || `https://${host}`;
 }
 
@@ -217,14 +217,14 @@ export function stsCall(client: CloudClient, partition: Partition, form: ApiCall
   const { stsEndpoint, stsRegion } = client.config;
   const region = findRegion((stsEndpoint !== "" && stsRegion) || serverRegion(client.env, partition));
   if (region === null) return refuse("the configured sts_region is not a region of the cloud");
-  const endpoint = endpointOf(stsEndpoint, region.stsHost);
+  const endpoint = serviceUrl(stsEndpoint, region.stsHost);
   return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: "2011-06-15" } });
 }
 
 /** A call of IAM in a partition. */
 export function iamCall(client: CloudClient, partition: Partition, form: ApiCall["form"]): ApiCall {
   const { host, signingRegion: region } = iamHostOf(partition);
-  const endpoint = endpointOf(client.config.iamEndpoint, host);
+  const endpoint = serviceUrl(client.config.iamEndpoint, host);
   return { service: "IAM", endpoint, region, form: { ...form, Version: "2010-05-08" } };
 }
 

@@ -12,7 +12,7 @@ import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { INSTANCE_ID } from "../documents/verify.ts";
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
-import { type AccountClient, endpointOf, iamCall } from "./client.ts";
+import { type AccountClient, iamCall, serviceUrl } from "./client.ts";
 import { sharedLookup } from "./lookups.ts";
 
 /** Maximum number of instances in one call: their descriptions must fit into the longest answer that is read. */
@@ -37,7 +37,7 @@ export async function findRunningInstance(
 async function describeInstances(of: AccountClient, region: Region, ids: readonly string[]) {
   const answer = await callForAccount(of, region.partition, {
     service: "EC2",
-    endpoint: endpointOf(of.config.endpoint, region.ec2Host),
+    endpoint: serviceUrl(of.config.endpoint, region.ec2Host),
     region: region.name,
     form: {
       Action: "DescribeInstances",

@@ -15,10 +15,10 @@ import {
 import { type CertificateId, type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
 
 /** CMS signed data before verification. */
-export type SignedMessage = { readonly content: Uint8Array<ArrayBuffer>; readonly signers: readonly Signer[] };
+export type SignedMessage = { readonly content: Uint8Array<ArrayBuffer>; readonly signers: readonly CmsSigner[] };
 
 /** A SignerInfo. The issuer and the serial number identify its certificate. */
-export type Signer = CertificateId & {
+export type CmsSigner = CertificateId & {
   readonly digest: Digest;
   readonly keyType: KeyType;
   /** If absent, the signature covers the content itself. */
@@ -58,7 +58,7 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
   if (rest.length > 0) return err(MALFORMED);
 
   if (infos.length === 0) return err("message has no signers");
-  const signers: Signer[] = [];
+  const signers: CmsSigner[] = [];
   for (const info of infos) {
     const signer = readSigner(info);
     if (!signer.ok) return signer;
@@ -91,7 +91,7 @@ function readContent(encapsulated: Element | undefined): Result<Uint8Array<Array
   return ok(new Uint8Array(content));
 }
 
-function readSigner(info: Element): Result<Signer, string> {
+function readSigner(info: Element): Result<CmsSigner, string> {
   const [version, id, digestAlgorithm, ...rest] = membersOf(info, TAG.SEQUENCE) ?? [];
   const signed = membersOf(rest[0], TAG.CONTEXT_0);
   if (signed) rest.shift();
@@ -122,7 +122,7 @@ export function isIssuedAs(left: CertificateId, right: CertificateId): boolean {
   return equalBytes(left.serialNumber, right.serialNumber) && equalBytes(left.issuer, right.issuer);
 }
 
-function areDigestsOf(declared: readonly (Digest | null)[], signers: readonly Signer[]): boolean {
+function areDigestsOf(declared: readonly (Digest | null)[], signers: readonly CmsSigner[]): boolean {
   const used = new Set<Digest | null>(signers.map((signer) => signer.digest));
   return declared.length === used.size && declared.every((digest) => used.delete(digest));
 }

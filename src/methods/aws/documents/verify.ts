@@ -8,7 +8,7 @@ import { ACCOUNT_ID } from "../arn.ts";
 import { foldCase, fromWrappedBase64, parseStrictObject } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
 import { type Certificate, type Digest, type RegisteredCertificate, trustedCertificates } from "./certificate.ts";
-import { isIssuedAs, readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
+import { type CmsSigner, isIssuedAs, readSignedMessage, type SignedMessage } from "./cms.ts";
 import { verifyDsa } from "./dsa.ts";
 
 /** Maximum size of a document, which has some 500 bytes. */
@@ -117,7 +117,7 @@ type ReadMessage = SignedMessage & { readonly document: IdentityDocument };
 const messages = new GenerationalCache<string, ReadMessage>(MAX_CACHED_CHARACTERS);
 
 /** The certificate that verified the signature of a signer. Neither of them changes. */
-const verifiedWith = new WeakMap<Signer, Certificate>();
+const verifiedWith = new WeakMap<CmsSigner, Certificate>();
 
 /**
  * Verifies the `pkcs7` value of a login: base64 of CMS signed data with the identity document as content. A published
@@ -186,7 +186,7 @@ function base64Length(bytes: number): number {
 
 /** Returns the problem, or null. */
 async function verifySigner(
-  signer: Signer,
+  signer: CmsSigner,
   content: Uint8Array<ArrayBuffer>,
   certificates: readonly Certificate[],
   options: VerifyOptions,

@@ -9,7 +9,7 @@ import { type AccountClient, type CloudAccess, openClient } from "../clients/cli
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin } from "../mount/mount.ts";
-import type { IdentityConfig, Metadata } from "../rules/identity.ts";
+import type { CloudMetadata, IdentityConfig } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
 import { SIGNED_REQUEST_FIELDS } from "../sts/signed-request.ts";
 import { translateMetadata } from "../vocabulary.ts";
@@ -103,12 +103,12 @@ export type Attempt = LoginAttempt<CheckName>;
 type NamedRole = { readonly roleName: string; readonly role: CloudRole };
 
 /** The role of a login or a renewal, with the client for the account of its holder. */
-export type Target = AccountClient & NamedRole & { readonly identity: IdentityConfig };
+export type LoginRole = AccountClient & NamedRole & { readonly identity: IdentityConfig };
 
 /** A role that exists and allows this kind of login from this address, and the networks that its token is bound to. */
 type AllowedRole = NamedRole & { readonly boundCidrs: readonly string[] };
 
-export type LoginTarget = Target & AllowedRole;
+export type AllowedLoginRole = LoginRole & AllowedRole;
 
 /** A login before its proof is verified. `named` is null when the proof names the role. */
 type LoginStart = { readonly settings: LoginSettings; readonly named: AllowedRole | null };
@@ -140,7 +140,7 @@ export async function findTarget(
   { settings, named }: LoginStart,
   name: string,
   accountId: string,
-): Promise<Result<LoginTarget>> {
+): Promise<Result<AllowedLoginRole>> {
   const roleName = named ? ok(null) : readRoleName(attempt, name);
   if (!roleName.ok) return roleName;
   const admitted = roleName.value === null ? ok(null) : await attempt.admitRole(roleName.value);
@@ -156,7 +156,7 @@ export async function targetOf<R extends NamedRole>(
   { identity, client }: LoginSettings,
   role: R,
   account: Pick<AccountClient, "accountId" | "stsRole">,
-): Promise<R & Target> {
+): Promise<R & LoginRole> {
   return { ...role, identity, ...account, ...(await openClient(access, client)) };
 }
 
@@ -192,8 +192,8 @@ function notFound(roleName: string): Failure {
 
 /** Returns a verified client in the vocabulary of its mount, with data for renewals. `metadata` have inner names. */
 export function verifiedClient(
-  { mount }: Pick<Target, "mount">,
-  alias: { readonly name: string; readonly metadata: Metadata },
+  { mount }: Pick<LoginRole, "mount">,
+  alias: { readonly name: string; readonly metadata: CloudMetadata },
   token: Omit<VerifiedClient["token"], "internal">,
   data: InstanceData | PrincipalData,
 ): VerifiedClient {

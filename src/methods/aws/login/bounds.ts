@@ -4,7 +4,7 @@ import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts
 import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
 import { matchesBoundArn } from "../arn.ts";
 import { findPrincipal, findProfileRole, findRunningInstance } from "../clients/find.ts";
-import type { Attempt, Target } from "./attempt.ts";
+import type { Attempt, LoginRole } from "./attempt.ts";
 
 /** The running instance of a login, and the role in its profile if that was looked up. */
 type CheckedInstance = { readonly instance: VmInstance; readonly profileRole: IamPrincipal | null };
@@ -29,7 +29,7 @@ const WORDS = {
  * looked up even if no constraint needs it.
  */
 export async function checkInstance(
-  target: Target,
+  target: LoginRole,
   region: string,
   instanceId: string,
   withProfileRole: boolean,
@@ -67,7 +67,7 @@ export async function checkInstance(
 
 /** A constraint that is set must have the value. A value that the cloud's description lacks (null) satisfies none. */
 function checkBound(
-  { role, roleName }: Target,
+  { role, roleName }: LoginRole,
   field: keyof typeof WORDS,
   actual: string | null,
   checks: Attempt["checks"],
@@ -82,7 +82,7 @@ function checkBound(
   return checks.record(field, { bound, actual }, satisfied ? ok(null) : invalidInstance(problem));
 }
 
-async function lookUpProfileRole(target: Target, { instanceProfileArn }: VmInstance): Promise<Result<IamPrincipal>> {
+async function lookUpProfileRole(target: LoginRole, { instanceProfileArn }: VmInstance): Promise<Result<IamPrincipal>> {
   if (instanceProfileArn === null) return invalidInstance("IAM instance profile in the instance description is nil");
   const found = await findProfileRole(target, instanceProfileArn);
   return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
@@ -104,7 +104,7 @@ const fullArns = new ExpiringCache<string>(2048);
  * it is compared with the canonical ARN, which has no path. A wildcard applies to the ARN with its path, which STS
  * leaves out, so IAM is asked for it.
  */
-export async function isBoundTo(target: Target, principal: IamPrincipal): Promise<Result<boolean>> {
+export async function isBoundTo(target: LoginRole, principal: IamPrincipal): Promise<Result<boolean>> {
   const { role } = target;
   const bound = role.bounds.bound_iam_principal_arn ?? [];
   const known = role.resolveUniqueIds
@@ -120,7 +120,7 @@ export async function isBoundTo(target: Target, principal: IamPrincipal): Promis
 }
 
 /** The ARN of the principal with its path; null when another principal has its name by now. */
-async function findFullArn(target: Target, principal: IamPrincipal): Promise<Result<string | null>> {
+async function findFullArn(target: LoginRole, principal: IamPrincipal): Promise<Result<string | null>> {
   const { revision, accountId, stsRole } = target;
   const key = JSON.stringify([revision, accountId, stsRole, principal.uniqueId]);
   const now = currentTime();

@@ -7,11 +7,18 @@ import type { CallerIdentity } from "../answers/answers.ts";
 import { askCallerIdentity } from "../clients/client.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/find.ts";
-import { roleTerms, untagged } from "../rules/access.ts";
+import { cloudRoleTerms, untagged } from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
+import {
+  type AllowedLoginRole,
+  type Attempt,
+  findTarget,
+  type LoginFields,
+  startLogin,
+  verifiedClient,
+} from "./attempt.ts";
 import { checkInstance, isBoundTo } from "./bounds.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
@@ -62,7 +69,7 @@ async function proveCaller(
 }
 
 /** Returns the caller if the role is bound to it. Messages are those of the reference's AWS method (login). */
-async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
+async function checkPrincipal(target: AllowedLoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
   if (!known.ok) return known;
@@ -72,7 +79,7 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
   return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 
-async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
+async function withUniqueId(target: AllowedLoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { role } = target;
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
   if (!counts) return ok(caller);
@@ -85,7 +92,7 @@ async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<
  * name of the session, so the name alone proves nothing. The instance must have the caller's role in its profile:
  * sessions of instances come from there.
  */
-async function inferInstance(target: LoginTarget, caller: CallerIdentity, checks: Attempt["checks"]) {
+async function inferInstance(target: AllowedLoginRole, caller: CallerIdentity, checks: Attempt["checks"]) {
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
@@ -102,7 +109,11 @@ async function inferInstance(target: LoginTarget, caller: CallerIdentity, checks
   return checks.record("inferred_role", compared, judged);
 }
 
-function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: ProvenCaller, inferredInstanceId: string) {
+function clientOf(
+  target: AllowedLoginRole,
+  { principal, uniqueId, accountId }: ProvenCaller,
+  inferredInstanceId: string,
+) {
   const { role, roleName, identity, boundCidrs } = target;
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
   const { friendlyName, sessionName, canonicalArn } = principal;
@@ -119,7 +130,7 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
   });
   const alias = { name: aliases[identity.iamAlias], metadata: chosen };
   const token = {
-    ...roleTerms(role, untagged(role), boundCidrs),
+    ...cloudRoleTerms(role, untagged(role), boundCidrs),
     displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
     metadata: { ...chosen, role_id: role.roleId },
   };

@@ -8,7 +8,7 @@ import { findRunningInstance } from "../clients/find.ts";
 import { accessShardFor, configurationForLogin } from "../mount/mount.ts";
 import { memorySeconds, renewalTerms } from "../rules/access.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { type InstanceData, type PrincipalData, readTokenData, type Target, targetOf } from "./attempt.ts";
+import { type InstanceData, type LoginRole, type PrincipalData, readTokenData, targetOf } from "./attempt.ts";
 import { isBoundTo } from "./bounds.ts";
 
 /**
@@ -33,7 +33,7 @@ async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
 /** The instance must run, and its entry must exist: an operator ends renewals by deleting the entry. */
 async function renewInstance(
   { env, mount, token }: LoginRenewal,
-  target: Target,
+  target: LoginRole,
   { instanceId, region, tagMaxTtl }: InstanceData,
 ): Promise<Result<RenewTerms>> {
   const found = await findRunningInstance(target, region, instanceId);
@@ -46,7 +46,7 @@ async function renewInstance(
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }
 
-async function renewPrincipal({ token }: LoginRenewal, target: Target, data: PrincipalData) {
+async function renewPrincipal({ token }: LoginRenewal, target: LoginRole, data: PrincipalData) {
   const { role, roleName } = target;
   if (role.inferredEntityType === INSTANCE_ENTITY) {
     if (data.inferredInstanceId === "") return refuse("no inferred entity ID found in the token");

@@ -9,19 +9,26 @@ import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents
 import type { EnteredLogin } from "../mount/access-list.ts";
 import { accessShardFor, cloudAuthAt } from "../mount/mount.ts";
 import {
+  cloudRoleTerms,
   type InstanceLogin,
   memorySeconds,
   narrowByTag,
   prepareNonce,
   type RoleGrant,
-  roleTerms,
   untagged,
 } from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
+import {
+  type AllowedLoginRole,
+  type Attempt,
+  findTarget,
+  type LoginFields,
+  startLogin,
+  verifiedClient,
+} from "./attempt.ts";
 import { checkInstance } from "./bounds.ts";
 
 /**
@@ -124,7 +131,7 @@ async function proveDocument(
 type TaggedGrant = { readonly grant: RoleGrant; readonly tag: string | null };
 
 /** If the role uses tags, an instance without a genuine tag gets no grant. */
-async function readTag(target: LoginTarget, instance: VmInstance): Promise<Result<TaggedGrant>> {
+async function readTag(target: AllowedLoginRole, instance: VmInstance): Promise<Result<TaggedGrant>> {
   const { role, roleName, installation, mount } = target;
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";
@@ -138,7 +145,11 @@ async function readTag(target: LoginTarget, instance: VmInstance): Promise<Resul
   return grant.ok ? ok({ grant: grant.value, tag: value }) : refuse(grant.error);
 }
 
-function clientOf(target: LoginTarget, { instanceId, imageId, accountId, region }: IdentityDocument, grant: RoleGrant) {
+function clientOf(
+  target: AllowedLoginRole,
+  { instanceId, imageId, accountId, region }: IdentityDocument,
+  grant: RoleGrant,
+) {
   const { role, roleName, identity, boundCidrs } = target;
   const { tagMaxTtl } = grant;
   const known = { instance_id: instanceId, image_id: imageId, account_id: accountId, region, auth_type: "vm" };
@@ -146,6 +157,6 @@ function clientOf(target: LoginTarget, { instanceId, imageId, accountId, region 
   const chosen = chosenMetadata(identity.vmMetadata, known);
   const alias = { name: aliases[identity.vmAlias], metadata: chosen };
   const metadata = { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) };
-  const token = { ...roleTerms(role, grant, boundCidrs), displayName: "", metadata };
+  const token = { ...cloudRoleTerms(role, grant, boundCidrs), displayName: "", metadata };
   return verifiedClient(target, alias, token, { kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl });
 }

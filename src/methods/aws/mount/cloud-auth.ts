@@ -17,12 +17,18 @@ import {
 } from "../clients/config.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/certificate.ts";
 import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
-import { type CloudRole, changeRole, MAX_ROLE_LENGTH, type RoleChange, type RoleChangeInput } from "../rules/role.ts";
+import {
+  type CloudRole,
+  type CloudRoleChange,
+  changeCloudRole,
+  MAX_ROLE_LENGTH,
+  type RoleChangeInput,
+} from "../rules/role.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
 import { sealedTexts } from "../secrets.ts";
 import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
-import { mayWrite, Records, type WriteGrants } from "./records.ts";
+import { mayWrite, RoleRecords, type WriteGrants } from "./records.ts";
 
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {
@@ -57,9 +63,9 @@ const IMAGE_PREFIX = "ami-";
 
 /** Roles are by name in lower case, the roles to assume by account id, denied tags by canonical value. */
 interface CloudLists {
-  readonly certificates: Records<RegisteredCertificate>;
-  readonly stsRoles: Records<StsRole>;
-  readonly roles: Records<CloudRole>;
+  readonly certificates: RoleRecords<RegisteredCertificate>;
+  readonly stsRoles: RoleRecords<StsRole>;
+  readonly roles: RoleRecords<CloudRole>;
   readonly denyList: ExpiringList<DenyEntry>;
 }
 
@@ -84,10 +90,10 @@ export class CloudAuth extends MountObject<Env> {
     const tidy = new Setting<TidySettings>(settings, "tidy deny");
     this.#tidySettings = { access: new Setting(settings, "tidy access"), deny: tidy };
     const changed = () => this.#noteChange();
-    const roles = new Records<CloudRole>(tables, seals, ROLES, changed);
+    const roles = new RoleRecords<CloudRole>(tables, seals, ROLES, changed);
     this.#lists = {
-      certificates: new Records(tables, seals, CERTIFICATES, changed),
-      stsRoles: new Records(tables, seals, STS_ROLES, changed),
+      certificates: new RoleRecords(tables, seals, CERTIFICATES, changed),
+      stsRoles: new RoleRecords(tables, seals, STS_ROLES, changed),
       roles,
       denyList: new ExpiringList(this.alarms, tables, seals, {
         list: "deny",
@@ -231,12 +237,12 @@ export class CloudAuth extends MountObject<Env> {
     name: string,
     write: Omit<RoleChangeInput, "before">,
     grants: WriteGrants,
-  ): Promise<Result<RoleChange>> {
+  ): Promise<Result<CloudRoleChange>> {
     await this.keys.open();
     const { roles } = this.#lists;
     const before = roles.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);
-    const change = changeRole({ ...write, before });
+    const change = changeCloudRole({ ...write, before });
     if (!change.ok || change.value.kind === "unresolved") return change;
     const { role } = change.value;
     if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");

@@ -22,7 +22,7 @@ interface RecordTable {
 }
 
 /** Records that operators configure, by name. */
-export class Records<T> extends SealedValues<T> {
+export class RoleRecords<T> extends SealedValues<T> {
   readonly #of: RecordTable;
   readonly #changed: () => void;
 

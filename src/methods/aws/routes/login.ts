@@ -128,7 +128,7 @@ function translateCheck(type: string, check: Check): Check {
   };
 }
 
-export const LOGIN_ROUTES: readonly Route[] = [
+export const CLOUD_LOGIN_ROUTES: readonly Route[] = [
   loginRoute("login", {
     summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",
     operationId: "login",

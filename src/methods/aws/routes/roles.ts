@@ -9,17 +9,17 @@ import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { duration, fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply, warnedReply } from "../../../wire/reply.ts";
-import { MAX_ROLE_NAME } from "../../roles.ts";
+import { MAX_METHOD_ROLE_NAME } from "../../roles.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { CloudAccess, CloudClient } from "../clients/client.ts";
 import { findPrincipal } from "../clients/find.ts";
 import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount.ts";
 import {
+  CLOUD_ROLE_FIELDS,
+  CLOUD_ROLE_VIEW,
   type CloudRole,
-  ROLE_FIELDS,
-  ROLE_VIEW,
-  type RoleFields,
-  roleFieldsProblem,
+  type CloudRoleFields,
+  cloudRoleProblem,
   tagKeyPurpose,
   unmatchableWarnings,
 } from "../rules/role.ts";
@@ -50,7 +50,7 @@ export const ROLE_TAG_FIELDS = fieldSchema({
 type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role`, the list with its two paths, and the value of a tag, which is not stored. */
-export const ROLE_ROUTES: readonly Route[] = [
+export const CLOUD_ROLE_ROUTES: readonly Route[] = [
   tokenRoute("update", `${PATH}/tag`, {
     summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
     operationId: "write-role-tag",
@@ -66,7 +66,7 @@ export const ROLE_ROUTES: readonly Route[] = [
   showRoute(PATH, {
     summary: "Shows a role.",
     operationId: "read-auth-role",
-    view: ROLE_VIEW,
+    view: CLOUD_ROLE_VIEW,
     read: (context) => cloudAuthOf(context).readRole(nameOf(context)),
     warningsOf: unmatchableWarnings,
   }),
@@ -75,7 +75,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     summary: "Creates or changes a role; fields that are not sent keep their values.",
     operationId: "write-auth-role",
     answers: DONE_OR_WARNED,
-    input: ROLE_FIELDS,
+    input: CLOUD_ROLE_FIELDS,
     createsOrUpdates: true,
     prepare: async (context) => readWrite(nameOf(context), context.fields),
     handle: writeRole,
@@ -100,14 +100,16 @@ function nameOf({ params }: Pick<CallContext, "params">): string {
   return nameKey(params.role ?? "");
 }
 
-function readWrite(name: string, fields: Values<typeof ROLE_FIELDS>): Result<RoleFields> {
+function readWrite(name: string, fields: Values<typeof CLOUD_ROLE_FIELDS>): Result<CloudRoleFields> {
   const { role: _, bound_iam_principal_id: __, ...sent } = fields;
-  const isLong = name.length > MAX_ROLE_NAME;
-  const tooLong = isLong ? `role name must not be longer than ${MAX_ROLE_NAME} characters` : null;
-  return okUnless(tooLong ?? roleFieldsProblem(sent) ?? tokenFieldsProblem(sent), sent);
+  const isLong = name.length > MAX_METHOD_ROLE_NAME;
+  const tooLong = isLong ? `role name must not be longer than ${MAX_METHOD_ROLE_NAME} characters` : null;
+  return okUnless(tooLong ?? cloudRoleProblem(sent) ?? tokenFieldsProblem(sent), sent);
 }
 
-async function writeRole(context: CallContext<Values<typeof ROLE_FIELDS>, RoleFields>): Promise<Result<Reply>> {
+async function writeRole(
+  context: CallContext<Values<typeof CLOUD_ROLE_FIELDS>, CloudRoleFields>,
+): Promise<Result<Reply>> {
   const { env, installation, verdict } = context;
   const mount = mountOf(context);
   const roleId = crypto.randomUUID();

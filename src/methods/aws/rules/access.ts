@@ -161,7 +161,7 @@ export function narrowByTag(
 }
 
 /** The terms of a login's token, which is bound to these networks. */
-export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): TokenTerms {
+export function cloudRoleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): TokenTerms {
   const terms = tokenTerms(role.token, boundCidrs);
   return { ...terms, policies: grant.policies, maxTtl: lesserLimit(terms.maxTtl, grant.tagMaxTtl) };
 }

@@ -15,7 +15,7 @@ const IAM_METADATA: readonly string[] = [
 const VM_METADATA: readonly string[] = [...DEFAULT_METADATA, "image_id", "instance_id", "region"];
 
 /** Text values by name, in the inner vocabulary. */
-export type Metadata = Readonly<Record<string, string>>;
+export type CloudMetadata = Readonly<Record<string, string>>;
 
 /** Which property is the alias of a login, and which properties are its metadata. */
 export interface IdentityConfig {
@@ -94,7 +94,7 @@ function metadataProblem(field: string, names: readonly string[] = [], available
 }
 
 /** The metadata that the mount is configured for. Values that the login does not have are left out. */
-export function chosenMetadata(configured: readonly string[] | null, available: Metadata): Metadata {
+export function chosenMetadata(configured: readonly string[] | null, available: CloudMetadata): CloudMetadata {
   const names = metadataNames(configured).filter((name) => (available[name] ?? "") !== "");
   return Object.fromEntries(names.map((name) => [name, available[name] ?? ""]));
 }

@@ -59,7 +59,7 @@ export function tagKeyPurpose(roleId: string): string {
   return `tag key of role ${roleId}`;
 }
 
-export const ROLE_FIELDS = roleSchema({
+export const CLOUD_ROLE_FIELDS = roleSchema({
   role: unread("string").describe("The name of the role"),
   auth_type: sent(text()).describe("The kind of login: by principals or by instances; it can't be changed"),
   bound_account_id: sent(list()).describe("Accounts that may log in"),
@@ -81,7 +81,7 @@ export const ROLE_FIELDS = roleSchema({
   ...TOKEN_FIELDS,
 });
 
-export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
+export type CloudRoleFields = Omit<Values<typeof CLOUD_ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
 
 /** Maximum length of a stored role. Every login reads it. */
 export const MAX_ROLE_LENGTH = 131_072;
@@ -91,8 +91,8 @@ const ITEM = /^[ -~]{1,2048}$/;
 const REGION = /^[a-z0-9-]{0,32}$/;
 const TAG_KEY = /^\P{Cc}{0,1024}$/u;
 
-/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeRole`. */
-export function roleFieldsProblem(sent: RoleFields): string | null {
+/** Returns the problem with the fields of a write, whatever is stored, or null. See `changeCloudRole`. */
+export function cloudRoleProblem(sent: CloudRoleFields): string | null {
   for (const field of BOUND_FIELDS) {
     const items = sent[field] ?? [];
     const bad = items.findIndex((item) => !ITEM.test(item));
@@ -106,7 +106,7 @@ export function roleFieldsProblem(sent: RoleFields): string | null {
 }
 
 /** Answer to a read: everything except the key of the tags. */
-export const ROLE_VIEW = view<CloudRole>({
+export const CLOUD_ROLE_VIEW = view<CloudRole>({
   ...Object.fromEntries(
     BOUND_FIELDS.map((field) => [field, [["string"], (role: CloudRole) => role.bounds[field] ?? []]]),
   ),
@@ -125,22 +125,22 @@ export const ROLE_VIEW = view<CloudRole>({
 /** A write of a role, and what it depends on. `before` is null for the first write of a name. */
 export interface RoleChangeInput {
   readonly before: CloudRole | null;
-  readonly sent: RoleFields;
+  readonly sent: CloudRoleFields;
   readonly mount: MountTtl;
   readonly fresh: Pick<CloudRole, "roleId" | "sealedTagKey">;
   /** Unique ids by ARN of the principals that were looked up for this write. */
   readonly resolved: Readonly<Record<string, string>>;
 }
 
-export type RoleChange =
+export type CloudRoleChange =
   | { readonly kind: "changed"; readonly role: CloudRole; readonly warnings: readonly string[] }
   /** The write is allowed, but the unique ids of these principals must be looked up first. */
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
 /** Applies a write to a role. The first broken rule refuses it. Principals are looked up only if all others hold. */
-export function changeRole(input: RoleChangeInput): Result<RoleChange> {
+export function changeCloudRole(input: RoleChangeInput): Result<CloudRoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
-  const limit = roleFieldsProblem(sent);
+  const limit = cloudRoleProblem(sent);
   if (limit) return refuse(limit);
   if (before?.resolveUniqueIds && sent.resolve_cloud_unique_ids === false) {
     return refuse("changing resolve_cloud_unique_ids from true to false is not allowed");
@@ -225,7 +225,7 @@ function boundsProblem(role: CloudRole): string | null {
 }
 
 /** A flag that has no meaning for the role is refused. False is none: a role can be written as it was read. */
-function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null {
+function instanceFlagsProblem(role: CloudRole, sent: CloudRoleFields): string | null {
   if (role.authType !== "vm") {
     for (const field of ["disallow_reauthentication", "allow_instance_migration"] as const) {
       if (sent[field]) return `specified ${field} when not using vm auth type`;
@@ -235,7 +235,7 @@ function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null 
   return "cannot specify both disallow_reauthentication=true and allow_instance_migration=true";
 }
 
-function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
+function roleTagProblem(role: CloudRole, sent: CloudRoleFields): string | null {
   if (!sent.role_tag) return null;
   if (role.authType !== "vm") return "tried to enable role_tag when not using vm auth method";
   // The cloud's limit for the key of a tag.

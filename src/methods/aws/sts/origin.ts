@@ -23,17 +23,17 @@ export const DEFAULT_STS_SETTINGS: StsSettings = {
 };
 
 /** Scheme and host, possibly with a port: `https://sts.amazonaws.com`. */
-export type Origin = { readonly scheme: "http" | "https"; readonly authority: string };
+export type StsOrigin = { readonly scheme: "http" | "https"; readonly authority: string };
 
 /** An origin with the prefix of all paths: "" or `/ec2`. */
-type Endpoint = Origin & { readonly path: string };
+type Endpoint = StsOrigin & { readonly path: string };
 
 const ORIGIN = /^(https?):\/\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?)$/;
 /** Segments that all parsers and servers read alike; none is `.` or `..`. */
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,8}$/;
 
 /** Reads a URL that consists of scheme and host only. Anything more is refused. */
-export function parseOrigin(text: string): Origin | null {
+export function parseOrigin(text: string): StsOrigin | null {
   const [, scheme, authority] = ORIGIN.exec(text) ?? [];
   if (authority === undefined) return null;
   return { scheme: scheme === "http" ? "http" : "https", authority };
@@ -51,7 +51,7 @@ export function parseEndpoint(text: string): Endpoint | null {
  * returns the partition of the answer. `signed` is the origin of the client's URL, which must fit to the region of the
  * signature, since STS would refuse any other pair.
  */
-export function chooseTarget(signed: Origin, region: string, settings: StsSettings) {
+export function chooseTarget(signed: StsOrigin, region: string, settings: StsSettings) {
   const known = findRegion(region);
   if (known === null) return err("unable to get regional STS endpoint for the region of the signature");
   const { partition } = known;

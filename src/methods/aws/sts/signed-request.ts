@@ -3,7 +3,7 @@ import { pasted, sent, text, unread, type Values } from "../../../wire/fields.ts
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, isAcceptedParameter, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
-import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
+import { chooseTarget, parseOrigin, type StsOrigin, type StsSettings } from "./origin.ts";
 
 /** The fields of a login that have the signed request. The body is absent or empty with GET. */
 export const SIGNED_REQUEST_FIELDS = {
@@ -151,7 +151,7 @@ function readPresignedGet(
 }
 
 /** Splits the URL by a strict pattern. Lenient parsers could differ about its host. */
-function readUrl(text: string): Result<{ readonly origin: Origin; readonly query: string }, string> {
+function readUrl(text: string): Result<{ readonly origin: StsOrigin; readonly query: string }, string> {
   if (text === "") return err("missing iam_request_url");
   const url = text.length > MAX_URL_LENGTH ? null : fromBase64Text(text);
   if (url === null) return err("failed to base64 decode iam_request_url");
@@ -180,7 +180,7 @@ function readPairs(text: string, isAllowed: (key: string) => boolean): ReadonlyM
 }
 
 /** The signed host and length must be those of the request. */
-function framingProblem(headers: HeaderValues, origin: Origin, body: string): string | null {
+function framingProblem(headers: HeaderValues, origin: StsOrigin, body: string): string | null {
   if ((headers.get("host") ?? [origin.authority]).join(",") !== origin.authority) {
     return "Host header is not the host of iam_request_url";
   }

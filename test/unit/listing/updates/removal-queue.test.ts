@@ -3,7 +3,7 @@ import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
 import { accessorShardNumber } from "../../../../src/listing/accessor-shards.ts";
 import type { Ending } from "../../../../src/listing/inventory/ended.ts";
 import { RemovalQueue } from "../../../../src/listing/updates/remove-from-lists.ts";
-import { UNASKED } from "../../../../src/system/end-request.ts";
+import { NO_ORIGIN } from "../../../../src/system/revocation-origin.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
 import type { EndRecord } from "../../../../src/token/state.ts";
 
@@ -15,7 +15,7 @@ function endingsOf(shard: number, count: number): Ending[] {
   const found: Ending[] = [];
   while (found.length < count) {
     const accessor = routedIdText(TREE, ROW, randomBytes(24));
-    const end: EndRecord = { ...UNASKED, at: 1, how: "revoked", cause: accessor };
+    const end: EndRecord = { ...NO_ORIGIN, at: 1, how: "revoked", cause: accessor };
     if (accessorShardNumber(accessor) === shard) found.push({ accessor, end });
   }
   return found;

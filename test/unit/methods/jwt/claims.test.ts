@@ -4,7 +4,7 @@ import {
   audienceProblem,
   boundClaimProblem,
   claimAt,
-  groupsOf,
+  groupsClaimOf,
   mappedText,
   readBoundClaims,
 } from "../../../../src/methods/jwt/claims.ts";
@@ -131,11 +131,12 @@ describe("metadata and groups", () => {
   });
 
   it("reads groups from a list or a single string", () => {
-    expect(groupsOf(CLAIMS, "roles")).toEqual({ ok: true, value: ["a", "b"] });
-    expect(groupsOf({ g: "one" }, "g")).toEqual({ ok: true, value: ["one"] });
-    expect(groupsOf({ g: ["", "x"] }, "g")).toEqual({ ok: true, value: ["x"] });
+    expect(groupsClaimOf(CLAIMS, "roles")).toEqual({ ok: true, value: ["a", "b"] });
+    expect(groupsClaimOf({ g: "one" }, "g")).toEqual({ ok: true, value: ["one"] });
+    expect(groupsClaimOf({ g: ["", "x"] }, "g")).toEqual({ ok: true, value: ["x"] });
     // Issuers omit the claim for a client without groups.
-    for (const claims of [{}, { g: null }, { g: [] }]) expect(groupsOf(claims, "g")).toEqual({ ok: true, value: [] });
-    for (const claims of [{ g: 1 }, { g: [1] }, { g: {} }]) expect(groupsOf(claims, "g").ok).toBe(false);
+    for (const claims of [{}, { g: null }, { g: [] }])
+      expect(groupsClaimOf(claims, "g")).toEqual({ ok: true, value: [] });
+    for (const claims of [{ g: 1 }, { g: [1] }, { g: {} }]) expect(groupsClaimOf(claims, "g").ok).toBe(false);
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { ROLE_VIEW } from "../../../../src/api/token/roles.ts";
-import { ROLE_FIELDS, type TokenRole } from "../../../../src/token/role.ts";
-import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
+import { TOKEN_ROLE_VIEW } from "../../../../src/api/token/roles.ts";
+import { TOKEN_ROLE_FIELDS, type TokenRole } from "../../../../src/token/role.ts";
+import { changeTokenRole, newRole, type TokenRoleChange } from "../../../../src/token/roles/change.ts";
 import { readFields } from "../../../../src/wire/fields.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 18_000 };
 
 /** Applies bodies one after the other, each read as the endpoint reads it. */
-function write(...bodies: Record<string, unknown>[]): RoleChange {
-  let change: RoleChange = { role: newRole("test"), warnings: [] };
+function write(...bodies: Record<string, unknown>[]): TokenRoleChange {
+  let change: TokenRoleChange = { role: newRole("test"), warnings: [] };
   for (const body of bodies) {
     const done = tryWrite(body, change.role);
     if (typeof done === "string") throw new Error(done);
@@ -17,14 +17,14 @@ function write(...bodies: Record<string, unknown>[]): RoleChange {
   return change;
 }
 
-function tryWrite(body: Record<string, unknown>, before: TokenRole = newRole("test")): RoleChange | string {
-  const fields = readFields(ROLE_FIELDS, body);
-  const done = fields.ok ? changeRole(before, fields.value.values, MOUNT) : fields;
+function tryWrite(body: Record<string, unknown>, before: TokenRole = newRole("test")): TokenRoleChange | string {
+  const fields = readFields(TOKEN_ROLE_FIELDS, body);
+  const done = fields.ok ? changeTokenRole(before, fields.value.values, MOUNT) : fields;
   if (done.ok) return done.value;
   return done.error.code === "invalid_request" ? done.error.message : done.error.code;
 }
 
-const read = (...bodies: Record<string, unknown>[]) => ROLE_VIEW.show(write(...bodies).role);
+const read = (...bodies: Record<string, unknown>[]) => TOKEN_ROLE_VIEW.show(write(...bodies).role);
 
 describe("writes and reads", () => {
   it("a new role reads with every default", () => {
@@ -169,7 +169,7 @@ describe("fields with a deprecated name", () => {
 
   it("of both the new one counts, with one warning each", () => {
     const both = write({ ...old, ...current });
-    expect(ROLE_VIEW.show(both.role)).toEqual(read(current));
+    expect(TOKEN_ROLE_VIEW.show(both.role)).toEqual(read(current));
     expect([...both.warnings].sort()).toEqual(
       ["bound_cidrs", "explicit_max_ttl", "period"].map(
         (field) => `Both 'token_${field}' and deprecated '${field}' value supplied, ignoring the deprecated value`,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ROLE_FIELDS } from "../../../../src/methods/aws/rules/role.ts";
+import { CLOUD_ROLE_FIELDS } from "../../../../src/methods/aws/rules/role.ts";
 import aws from "../../../conformance/aws.json";
 import { type cloudAt, enableCloud } from "../../../support/cloud.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
@@ -50,7 +50,7 @@ beforeEach(() => {
 
 describe("no input makes a 500", () => {
   it("body of a role", async () => {
-    const field = fc.constantFrom(...Object.keys(ROLE_FIELDS.shape), "hmac_key", "__proto__");
+    const field = fc.constantFrom(...Object.keys(CLOUD_ROLE_FIELDS.shape), "hmac_key", "__proto__");
     await fc.assert(
       fc.asyncProperty(fc.dictionary(field, value, { maxKeys: 8 }), async (body) => {
         const answer = await at.post("role/fuzzed", body);
@@ -65,7 +65,7 @@ describe("no input makes a 500", () => {
 
   it("body of a role that exists", async () => {
     await at.post("role/kept", { auth_type: "vm", bound_vpc_id: "v" });
-    const field = fc.constantFrom(...Object.keys(ROLE_FIELDS.shape));
+    const field = fc.constantFrom(...Object.keys(CLOUD_ROLE_FIELDS.shape));
     await fc.assert(
       fc.asyncProperty(fc.dictionary(field, value, { maxKeys: 3 }), async (body) => {
         expect([200, 204, 400]).toContain((await at.post("role/kept", body)).status);

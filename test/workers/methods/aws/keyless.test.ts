@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { issuerOf } from "../../../../src/issuer/oidc-issuer.ts";
+import { oidcIssuerOf } from "../../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../../src/issuer/tokens.ts";
 import { DocumentSigner, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
@@ -124,7 +124,7 @@ describe("a mount without a stored key", () => {
     vi.useFakeTimers({ now, toFake: ["Date"] });
     for (let day = 1; day <= 4; day++) {
       vi.setSystemTime(now + day * 86_400_000 + 1000);
-      const [first] = await Promise.all([loginOf(mount), runDurableObjectAlarm(issuerOf(bindings))]);
+      const [first] = await Promise.all([loginOf(mount), runDurableObjectAlarm(oidcIssuerOf(bindings))]);
       expect([first.status, (await loginOf(mount)).status]).toEqual([200, 200]);
     }
   });

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   BOUND_FIELDS,
+  CLOUD_ROLE_FIELDS,
+  CLOUD_ROLE_VIEW,
   type CloudRole,
-  changeRole,
-  ROLE_FIELDS,
-  ROLE_VIEW,
+  type CloudRoleFields,
+  changeCloudRole,
   type RoleChangeInput,
-  type RoleFields,
   unmatchableWarnings,
 } from "../../../../../src/methods/aws/rules/role.ts";
 import { valuesOf } from "../../../../support/values.ts";
@@ -17,8 +17,15 @@ const FRESH = { roleId: "role-1", sealedTagKey: "sealed" };
 const ARN = "arn:aws:iam::123456789012:role/app";
 
 function write(body: Record<string, unknown>, options: Partial<RoleChangeInput> = {}) {
-  const { role: _, ...sent } = valuesOf(ROLE_FIELDS, body);
-  return changeRole({ before: null, sent: sent as RoleFields, mount: MOUNT, fresh: FRESH, resolved: {}, ...options });
+  const { role: _, ...sent } = valuesOf(CLOUD_ROLE_FIELDS, body);
+  return changeCloudRole({
+    before: null,
+    sent: sent as CloudRoleFields,
+    mount: MOUNT,
+    fresh: FRESH,
+    resolved: {},
+    ...options,
+  });
 }
 
 function written(body: Record<string, unknown>, options: Partial<RoleChangeInput> = {}): CloudRole {
@@ -148,7 +155,7 @@ describe("a write of a role is refused", () => {
 
 describe("a role", () => {
   it("has these values when little is said", () => {
-    expect(ROLE_VIEW.show(written({ bound_iam_principal_arn: `${ARN}*` }))).toEqual({
+    expect(CLOUD_ROLE_VIEW.show(written({ bound_iam_principal_arn: `${ARN}*` }))).toEqual({
       auth_type: "iam",
       bound_account_id: [],
       bound_image_id: [],
@@ -289,7 +296,7 @@ describe("principals of a role", () => {
 
 describe("settings with a deprecated name", () => {
   const shown = (role: CloudRole) => {
-    const { policies, ttl, max_ttl, period } = ROLE_VIEW.show(role);
+    const { policies, ttl, max_ttl, period } = CLOUD_ROLE_VIEW.show(role);
     return { policies, ttl, max_ttl, period };
   };
   const old = { policies: "b,A,b", ttl: 10, max_ttl: "20s", period: "5s" };

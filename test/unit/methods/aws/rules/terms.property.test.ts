@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
-import { narrowByTag, renewalTerms, roleTerms, untagged } from "../../../../../src/methods/aws/rules/access.ts";
+import { cloudRoleTerms, narrowByTag, renewalTerms, untagged } from "../../../../../src/methods/aws/rules/access.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import type { RoleTag } from "../../../../../src/methods/aws/rules/role-tag.ts";
 
@@ -57,7 +57,7 @@ describe("a role tag", () => {
         expect(grant.policies).toEqual(restricting.policies ?? full.policies);
         expect(Number(grant.allowMigration)).toBeLessThanOrEqual(Number(full.allowMigration));
         expect(Number(grant.disallowReauthentication)).toBeGreaterThanOrEqual(Number(full.disallowReauthentication));
-        for (const terms of [roleTerms(whole, grant, []), renewalTerms(whole, grant.tagMaxTtl, 0)]) {
+        for (const terms of [cloudRoleTerms(whole, grant, []), renewalTerms(whole, grant.tagMaxTtl, 0)]) {
           expect(limit(terms.maxTtl)).toBe(Math.min(limit(whole.token.maxTtl), limit(restricting.maxTtlSeconds)));
         }
       }),
@@ -77,6 +77,6 @@ describe("the type of a token", () => {
     const [sample] = fc.sample(role, { numRuns: 1 });
     if (!sample) throw new Error("a role was made");
     const typed = { ...sample, token: { ...sample.token, type } };
-    expect(roleTerms(typed, untagged(typed), []).tokenType).toBe(expected);
+    expect(cloudRoleTerms(typed, untagged(typed), []).tokenType).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 /** The public properties of the token that made a request. None of them is secret. */
-export interface Asker {
+export interface Actor {
   /** "" for a batch token; the id of a team's token. */
   readonly accessor: string;
   readonly displayName: string;
@@ -8,9 +8,9 @@ export interface Asker {
 }
 
 /** The token, the request and the job that ended a token. */
-export interface EndRequest {
+export interface RevocationOrigin {
   /** The token that made the request; null: the request had none, or it is not known. */
-  readonly by: Asker | null;
+  readonly by: Actor | null;
   /** Id of the request; "" without one. */
   readonly request: string;
   /** Path of the request, as the audit log has it; absent without a request. */
@@ -19,8 +19,8 @@ export interface EndRequest {
   readonly job: string;
 }
 
-/** Maximum length of a stored `EndRequest.path`, in characters. */
+/** Maximum length of a stored `RevocationOrigin.path`, in characters. */
 export const MAX_KEPT_PATH = 256;
 
 /** The value for an end without a request. */
-export const UNASKED: EndRequest = { by: null, request: "", job: "" };
+export const NO_ORIGIN: RevocationOrigin = { by: null, request: "", job: "" };
