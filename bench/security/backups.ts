@@ -85,13 +85,18 @@ export const BACKUPS: Checks = {
 };
 
 /** Makes a backup of one part. Returns the part and the head that matches it. */
-async function backUp(subject: Subject) {
-  const part = await subject.answers(200, "POST", "sys/backup/part", { body: {} });
+export async function backUp(subject: Subject, token = subject.root) {
+  const part = await subject.answers(200, "POST", "sys/backup/part", { token, body: {} });
   const run = text(part.body, "data", "run");
-  const sealed = await subject.answers(200, "POST", "sys/backup/seal", { body: { run, parts: 1 } });
+  const sealed = await subject.answers(200, "POST", "sys/backup/seal", { token, body: { run, parts: 1 } });
   const of = (name: string) => text(sealed.body, "data", name);
   return {
     head: { run, parts: 1, seal: of("seal"), key_ring: of("key_ring") },
-    part: { number: 0, seal: text(part.body, "data", "seal"), content: text(part.body, "data", "content") },
+    part: {
+      number: 0,
+      sha256: text(part.body, "data", "sha256"),
+      seal: text(part.body, "data", "seal"),
+      content: text(part.body, "data", "content"),
+    },
   };
 }

@@ -2,6 +2,7 @@ import { BACKUPS } from "./backups.ts";
 import { CHOSEN_NAMES } from "./chosen-names.ts";
 import { EXPLANATIONS } from "./explanations.ts";
 import { FIRST_REVIEW } from "./first-review.ts";
+import { FORGED_STORAGE } from "./forged-storage.ts";
 import { JWT_NAMES } from "./jwt-names.ts";
 import { SECOND_REVIEW } from "./second-review.ts";
 import { SPELLED_PATHS } from "./spelled-paths.ts";
@@ -19,6 +20,7 @@ try {
     ...FIRST_REVIEW,
     ...SECOND_REVIEW,
     ...STORAGE_WRITER,
+    ...FORGED_STORAGE,
     ...CHOSEN_NAMES,
     ...JWT_NAMES,
     ...BACKUPS,

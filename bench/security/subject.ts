@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { databasesOf } from "../seed/objects.ts";
+import { databasesOf, openDatabase } from "../seed/objects.ts";
 import { type Client, type Json, type Reply, type SendOptions, send } from "../servers/client.ts";
-import { newSecrets, ServeProcess, temporaryDirectory } from "../servers/serve.ts";
+import { newSecrets, type Secrets, ServeProcess, temporaryDirectory, type Usage } from "../servers/serve.ts";
 
 /** Options of a request. */
 export interface CallOptions extends SendOptions {
@@ -19,13 +19,17 @@ const ANSWER_MS = 8_000;
 
 /** The server under attack, with its own data directory. */
 export class Subject {
-  readonly #secrets = newSecrets();
+  readonly #secrets: Secrets;
   readonly #data = temporaryDirectory("security");
   #server: ServeProcess | null = null;
   #lines: Json[] = [];
 
-  static async start(): Promise<Subject> {
-    const subject = new Subject();
+  private constructor(secrets: Secrets) {
+    this.#secrets = secrets;
+  }
+
+  static async start(secrets = newSecrets()): Promise<Subject> {
+    const subject = new Subject(secrets);
     await subject.#begin();
     return subject;
   }
@@ -42,6 +46,12 @@ export class Subject {
 
   get port(): number {
     return Number(new URL(this.client.url).port);
+  }
+
+  /** The usage of the process with the objects since its start. */
+  get usage(): Usage {
+    if (!this.#server) throw new Error("the server is stopped");
+    return this.#server.usage().worker;
   }
 
   /** Log lines since the last start. */
@@ -78,19 +88,32 @@ export class Subject {
     throw new Error(`${method} ${path} with ${sent} was answered with ${reply.status}`);
   }
 
-  /** Stops the server, runs `work` on each database of a class that has the table, and starts the server again. */
-  async betweenStarts(className: string, table: string, work: (database: DatabaseSync) => void): Promise<void> {
+  /** Stops the server, runs `work`, which opens databases of named objects, and starts the server again. */
+  async whileStopped(work: (open: (className: string, name: string) => DatabaseSync) => void): Promise<void> {
     await this.#server?.stop();
+    const opened: DatabaseSync[] = [];
     try {
+      work((className, name) => {
+        const database = openDatabase(this.#data, className, name);
+        opened.push(database);
+        return database;
+      });
+    } finally {
+      for (const database of opened) database.close();
+      await this.#begin();
+    }
+  }
+
+  /** Stops the server, runs `work` on each database of a class that has the table, and starts the server again. */
+  betweenStarts(className: string, table: string, work: (database: DatabaseSync) => void): Promise<void> {
+    return this.whileStopped(() => {
       for (const file of databasesOf(this.#data, className)) {
         const database = new DatabaseSync(file);
         const found = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);
         if (found !== undefined) work(database);
         database.close();
       }
-    } finally {
-      await this.#begin();
-    }
+    });
   }
 
   /** Like {@link betweenStarts}, with an SQL statement. Returns the number of changed rows. */
