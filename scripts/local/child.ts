@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-/** Time to end after SIGTERM (ms). */
-const STOP_MS = 8_000;
+/** Time to end after SIGTERM (ms). A Worker without requests needs half a second; a busy one may not read the signal. */
+const STOP_MS = 4_000;
 
 /** How to start a child. */
 export interface ChildOptions {
@@ -38,7 +38,7 @@ export class Child {
     });
     void this.ended.then(() => {
       this.#running = false;
-      this.#signalGroup("SIGKILL");
+      this.kill();
       guard?.kill("SIGKILL");
     });
   }
@@ -62,9 +62,14 @@ export class Child {
   async stop(): Promise<void> {
     if (!this.#running) return;
     this.#process.kill("SIGTERM");
-    const force = setTimeout(() => this.#signalGroup("SIGKILL"), STOP_MS);
+    const force = setTimeout(() => this.kill(), STOP_MS);
     await this.ended;
     clearTimeout(force);
+  }
+
+  /** Sends SIGKILL to the group. */
+  kill(): void {
+    this.#signalGroup("SIGKILL");
   }
 
   #signalGroup(signal: NodeJS.Signals): void {

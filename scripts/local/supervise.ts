@@ -23,15 +23,22 @@ export interface Server<Started extends Running> {
   readonly say: (line: string) => void;
 }
 
+/** Time in which everything ends, whatever hangs (ms). The gateway's `stopMs` and the child's time are less together. */
+const HARD_END_MS = 15_000;
+
 /**
  * Runs a server until this process is asked to stop or the child ends. Stops the gateway first, so that requests under way are still
- * answered.
+ * answered. After HARD_END_MS the child is killed, and the caller has to end the process: answered writes are on disk already.
  *
+ * @param asked resolves when the server has to stop
  * @returns the exit code
  */
-export async function runServer<Started extends Running>(server: Server<Started>): Promise<number> {
+export async function runServer<Started extends Running>(
+  server: Server<Started>,
+  asked: Promise<void> = askedToStop(),
+  hardEndMs: number = HARD_END_MS,
+): Promise<number> {
   const { childName, start, announce, say } = server;
-  const asked = askedToStop();
   const started = await start(asked);
   if (!started.ok) {
     say(started.error);
@@ -41,8 +48,14 @@ export async function runServer<Started extends Running>(server: Server<Started>
   const { gateway, child, stopping, close } = started.value;
   const ended = await Promise.race([asked.then(() => undefined), child.ended]);
   stopping?.();
-  await gateway.stop();
-  await child.stop();
+  const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
+  const hardEnd = setTimeout(() => {
+    say(`not everything has ended in time; ${childName} is killed`);
+    child.kill();
+    giveUp();
+  }, hardEndMs);
+  await Promise.race([gateway.stop().then(() => child.stop()), givenUp]);
+  clearTimeout(hardEnd);
   close();
   if (ended === undefined) return 0;
   say(`${childName} ended by itself (${ended}); everything is stopped`);

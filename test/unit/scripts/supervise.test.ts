@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import type { Gateway } from "../../../gateway/server.ts";
+import { Child } from "../../../scripts/local/child.ts";
+import { runServer } from "../../../scripts/local/supervise.ts";
+import { ok } from "../../../src/base/result.ts";
+
+/** A gateway of which only the stop is used. */
+function gatewayThatStops(stop: () => Promise<void>): Gateway {
+  const figures = { connections: 0, requests: 0, bodyBytes: 0, answerBytes: 0, refusals: new Map() };
+  return { port: 0, figures: () => figures, suspend: () => {}, stop };
+}
+
+/** Runs a server that is asked to stop at once; its child ignores SIGTERM. */
+async function run(stopGateway: () => Promise<void>, hardEndMs: number) {
+  const child = new Child({
+    command: "/bin/sh",
+    args: ["-c", 'trap "" TERM; while :; do sleep 1; done'],
+    env: process.env,
+    output: "errors",
+  });
+  const lines: string[] = [];
+  let closed = 0;
+  const server = {
+    childName: "the Worker",
+    start: async () => ok({ gateway: gatewayThatStops(stopGateway), child, close: () => void closed++ }),
+    announce: () => {},
+    say: (line: string) => void lines.push(line),
+  };
+  const code = await runServer(server, Promise.resolve(), hardEndMs);
+  return { code, lines, closed, ended: await child.ended };
+}
+
+describe("a server that is asked to stop", () => {
+  it("ends although its gateway does not, and its child ignores the signal", async () => {
+    const { code, lines, closed, ended } = await run(() => new Promise(() => {}), 100);
+    expect([code, closed, ended]).toEqual([0, 1, "SIGKILL"]);
+    expect(lines).toEqual(["not everything has ended in time; the Worker is killed"]);
+  });
+
+  it("gives the gateway the time that it needs, and kills a child that ignores the signal", async () => {
+    const { code, lines, closed, ended } = await run(() => Promise.resolve(), 60_000);
+    expect([code, closed, ended, lines]).toEqual([0, 1, "SIGKILL", []]);
+  });
+});
