@@ -1,6 +1,6 @@
 import { type BlockList, isIP } from "node:net";
-import { clientNetwork } from "../src/base/client-network.ts";
-import type { ShareKey } from "./shares.ts";
+import { clientNetworks, plainAddress } from "../src/base/client-network.ts";
+import type { ShareNetworks } from "./shares.ts";
 
 /** The address of a client that a trusted proxy names in an unreadable way. It is in no network. */
 const UNKNOWN_ADDRESS = "unknown";
@@ -9,8 +9,8 @@ const UNKNOWN_ADDRESS = "unknown";
 export interface Client {
   /** The address that the service may trust, or UNKNOWN_ADDRESS. */
   readonly address: string;
-  /** Key of its share of each resource; null for a trusted proxy that makes a request for itself. */
-  readonly shareKey: ShareKey;
+  /** Its networks, each with a share of each resource; none for a trusted proxy that makes a request for itself. */
+  readonly networks: ShareNetworks;
   /** True when the peer is a trusted proxy. */
   readonly throughProxy: boolean;
 }
@@ -25,15 +25,15 @@ export interface Client {
  * @param forwardedFor values of the X-Forwarded-For headers, in order
  */
 export function clientOf(peer: string, forwardedFor: readonly string[], trusted: BlockList): Client {
-  let address = plainAddress(peer);
+  let address = plainAddress(withoutZone(peer));
   const throughProxy = isTrusted(address, trusted);
   const claimed = forwardedFor.flatMap((value) => value.split(",")).map((part) => readAddress(part.trim()));
   while (isTrusted(address, trusted)) {
     const next = claimed.pop();
-    if (next === undefined) return { address, shareKey: null, throughProxy };
+    if (next === undefined) return { address, networks: [], throughProxy };
     address = next;
   }
-  return { address, shareKey: clientNetwork(address), throughProxy };
+  return { address, networks: clientNetworks(address), throughProxy };
 }
 
 function isTrusted(address: string, trusted: BlockList): boolean {
@@ -44,11 +44,10 @@ function isTrusted(address: string, trusted: BlockList): boolean {
 /** Reads an entry of X-Forwarded-For without port and brackets, such as `203.0.113.9:4711` or `[2001:db8::1]:443`. */
 function readAddress(text: string): string {
   const [, ipv6, ipv4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
-  const address = plainAddress(ipv6 ?? ipv4 ?? text);
+  const address = plainAddress(withoutZone(ipv6 ?? ipv4 ?? text));
   return isIP(address) === 0 ? UNKNOWN_ADDRESS : address;
 }
 
-/** The address without a zone. IPv4 from an IPv6 socket becomes plain IPv4. */
-function plainAddress(address: string): string {
-  return address.replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, "");
 }

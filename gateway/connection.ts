@@ -1,13 +1,15 @@
 import type { BlockList, Socket } from "node:net";
 import { KeptBytes, MessageBody } from "./body.ts";
-import { ByteReader, flushed, writeMessage } from "./byte-reader.ts";
+import { ByteReader, flushed } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { isPlatformPath, renderAnswerHead, renderRequestHead } from "./headers.ts";
-import { type BodyFraming, type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
-import { type Limits, MAX_KEPT_ANSWER_BYTES, transferDueMs } from "./limits.ts";
+import { type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
+import { type Limits, transferDueMs } from "./limits.ts";
 import { BUSY, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
-import type { ShareKey, Shares } from "./shares.ts";
+import type { Room } from "./room.ts";
+import type { ShareNetworks } from "./shares.ts";
+import { UnreadAnswer } from "./unread-answer.ts";
 import type { Upstream, UpstreamAnswer } from "./upstream.ts";
 
 /** What all connections of a gateway share. */
@@ -15,9 +17,9 @@ export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
   /** Maximum size of the body of a request to this target, and the memory for such bodies. */
-  readonly bodyBound: (target: string) => { readonly maxBytes: number; readonly room: Shares };
+  readonly bodyBound: (target: string) => { readonly maxBytes: number; readonly room: Room };
   /** Memory for answers that clients have not read. */
-  readonly answerRoom: Shares;
+  readonly answerRoom: Room;
   readonly limits: Limits;
   /** Called for each request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
@@ -25,6 +27,8 @@ export interface ConnectionSettings {
 
 /** How long a client may send after the last answer (ms). An earlier reset could discard the answer before it is read. */
 const LINGER_MS = 2_000;
+
+const NO_BODY: Buffer = Buffer.alloc(0);
 
 /** A client connection. It serves one request after the other: a pipelined request begins after the previous answer was sent. */
 export class ClientConnection {
@@ -36,8 +40,11 @@ export class ClientConnection {
   readonly #deadline = new Deadline();
   /** For the turn of a waiting request. */
   readonly #turn = new Deadline();
-  /** Since when no request is in flight (ms on the clock of `performance`); undefined while one is. */
-  idleSince: number | undefined;
+  /** Since when the connection waits for its client (ms on the clock of `performance`); undefined while the service has its request. */
+  #waitsSince: number | undefined = performance.now();
+  /** The answer that the client has not read completely. */
+  #unread: UnreadAnswer | undefined;
+  #isIdle = false;
   #stopping = false;
   #closing = false;
 
@@ -57,6 +64,11 @@ export class ClientConnection {
     });
   }
 
+  /** Since when the client has to act (ms on the clock of `performance`); undefined while the service has its request. */
+  get waitsSince(): number | undefined {
+    return this.#unread?.actedAt ?? this.#waitsSince;
+  }
+
   /** Serves requests until the connection ends. */
   async run(): Promise<void> {
     while (await this.#awaitRequest()) {
@@ -71,7 +83,7 @@ export class ClientConnection {
   /** Closes after the request in flight. */
   stop(): void {
     this.#stopping = true;
-    if (this.idleSince !== undefined) this.#close();
+    if (this.#isIdle) this.#close();
   }
 
   /** Ends the connection now. */
@@ -87,6 +99,7 @@ export class ClientConnection {
 
   /** Waits for the first byte of a request; false when none will come. */
   async #awaitRequest(): Promise<boolean> {
+    this.#waitsSince = performance.now();
     if (this.#socket.writableLength > 0) {
       // Refusals that the client does not read must not fill the memory.
       this.#deadline.arm(this.#settings.limits.readMs, () => this.destroy());
@@ -94,16 +107,17 @@ export class ClientConnection {
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
-    this.idleSince = performance.now();
+    this.#isIdle = true;
     this.#deadline.arm(this.#settings.limits.idleMs, () => this.#close());
     const received = await this.#reader.more();
-    this.idleSince = undefined;
+    this.#isIdle = false;
+    this.#waitsSince = performance.now();
     return received;
   }
 
   /** Receives the body of a request and answers the request. True when the connection can serve another one. */
   async #serve(head: RequestHead): Promise<boolean> {
-    const { maxBytes, room } = this.#settings.bodyBound(head.target);
+    const { maxBytes } = this.#settings.bodyBound(head.target);
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = new MessageBody(this.#reader, head.body, maxBytes);
     if (body.isTooLarge) return this.#refuse(TOO_LARGE, head);
@@ -111,35 +125,48 @@ export class ClientConnection {
     const client = this.#clientOf(head);
     // A body that has arrived in one piece takes no room, so short requests are served while the room is used up.
     const whole = body.takeWhole();
-    if (whole !== undefined) return await this.#passOn(head, whole, client);
-    const kept = new KeptBytes(room, client.shareKey, head.body.kind === "length" ? head.body.bytes : maxBytes);
+    const answer = whole !== undefined ? await this.#ask(head, whole, client) : await this.#receive(head, body, client);
+    if (answer === undefined) return !this.#closing && !this.#socket.destroyed;
+    if (!this.#closing && !this.#socket.destroyed) return await this.#sendAnswer(head, answer, client);
+    answer.release(false);
+    return false;
+  }
+
+  /**
+   * Receives the rest of a body and asks the service. An incomplete body never uses a connection to the service, and a
+   * complete one uses no room while the client reads the answer. Undefined after a refusal.
+   */
+  async #receive(head: RequestHead, body: MessageBody, client: Client): Promise<UpstreamAnswer | undefined> {
+    const { limits, bodyBound } = this.#settings;
+    const { maxBytes, room } = bodyBound(head.target);
+    const bound = head.body.kind === "length" ? head.body.bytes : maxBytes;
+    const kept = new KeptBytes(room, client.networks, bound, () => this.#refuse(BUSY, head));
+    const began = performance.now();
     try {
-      const failure = await this.#receive(head, body, kept);
-      return failure === undefined ? await this.#passOn(head, kept.bytes, client) : this.#end(failure, head);
+      while (!body.isRead) {
+        this.#waitsSince = performance.now();
+        const left = transferDueMs(kept.length, limits.bodyMs) - (this.#waitsSince - began);
+        this.#deadline.arm(left, () => this.#refuse(LATE, head));
+        const piece = await body.next();
+        const failure = piece.ok ? (kept.add(piece.value) ? undefined : BUSY) : piece.error;
+        if (failure !== undefined) return void this.#end(failure, head);
+      }
+      return await this.#ask(head, kept.complete(), client);
     } finally {
       kept.release();
     }
   }
 
-  /** Receives the rest of a body. Returns why it is not complete: an incomplete body never uses a connection to the service. */
-  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<MessageError | undefined> {
-    const began = performance.now();
-    while (!body.isRead) {
-      const left = transferDueMs(kept.length, this.#settings.limits.bodyMs) - (performance.now() - began);
-      this.#deadline.arm(left, () => this.#refuse(LATE, head));
-      const piece = await body.next();
-      if (!piece.ok) return piece.error;
-      if (!kept.add(piece.value)) return BUSY;
-    }
-    return undefined;
-  }
-
   /**
-   * Sends a complete request to the service, and its answer to the client. True when the connection can serve another request.
-   * When the client goes away or gets a 504 meanwhile, the service still carries the request out, and its audit log is complete.
+   * Sends a complete request to the service. Undefined after a refusal. When the client goes away or gets a 504 meanwhile,
+   * the service still carries the request out, and its audit log is complete.
    */
-  async #passOn(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
-    const { upstream, limits } = this.#settings;
+  async #ask(head: RequestHead, body: Buffer, client: Client): Promise<UpstreamAnswer | undefined> {
+    const { upstream, answerRoom, limits } = this.#settings;
+    const { networks } = client;
+    const hasUnread = answerRoom.holdsFor(networks);
+    if (hasUnread && !(await this.#awaitReading(networks))) return void this.#refuse(BUSY, head, true);
+    this.#waitsSince = undefined;
     this.#deadline.arm(limits.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
     });
@@ -149,62 +176,63 @@ export class ClientConnection {
       isHead: head.method === "HEAD",
       abandonMs: limits.abandonMs,
     };
-    const sending = upstream.send(request, this.#turn, client.shareKey);
+    const sending = upstream.send(request, { networks, hasUnread, turn: this.#turn });
     // A client that has already closed its side does not wait for a turn.
     if (!this.#reader.isOpen) this.#turn.miss();
     const answer = await sending;
-    if (!answer.ok) return this.#refuse(answer.error, head, answer.error.status === 503);
-    if (!this.#closing && !this.#socket.destroyed) return await this.#sendAnswer(head, answer.value, client.shareKey);
-    answer.value.release(false);
-    return false;
+    return answer.ok ? answer.value : void this.#refuse(answer.error, head, answer.error.status === 503);
   }
 
   /**
-   * Sends an answer to the client. An answer of moderate size is buffered in the client's share of the memory, so the
-   * connection to the service is free while the client reads. Any other is read from the service as fast as the client reads.
+   * Waits for a moment while the client leaves more unread on its connections than its part of the room. False when it still
+   * does: its request is not sent, because the answer could not be held.
+   */
+  async #awaitReading(networks: ShareNetworks): Promise<boolean> {
+    const { answerRoom, limits } = this.#settings;
+    if (answerRoom.admits(networks)) return true;
+    this.#deadline.disarm();
+    this.#waitsSince = performance.now();
+    await new Promise<void>((resolve) => this.#turn.arm(limits.turnMs, resolve));
+    return answerRoom.admits(networks);
+  }
+
+  /**
+   * Sends an answer to the client. It is read from the service at once, so the connection to the service is free while the
+   * client reads.
    *
    * @returns true when the connection can serve another request
    */
-  async #sendAnswer(request: RequestHead, answer: UpstreamAnswer, key: ShareKey): Promise<boolean> {
-    const { answerRoom: room, limits } = this.#settings;
-    const { body: framing } = answer.head;
+  async #sendAnswer(request: RequestHead, answer: UpstreamAnswer, { networks }: Client): Promise<boolean> {
+    const { answerRoom, limits } = this.#settings;
     // An HTTP/1.0 client finds the end of a chunked answer by the end of the connection.
-    const inChunks = framing.kind === "chunked" && !request.http10;
+    const inChunks = answer.head.body.kind === "chunked" && !request.http10;
     const closes = this.#stopping || !request.keepAlive;
-    let unsent = renderAnswerHead(answer.head, inChunks, closes);
-    const wanted = roomFor(framing);
-    const reserved = wanted <= MAX_KEPT_ANSWER_BYTES && room.take(key, wanted) ? wanted : 0;
-    let written = 0;
-    /** @param bytes that the client has to read next; 0 while the service has to send */
-    const hurry = (bytes: number): void => {
-      this.#deadline.arm(transferDueMs(bytes, limits.readMs), () => {
-        answer.release(false);
-        this.#cut();
-      });
+    const giveUp = (): void => {
+      answer.release(false);
+      this.#cut();
     };
-    const drain = (): Promise<void> => {
-      hurry(this.#socket.writableLength);
-      return flushed(this.#socket);
-    };
+    const unread = new UnreadAnswer(this.#socket, answerRoom, networks, giveUp);
+    this.#unread = unread;
+    let head = renderAnswerHead(answer.head, inChunks, closes);
     try {
       while (!answer.body.isRead) {
-        hurry(0);
+        this.#deadline.arm(limits.readMs, giveUp);
         const piece = await answer.body.next();
         if (!piece.ok || this.#socket.destroyed) return this.#cut();
-        const { length } = piece.value;
-        const [size, end] = inChunks ? [`${length.toString(16)}\r\n`, "\r\n"] : ["", ""];
-        writeMessage(this.#socket, unsent + size, piece.value, end);
-        unsent = "";
-        written += length;
-        if (written > reserved) await drain();
+        const [size, end] = inChunks ? [`${piece.value.length.toString(16)}\r\n`, "\r\n"] : ["", ""];
+        unread.write(head + size, piece.value, end);
+        head = "";
       }
       answer.release(true);
-      if (unsent !== "") this.#socket.write(unsent, "latin1");
-      if (this.#socket.writableLength > 0) await drain();
+      if (head !== "") unread.write(head, NO_BODY, "");
+      if (unread.heldBytes > 0) {
+        this.#deadline.arm(transferDueMs(unread.heldBytes, limits.readMs), () => this.#cut());
+        await unread.drained();
+      }
       if (this.#socket.destroyed) return this.#cut();
       return closes ? this.#close() : true;
     } finally {
-      room.giveBack(key, reserved);
+      this.#unread = undefined;
       answer.release(false);
     }
   }
@@ -238,6 +266,7 @@ export class ClientConnection {
   #close(): false {
     if (this.#closing || this.#socket.destroyed) return false;
     this.#closing = true;
+    this.#waitsSince = performance.now();
     this.#reader.discard();
     this.#deadline.arm(this.#settings.limits.readMs, () => this.destroy());
     this.#socket.end(() => this.#deadline.arm(LINGER_MS, () => this.destroy()));
@@ -249,10 +278,4 @@ export class ClientConnection {
     this.#socket.resetAndDestroy();
     return false;
   }
-}
-
-/** The bytes of the answer room that a body may need. The length of a chunked answer is unknown. */
-function roomFor(framing: BodyFraming): number {
-  if (framing.kind === "none") return 0;
-  return framing.kind === "length" ? framing.bytes : MAX_KEPT_ANSWER_BYTES;
 }

@@ -7,8 +7,8 @@ export const MAX_HEADER_COUNT = 100;
 /** Memory for the first bytes of a body. One byte of a body on each of `maxConnections` takes half of `bodyRoomBytes`. */
 export const FIRST_KEPT_BYTES = 4 * 1024;
 
-/** Maximum size of an answer that is buffered, so that its connection to the service is free while the client reads. */
-export const MAX_KEPT_ANSWER_BYTES = 1024 * 1024;
+/** Memory of unread answers that every client may have, however many clients have some. */
+export const LEAST_UNREAD_BYTES = 1024 * 1024;
 
 /**
  * Maximum time (ms) between the last request on a connection to the service and the next one. workerd closes a connection
@@ -31,6 +31,8 @@ export const LIMITS = {
    * one request after the other. With twice as many, waits at saturation are several times longer (docs/performance.md).
    */
   maxUpstreamConnections: 24,
+  /** Further requests in flight, of all clients together that have unread answers: as many as one client may have. */
+  maxReaderConnections: 6,
   /**
    * Maximum number of requests in flight and waiting. More are refused at once: a client that retries after a second is
    * served sooner than one in a growing queue, and the service does no work for clients that have given up.

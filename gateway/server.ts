@@ -2,8 +2,9 @@ import { type BlockList, createServer, type Server } from "node:net";
 import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { ClientConnection, type ConnectionSettings } from "./connection.ts";
-import { LIMITS, type Limits } from "./limits.ts";
+import { LEAST_UNREAD_BYTES, LIMITS, type Limits } from "./limits.ts";
 import { refusalLine } from "./refusal.ts";
+import { Room } from "./room.ts";
 import { Shares } from "./shares.ts";
 import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
@@ -71,7 +72,9 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const { clientSharePercent: percent, maxBodyBytes } = limits;
   const refusals = new Map<number, number>();
   /** Each client may use the memory of one body of the maximum size while that much is free. */
-  const roomOf = (bytes: number, maxBytes: number) => ({ maxBytes, room: new Shares(bytes, percent, maxBytes) });
+  const roomOf = (totalBytes: number, maxBytes: number) => {
+    return { maxBytes, room: new Room({ totalBytes, percent, leastBytes: maxBytes, owedMs: 0 }) };
+  };
   const bodies = roomOf(Math.max(limits.bodyRoomBytes, 4 * maxBodyBytes), maxBodyBytes);
   const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
   const parts = roomOf(2 * maxPartBytes, maxPartBytes);
@@ -79,7 +82,12 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     upstream: new Upstream(options, limits),
     trustedProxies: options.trustedProxies,
     bodyBound: (target) => (target === RESTORE_TARGET ? parts : bodies),
-    answerRoom: new Shares(limits.answerRoomBytes, percent),
+    answerRoom: new Room({
+      totalBytes: limits.answerRoomBytes,
+      percent,
+      leastBytes: LEAST_UNREAD_BYTES,
+      owedMs: limits.readMs,
+    }),
     limits,
     onRefusal: (refusal, head, address) => {
       refusals.set(refusal.status, (refusals.get(refusal.status) ?? 0) + 1);
@@ -137,19 +145,20 @@ class Connections {
   }
 
   /**
-   * Adds a connection; false when there is no place for it. If necessary, closes the connection that is idle longest: one of
-   * the same client if its share is used up, else any.
+   * Adds a connection; false when there is no place for it. If necessary, closes the connection that has waited longest for
+   * its client: one in the same network if its share is used up, else any.
    */
   add(connection: ClientConnection): boolean {
-    const { shareKey } = connection.peer;
-    if (!this.#places.take(shareKey, 1)) {
-      const ofAll = this.#places.isWithinShare(shareKey, 1);
-      const candidates = [...this.open].filter(({ peer }) => ofAll || peer.shareKey === shareKey);
-      const longest = longestIdle(candidates);
+    const { networks } = connection.peer;
+    if (!this.#places.take(networks, 1)) {
+      const exceeded = this.#places.exceeded(networks, 1);
+      const isCandidate = ({ peer }: ClientConnection) =>
+        exceeded === undefined || peer.networks.some((network) => network === exceeded);
+      const longest = longestWaiting([...this.open].filter(isCandidate));
       longest?.destroy();
       // Removed at once, because its "close" comes later.
       if (longest) this.remove(longest);
-      if (!this.#places.take(shareKey, 1)) return false;
+      if (!this.#places.take(networks, 1)) return false;
     }
     this.open.add(connection);
     return true;
@@ -157,12 +166,12 @@ class Connections {
 
   /** Removes a connection that has ended. Safe to repeat. */
   remove(connection: ClientConnection): void {
-    if (this.open.delete(connection)) this.#places.giveBack(connection.peer.shareKey, 1);
+    if (this.open.delete(connection)) this.#places.giveBack(connection.peer.networks, 1);
   }
 }
 
-function longestIdle(connections: readonly ClientConnection[]): ClientConnection | undefined {
-  const idleSince = ({ idleSince = Number.POSITIVE_INFINITY }: ClientConnection) => idleSince;
-  const first = Math.min(...connections.map(idleSince));
-  return connections.find((connection) => connection.idleSince === first);
+function longestWaiting(connections: readonly ClientConnection[]): ClientConnection | undefined {
+  const since = ({ waitsSince = Number.POSITIVE_INFINITY }: ClientConnection) => waitsSince;
+  const first = Math.min(...connections.map(since));
+  return connections.find((connection) => connection.waitsSince === first);
 }

@@ -8,7 +8,8 @@ import { Deadline } from "./deadline.ts";
 import { type ResponseHead, readResponseHead } from "./heads.ts";
 import { type Limits, UPSTREAM_IDLE_MS } from "./limits.ts";
 import { BUSY, type Refusal } from "./refusal.ts";
-import { type ShareKey, Shares, Turns } from "./shares.ts";
+import { type ShareNetworks, Shares } from "./shares.ts";
+import { Turns } from "./turns.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket with HTTP. */
 export type UpstreamAddress =
@@ -24,6 +25,15 @@ export interface WholeRequest {
   readonly isHead: boolean;
   /** Maximum time (ms) until the end of the answer. */
   readonly abandonMs: number;
+}
+
+/** The client of a request. */
+export interface Sender {
+  readonly networks: ShareNetworks;
+  /** True when answers wait for the client on its connections. Such clients have places of their own. */
+  readonly hasUnread: boolean;
+  /** Deadline of its turn. It is missed early when the client goes away. */
+  readonly turn: Deadline;
 }
 
 /** An answer of the service whose body was not read yet. */
@@ -52,11 +62,12 @@ export class Upstream {
   readonly host: string;
   readonly #settings: UpstreamSettings;
   readonly #limits: Limits;
-  /** For requests in flight, each on its own connection. */
-  readonly #places: Shares;
+  /** Places for requests in flight, each on its own connection. */
+  readonly #places: Turns;
+  /** Fewer places for clients that have unread answers, so that others wait for few requests of such clients. */
+  readonly #placesOfReaders: Turns;
   /** For requests in flight and waiting. */
   readonly #requests: Shares;
-  #turns = new Turns();
   /** The connection that was used last is used next, so the others become old and are closed. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
@@ -67,7 +78,8 @@ export class Upstream {
     const { upstream } = settings;
     this.#settings = settings;
     this.#limits = limits;
-    this.#places = new Shares(limits.maxUpstreamConnections, limits.clientSharePercent);
+    this.#places = new Turns(new Shares(limits.maxUpstreamConnections, limits.clientSharePercent));
+    this.#placesOfReaders = new Turns(new Shares(limits.maxReaderConnections, 100));
     this.#requests = new Shares(limits.maxRequests, limits.clientSharePercent);
     this.host = upstream.kind === "socket" ? "localhost" : upstream.url.host;
   }
@@ -82,15 +94,16 @@ export class Upstream {
    * out, so it is not sent again. With `repeats`, a request whose connection was closed is sent once more; the service
    * refuses it (421) unless it is certain that it has not begun it.
    *
-   * @param turn deadline of the turn. It is missed early when the client goes away.
-   * @param key whose share the request uses until its answer is released
+   * @param sender uses its share until the answer is released
    * @returns a refusal: 503 when the request was not sent or the gateway is suspended, 502 when the service did not answer
    */
-  async send(request: WholeRequest, turn: Deadline, key: ShareKey): Promise<Result<UpstreamAnswer, Refusal>> {
+  async send(request: WholeRequest, sender: Sender): Promise<Result<UpstreamAnswer, Refusal>> {
+    const { networks, turn } = sender;
+    const places = sender.hasUnread ? this.#placesOfReaders : this.#places;
     if (this.#suspended !== undefined) return err(this.#suspended);
-    if (!this.#requests.take(key, 1)) return err(BUSY);
-    if (!this.#places.take(key, 1) && !(await this.#turns.wait(key, turn, this.#limits, performance.now()))) {
-      this.#requests.giveBack(key, 1);
+    if (!this.#requests.take(networks, 1)) return err(BUSY);
+    if (!places.take(networks) && !(await places.wait(networks, turn, this.#limits, performance.now()))) {
+      this.#requests.giveBack(networks, 1);
       return err(BUSY);
     }
     let connection = this.#takeIdle() ?? this.#connect();
@@ -106,14 +119,19 @@ export class Upstream {
       this.#settings.log(head.ok ? "the service answers again" : `the service does not answer: ${head.error}`);
       this.#failing = !head.ok;
     }
+    const end = (isReusable: boolean): void => {
+      this.#rest(connection, isReusable);
+      this.#requests.giveBack(networks, 1);
+      places.giveBack(networks, performance.now());
+    };
     if (!head.ok) {
-      this.#release(connection, key, false);
+      end(false);
       return err(this.#suspended ?? { status: 502, message: "the service is not reachable" });
     }
     const { keepAlive, body } = head.value;
     let isReleased = false;
     const release = (whole: boolean): void => {
-      if (!isReleased) this.#release(connection, key, whole && keepAlive);
+      if (!isReleased) end(whole && keepAlive);
       isReleased = true;
     };
     return ok({ head: head.value, body: new MessageBody(connection.reader, body), release });
@@ -127,7 +145,8 @@ export class Upstream {
 
   /** Closes all connections. Waiting requests are not sent. */
   close(): void {
-    this.#turns = new Turns();
+    this.#places.clear();
+    this.#placesOfReaders.clear();
     for (const connection of this.#open) connection.destroy();
   }
 
@@ -145,13 +164,10 @@ export class Upstream {
     return connection;
   }
 
-  #release(connection: UpstreamConnection, key: ShareKey, isReusable: boolean): void {
+  #rest(connection: UpstreamConnection, isReusable: boolean): void {
     connection.rest();
     if (isReusable && connection.isFit) this.#idle.push(connection);
     else connection.destroy();
-    this.#places.giveBack(key, 1);
-    this.#requests.giveBack(key, 1);
-    this.#turns.goOn((next) => this.#places.take(next, 1), performance.now());
   }
 }
 

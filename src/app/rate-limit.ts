@@ -1,5 +1,5 @@
 import { mayInitialize } from "../api/sys/init.ts";
-import { clientNetwork } from "../base/client-network.ts";
+import { clientNetworks } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
@@ -125,9 +125,8 @@ async function countUnder(c: AppContext, path: string, applied: Applied, weight:
   const { clientAddress } = c.get("head");
   // A quota counts all clients without an address as one client. The built-in limits do not apply to them.
   if (clientAddress === null && builtIn) return ADMITTED;
-  const client = clientNetwork(clientAddress ?? "");
-  const key = `${applied.key} ${client}`;
-  const counted = windows.count(key, limit, currentTime(), weight);
+  const networks = clientNetworks(clientAddress ?? "");
+  const counted = windows.countClient(applied.key, networks, limit, currentTime(), weight);
   const loaded = c.get("installation");
   const config = loaded.ok ? loaded.value.quotas.config : DEFAULT_QUOTA_CONFIG;
   // Rounded up, so that a client that waits this long is not too early.
@@ -145,8 +144,11 @@ async function countUnder(c: AppContext, path: string, applied: Applied, weight:
     return { refusal: { code: "rate_limited", path, retryAfterSeconds, onRecord }, byRole: false, headers };
   };
   if (!counted.allowed) return refuse(counted.first);
-  // The limit of Cloudflare's network, if the deployment has bound one. It counts for all isolates of a location.
+  // The limit of Cloudflare's network, if the deployment has bound one. It counts for all isolates of a location, and has
+  // one rate for all keys, so the widest network is the client.
   const shield = builtIn && weight > 0 ? c.env.LOGIN_RATE_LIMIT : undefined;
-  if (shield && !(await shield.limit({ key: client })).success) return refuse(windows.refuse(key));
+  const client = networks.at(-1) ?? "";
+  if (shield && !(await shield.limit({ key: client })).success)
+    return refuse(windows.refuse(`${applied.key} ${client}`));
   return { refusal: null, byRole: false, headers };
 }

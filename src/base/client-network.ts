@@ -1,18 +1,43 @@
-/** 16-bit words in the /64 network of an IPv6 address. A client that has one address of a /64 has all of them. */
-const NETWORK_WORDS = 4;
-const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
+import ipaddr from "ipaddr.js";
 
-/** The key under which limits per client count an address: the IPv4 address, or the /64 network of an IPv6 one. */
-export function clientNetwork(address: string): string {
-  const plain = address.replace(MAPPED_IPV4, "");
-  if (!plain.includes(":")) return plain;
-  const [left = "", right] = plain.split("::", 2);
-  const head = left === "" ? [] : left.split(":");
-  const tail = right === undefined || right === "" ? [] : right.split(":");
-  const zeros = right === undefined ? 0 : 8 - head.length - tail.length;
-  const words = [...head, ...Array<string>(Math.max(zeros, 0)).fill("0"), ...tail];
-  return words
-    .slice(0, NETWORK_WORDS)
-    .map((word) => Number.parseInt(word, 16).toString(16))
-    .join(":");
+const WORD_BITS = 16;
+
+/** The networks of a client, the narrowest first. */
+export type Networks = readonly [string, ...string[]];
+
+/**
+ * The networks under which limits per client count an address: the IPv4 address alone, or the /64, /56 and /48 network of an
+ * IPv6 one, as one client can have all addresses of such a network. See `allowanceOf`.
+ */
+export function clientNetworks(address: string): Networks {
+  const plain = plainAddress(address);
+  if (!ipaddr.IPv6.isValid(plain)) return [plain];
+  const { parts } = ipaddr.IPv6.parse(plain);
+  const network = (bits: number): string => {
+    const words = parts.map((word, index) => (word & maskOf(bits - index * WORD_BITS)).toString(16));
+    return `${words.join(":")}/${bits}`;
+  };
+  return [network(64), network(56), network(48)];
+}
+
+/**
+ * How many times the limit of one client a network may use: 1 for an address or a /64, 2 for a /56, 4 for a /48. So a site
+ * can have several clients, and an attacker with a /48 has no more than four times the limit.
+ *
+ * @param width index of the network in `clientNetworks`
+ */
+export function allowanceOf(width: number): number {
+  return 2 ** width;
+}
+
+/** The IPv4 address for an IPv4-mapped IPv6 address in any spelling. Any other text is returned unchanged. */
+export function plainAddress(address: string): string {
+  if (!address.includes(":") || !ipaddr.IPv6.isValid(address)) return address;
+  const parsed = ipaddr.IPv6.parse(address);
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address;
+}
+
+/** A mask of the first `bits` bits of a word; all of them from 16 on, none below 1. */
+function maskOf(bits: number): number {
+  return 0xffff & ~(0xffff >> Math.min(Math.max(bits, 0), WORD_BITS));
 }

@@ -1,3 +1,4 @@
+import { allowanceOf, type Networks } from "../base/client-network.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { RateLimit } from "./quota.ts";
 
@@ -48,6 +49,32 @@ export class AddressWindows {
     if (first) window.blockedUntil = now + limit.blockInterval * 1000;
     const resetMs = Math.max(window.startedAt + limit.interval * 1000, window.blockedUntil) - now;
     return { allowed, limit: most, remaining: most - window.used, resetMs, first };
+  }
+
+  /**
+   * Counts a request in each network of its client. Stops at the first network whose limit is used up, so that a network
+   * that sends too much uses up no wider one. Returns the count of that network, else of the narrowest one.
+   *
+   * @param name identifies the limit
+   */
+  countClient(
+    name: string,
+    [narrowest, ...wider]: Networks,
+    limit: RateLimit,
+    now: number,
+    weight: 0 | 1 = 1,
+  ): Counted {
+    const countIn = (network: string, width: number): Counted => {
+      const rate = limit.rate * allowanceOf(width);
+      return this.count(`${name} ${network}`, { ...limit, rate }, now, weight);
+    };
+    const own = countIn(narrowest, 0);
+    if (!own.allowed) return own;
+    for (const [index, network] of wider.entries()) {
+      const counted = countIn(network, index + 1);
+      if (!counted.allowed) return counted;
+    }
+    return own;
   }
 
   /** Notes that a request was refused for another reason. Returns true for the first refusal, as in `Counted`. */

@@ -2,7 +2,7 @@ import { nameKey } from "../base/name.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
-/** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetwork`). */
+/** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetworks`). */
 export interface RateLimit {
   /** Requests in an interval. Rounded to a whole number of at least 1 when requests are counted. */
   readonly rate: number;

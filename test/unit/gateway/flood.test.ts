@@ -66,6 +66,39 @@ describe("a client that sends half of many bodies", () => {
   });
 });
 
+describe("many clients that send most of a large body and no more", () => {
+  it("lose it when others need the room", async () => {
+    const { url, seen } = await startRecorder();
+    const gateway = await startTestGateway(url, { clientSharePercent: 25 });
+    const half = Buffer.concat([
+      Buffer.from(request("POST /v1/a", "Content-Length: 1048576")),
+      Buffer.alloc(1024 * 1024 - 1),
+    ]);
+    // They fill the room.
+    for (let i = 2; i < 42; i++) {
+      const client = await RawClient.connect(gateway.port, `127.0.0.${i}`);
+      client.socket.write(half);
+    }
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(LIMITS.bodyRoomBytes);
+    const other = await RawClient.connect(gateway.port);
+    await other.send(request("POST /v1/a", "Content-Length: 500000"));
+    await other.send(Buffer.alloc(250_000));
+    await other.send(Buffer.alloc(250_000));
+    expect((await other.answer()).status).toBe(200);
+    expect(seen.map(({ body }) => body.length)).toEqual([500_000]);
+  });
+});
+
+describe("clients that begin a request and do not send the rest", () => {
+  it("lose a connection when another client has none", async () => {
+    const { url } = await startRecorder();
+    const { port } = await startTestGateway(url, { maxConnections: 8 });
+    await openMany(port, 4, "GET /v1/a HTTP/1.1\r\n");
+    await openMany(port, 4, request("POST /v1/a", "Content-Length: 10"));
+    for (let i = 0; i < 8; i++) expect(await statusOf(port)).toBe(200);
+  });
+});
+
 describe("many clients that announce large bodies and send one byte of each", () => {
   it("do not use up the room: a body that comes in two pieces is served", async () => {
     const { url, seen } = await startRecorder();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LIMITS, transferDueMs } from "../../../gateway/limits.ts";
+import { transferDueMs } from "../../../gateway/limits.ts";
 import { RawClient, request, startService, startTestGateway } from "./support.ts";
 
 /** A service with long answers, which counts what it is asked and how many answers it has not given to the end. */
@@ -23,51 +23,100 @@ async function openUnread(port: number, count: number, address?: string): Promis
   return client;
 }
 
-describe("a client that does not read", () => {
-  it("keeps no other client from an answer, were it four with many connections each", async () => {
-    const { url, counts } = await startLongAnswers();
-    const gateway = await startTestGateway(url, { clientSharePercent: 25 });
-    const addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"];
-    for (const address of addresses) for (let i = 0; i < 60; i++) await openUnread(gateway.port, 40, address);
+describe("clients that do not read", () => {
+  it("hold no place for requests to the service, were it forty with several connections each", async () => {
+    const { url, counts } = await startLongAnswers(2_000_000);
+    const answerRoomBytes = 16 * 1024 * 1024;
+    const gateway = await startTestGateway(url, { clientSharePercent: 25, answerRoomBytes });
+    const addresses = Array.from({ length: 40 }, (_, index) => `127.0.0.${index + 2}`);
+    for (const address of addresses) for (let i = 0; i < 2; i++) await openUnread(gateway.port, 40, address);
+    // Until nothing moves any more: what the room does not hold was cut.
+    await settled(counts);
+    expect(counts.unfinished).toBe(0);
+    const { requests, answerBytes } = gateway.figures();
+    expect([requests, answerBytes > 0, answerBytes <= answerRoomBytes]).toEqual([0, true, true]);
     const client = await RawClient.connect(gateway.port);
-    const ask = async () => {
-      await client.send(request("GET /v1/sys/health"));
-      expect(await client.answer()).toMatchObject({ status: 200, body: "fine" });
-    };
-    await ask();
-    // Until nothing moves any more: what fits into the room is kept, for the rest connections to the service wait.
-    await expect.poll(() => stands(counts), { interval: 300 }).toBe(true);
-    await ask();
-    expect(gateway.figures().answerBytes).toBeLessThan(LIMITS.answerRoomBytes);
-    expect(counts.unfinished).toBeLessThan(LIMITS.maxUpstreamConnections);
+    await client.send(request("GET /v1/sys/health") + request("GET /v1/long"));
+    expect(await client.answer()).toMatchObject({ status: 200, body: "fine" });
+    expect((await client.answer()).body).toHaveLength(2_000_000);
   });
 
+  it("are refused before their request is sent while they leave more than their part unread, and others are not", async () => {
+    const { url, counts } = await startLongAnswers(1_200_000);
+    const options = { clientSharePercent: 25, answerRoomBytes: 4 * 1024 * 1024, turnMs: 0 };
+    const gateway = await startTestGateway(url, options);
+    const stuck = [await openUnread(gateway.port, 40), await openUnread(gateway.port, 40)];
+    await settled(counts);
+    const { asked } = counts;
+    const again = await RawClient.connect(gateway.port);
+    await again.send(request("GET /v1/long"));
+    const refused = await again.answer();
+    expect([refused.status, refused.headers.get("retry-after"), counts.asked]).toEqual([503, "1", asked]);
+    const other = await RawClient.connect(gateway.port, "127.0.0.2");
+    await other.send(request("GET /v1/long"));
+    expect((await other.answer()).status).toBe(200);
+    for (const client of stuck) client.socket.resetAndDestroy();
+    await expect.poll(() => gateway.figures().answerBytes).toBe(0);
+    await again.send(request("GET /v1/sys/health"));
+    expect((await again.answer()).status).toBe(200);
+  });
+
+  it("lose a connection when another client has none", async () => {
+    const { url, counts } = await startLongAnswers();
+    const { port } = await startTestGateway(url, { maxConnections: 8 });
+    for (let i = 0; i < 8; i++) await openUnread(port, 40, "127.0.0.2");
+    await settled(counts);
+    const client = await RawClient.connect(port);
+    await client.send(request("GET /v1/sys/health"));
+    expect((await client.answer()).body).toBe("fine");
+  });
+});
+
+describe("a client that does not read", () => {
   it("is asked for nothing more while an answer waits for it", async () => {
     const { url, counts } = await startLongAnswers();
     const gateway = await startTestGateway(url);
     const client = await openUnread(gateway.port, 400);
-    await expect.poll(() => stands(counts), { interval: 300 }).toBe(true);
+    await settled(counts);
     // One answer more than the system takes for a connection, and the service is free.
     expect(counts).toMatchObject({ asked: expect.any(Number), unfinished: 0 });
     expect(counts.asked).toBeLessThan(100);
-    expect(gateway.figures()).toMatchObject({ requests: 0, answerBytes: 400_000 });
+    const { requests, answerBytes } = gateway.figures();
+    expect([requests, answerBytes > 0, answerBytes < 401_000]).toEqual([0, true, true]);
     const { asked } = counts;
     client.socket.resume();
     for (let count = 0; count <= asked; count++) expect((await client.answer()).body).toHaveLength(400_000);
+    await expect.poll(() => gateway.figures().answerBytes).toBe(0);
   });
 
-  it("takes no room for answers without a body", async () => {
-    let asked = 0;
+  it("has answers without a body counted too", async () => {
+    const counts = { asked: 0 };
     const { url } = await startService((_incoming, response) => {
-      asked++;
+      counts.asked++;
       response.writeHead(204, { "X-Padding": "a".repeat(8_000) }).end();
     });
     const gateway = await startTestGateway(url);
     await openUnread(gateway.port, 4_000);
-    await expect.poll(() => stands({ asked }), { interval: 300, timeout: 10_000 }).toBe(true);
+    await settled(counts);
     // The client has not been given all answers, so one waits for it.
-    expect(asked).toBeLessThan(4_000);
-    expect(gateway.figures()).toMatchObject({ requests: 0, answerBytes: 0 });
+    expect(counts.asked).toBeLessThan(4_000);
+    const { requests, answerBytes } = gateway.figures();
+    expect([requests, answerBytes > 0, answerBytes < 9_000]).toEqual([0, true, true]);
+  });
+
+  it("has its own request forgotten: a body takes no room while the answer to it is not read", async () => {
+    const { url } = await startService((incoming, response) => {
+      incoming.resume().on("end", () => response.end(Buffer.alloc(16 * 1024 * 1024)));
+    });
+    const gateway = await startTestGateway(url);
+    const client = await RawClient.connect(gateway.port);
+    client.socket.pause();
+    await client.send(request("POST /v1/a", "Content-Length: 300000"));
+    await client.send(Buffer.alloc(300_000));
+    await expect.poll(() => gateway.figures().answerBytes).toBeGreaterThan(0);
+    await expect.poll(() => gateway.figures()).toMatchObject({ requests: 0, bodyBytes: 0 });
+    client.socket.resume();
+    expect((await client.answer()).body).toHaveLength(16 * 1024 * 1024);
   });
 
   it("loses the connection, also when it reads a byte now and then", async () => {
@@ -82,13 +131,16 @@ describe("a client that does not read", () => {
   });
 });
 
-let before = -1;
-
-/** True when the service was asked for nothing since the last call. */
-function stands({ asked }: { readonly asked: number }): boolean {
-  const is = asked > 0 && asked === before;
-  before = asked;
-  return is;
+/** Waits until the service was asked for nothing more for a while. */
+async function settled(counts: { readonly asked: number }): Promise<void> {
+  let before = 0;
+  let quiet = 0;
+  const isQuiet = (): boolean => {
+    quiet = counts.asked === before ? quiet + 1 : 0;
+    before = counts.asked;
+    return before > 0 && quiet >= 3;
+  };
+  await expect.poll(isQuiet, { interval: 150, timeout: 30_000 }).toBe(true);
 }
 
 describe("the time that a client has to read", () => {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { clientNetworks } from "../../../src/base/client-network.ts";
 import { AddressWindows } from "../../../src/quota/address-windows.ts";
 import type { RateLimit } from "../../../src/quota/quota.ts";
 
@@ -104,5 +105,29 @@ describe("a flood of addresses", () => {
       counts.count(`flood ${i}`, limit(), T0 + 2);
       if (i % 400 === 0) expect(counts.count("a", limit(), T0 + 2).allowed).toBe(false);
     }
+  });
+});
+
+describe("requests of an IPv6 client", () => {
+  /** How many of the requests from these addresses are let in, all at once. */
+  const admitted = (addresses: readonly string[], counts = windows(1_000)) =>
+    addresses.filter((address) => counts.countClient("x", clientNetworks(address), limit(), T0).allowed).length;
+
+  it("are let in at the rate from a /64, at twice the rate from a /56 and at four times the rate from a /48", () => {
+    const numbers = Array.from({ length: 200 }, (_, number) => number.toString(16));
+    expect(admitted(numbers.map((number) => `2001:db8:1:2::${number}`))).toBe(2);
+    expect(admitted(numbers.map((number) => `2001:db8:1:${number}::1`))).toBe(4);
+    expect(admitted(numbers.map((number) => `2001:db8:1:${number}00::1`))).toBe(8);
+    expect(admitted(numbers.map((number) => `2001:db8:${number}::1`))).toBe(200);
+  });
+
+  it("use up nothing of the wider networks when their own /64 sends too much", () => {
+    const counts = windows(1_000);
+    expect(admitted(Array<string>(50).fill("2001:db8:1:2::1"), counts)).toBe(2);
+    expect(admitted(["2001:db8:1:3::1", "2001:db8:1:3::1"], counts)).toBe(2);
+  });
+
+  it("are counted together with those of its address in IPv4 when they come from the mapped one", () => {
+    expect(admitted(["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"])).toBe(2);
   });
 });

@@ -315,6 +315,16 @@ describe("without a quota", () => {
     expect([(await ask(0)).status, (await ask(1)).status]).toEqual([429, 429]);
   });
 
+  it("a /48 of IPv6 can guess forty times in a minute, from however many networks in it", async () => {
+    let guesses = 0;
+    for (let i = 0; i < 60; i++) {
+      const headers = { "CF-Connecting-IP": `2001:db8:1:${(i * 1024).toString(16)}::1` };
+      const { status } = await call("GET", "sys/generate-root/attempt", { token: "a guess", headers });
+      if (status !== 429) guesses++;
+    }
+    expect(guesses).toBe(40);
+  });
+
   it("one address can guess ten times in a minute at what a restore asks for, and no better guess is told apart then", async () => {
     const ask = async (path: string, token: string) => {
       const headers = { ...from, "X-Vault-Token": token };
