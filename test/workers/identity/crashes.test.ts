@@ -5,10 +5,12 @@ import { Identity } from "../../../src/identity/directory/identity.ts";
 import { findEntity, listEntities, readAlias } from "../../../src/identity/entities.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
+import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { BY_ALIAS_ID } from "../../../src/identity/shard/entity-store.ts";
 import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
+import { atNth } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -149,6 +151,15 @@ describe("a new alias of which the write ends", () => {
   });
 });
 
+it("the deletion of an entity deletes the pointer to an alias of which the write ended before its last step", async () => {
+  const owner = await entity();
+  const alias = newAlias("pointed to", owner);
+  await steps.reserve(alias, null);
+  await steps.claim(alias, null);
+  await drop(`entity/id/${owner}`);
+  expect(await shardAt(bindings, alias).aliasHolder(alias)).toBeNull();
+});
+
 describe("two writes of an alias at once", () => {
   it("give it to one of the two entities, and so does a write beside a login", async () => {
     const [one, other] = [await entity(), await entity()];
@@ -166,6 +177,18 @@ describe("two writes of an alias at once", () => {
       for (const id of [...ids, found]) if ((await aliasesOf(id)).includes(name)) holders.push(id);
       expect(holders).toEqual([await login(name)]);
     }
+  });
+
+  it("leave nothing reserved at the entity that does not get it", async () => {
+    const [one, other] = [await entity(), await entity()];
+    const name = "claimed meanwhile";
+    atNth(EntityShard, "claimAlias", 1, async (proceed) => {
+      await existing(name, other);
+      return proceed();
+    });
+    const refused = await post("entity-alias", { name, mount_accessor: mount, canonical_id: one });
+    expect([refused.status, await login(name)]).toEqual([400, other]);
+    expect(await home(one).deleteEntities([one])).toEqual([]);
   });
 
   it("of which one deletes it leave nothing that the other one renamed", async () => {

@@ -3,8 +3,10 @@ import { Identity } from "../../../src/identity/directory/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
+import { identityOf } from "../../../src/identity/stubs.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 
 let root: string;
 /** Accessors of two mounts. */
@@ -71,6 +73,19 @@ describe("a merge of entities", () => {
     const refused = await merge({ to_entity_id: target.id, from_entity_ids: [source.id] });
     expect([refused.status, refused.body.errors[0]]).toEqual([400, expect.stringContaining(String(source.aliases[0]))]);
     expect([await aliasesOf(target.id), await aliasesOf(source.id)]).toEqual([["bob"], ["bob@example", "robert"]]);
+  });
+
+  it("is denied while a membership of either is tampered with, and changes nothing", async () => {
+    for (const tampered of ["target", "source"] as const) {
+      const name = `fay ${tampered}`;
+      const entities = { target: await entity({}), source: await entity({ [second]: name }) };
+      await post("group", { name: `g ${name}`, member_entity_ids: entities[tampered].id });
+      const where = `entity_id = '${entities[tampered].id}'`;
+      await alter(identityOf(bindings), `UPDATE group_entities SET seal = x'00' WHERE ${where}`);
+      const refused = await merge({ to_entity_id: entities.target.id, from_entity_ids: [entities.source.id] });
+      expect(refused.status).toBe(403);
+      expect([await aliasesOf(entities.target.id), await aliasesOf(entities.source.id)]).toEqual([[], [name]]);
+    }
   });
 
   it("keeps the alias of the target when it is forced", async () => {
