@@ -320,6 +320,17 @@ describe("a crash", () => {
 });
 
 describe("two revocations at once", () => {
+  it("of which the second comes before the next attempt keep its time", async () => {
+    standInForTargets(() => 500);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "again/x" });
+    await post("sys/leases/revoke", { lease_id: id, sync: true });
+    const pending = await leaseRows(token);
+    expect(pending).toMatchObject([{ state: 1, attempts: 1 }]);
+    await post("sys/leases/revoke", { lease_id: id, sync: false });
+    expect(await leaseRows(token)).toEqual(pending);
+  });
+
   it("of one lease both say that it is revoked, and the alarm does not send it a third time", async () => {
     let release: (status: number) => void = () => {};
     const held = new Promise<number>((resolve) => {
