@@ -418,6 +418,17 @@ describe("a role's tokens", () => {
     expect((await get("auth/token/lookup-self", "chosen-begun")).status).toBe(403);
   });
 
+  it("are not made by such a creation in a tree of their own", async () => {
+    await post("auth/token/roles/alone", { allowed_policies: "maker", orphan: true });
+    const created = atNth(TokenTree, "create", 1, async (proceed) => {
+      expect((await post("auth/token/roles/alone/revoke-tokens")).status).toBeLessThan(300);
+      await refreshInstallation(bindings);
+      return proceed();
+    });
+    expect((await post("auth/token/create/alone", { ttl: "1h" })).status).toBe(503);
+    expect(created.calls).not.toHaveLength(0);
+  });
+
   it("are revoked in one call, with what they made, in a constant number of calls", async () => {
     holdWalks();
     await role("squad");
