@@ -77,6 +77,7 @@ describe("a renewal", () => {
     ],
     ["a role without limits", { role: {}, increment: 300 }, 300],
     ["the period of the call holds with a role", { token: { period: 60 }, role: {}, increment: HOUR }, 60],
+    ["the lesser period, of the token", { token: { period: 30 }, role: { tokenPeriod: 60 }, increment: HOUR }, 30],
     ["the lesser period", { token: { period: 60 }, role: { tokenPeriod: 30 }, increment: HOUR }, 30],
   ])("%s", (_, input, expected) => {
     expect(renew(input)).toBe(expected);
