@@ -1,7 +1,8 @@
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../../src/base/outbound-hosts.ts";
 import type { JwtConfig } from "../../../../src/methods/jwt/config.ts";
-import { keysFor } from "../../../../src/methods/jwt/keys.ts";
+import { keysFor, verifySignature } from "../../../../src/methods/jwt/keys.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const MINUTE = 60_000;
@@ -97,4 +98,16 @@ describe("the keys of an issuer", () => {
     published = ["b"];
     expect(await kidsAt(NOW - 60 * MINUTE)).toEqual(["b"]);
   });
+});
+
+it("at most eight keys are tried for a token without a key id", async () => {
+  const pairs = await Promise.all(Array.from({ length: 9 }, () => generateKeyPair("ES256")));
+  const keys = await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey)));
+  const verified = await Promise.all(
+    pairs.map(async ({ privateKey }) => {
+      const token = await new SignJWT({ sub: "a" }).setProtectedHeader({ alg: "ES256" }).sign(privateKey);
+      return (await verifySignature(token, "ES256", keys)).ok;
+    }),
+  );
+  expect(verified).toEqual([...Array(8).fill(true), false]);
 });
