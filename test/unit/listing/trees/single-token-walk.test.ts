@@ -55,3 +55,21 @@ it("keeps few of the tokens that are listed after their end, and calls the trees
   while (walk.nextAt(NOW) !== null && ++turns < 110) await walk.turn(NOW, () => {});
   expect([...called]).toEqual([1, 300_000, 300_001]);
 });
+
+it("forgets the pauses of a clock that was ahead", async () => {
+  const list = new List();
+  const calls: number[] = [];
+  let now = NOW + 7_200_000;
+  const walk = new SingleTokenWalk(list.sql, async () => {
+    calls.push(now);
+    return { kind: "ending" };
+  });
+  const end = NOW + 3_600_000;
+  list.add(1, end);
+  await walk.turn(now, () => {});
+  now = NOW;
+  await walk.turn(now, () => {});
+  calls.length = 0;
+  for (now of [end + 1_000, end + 61_000]) await walk.turn(now, () => {});
+  expect(calls).toEqual([end + 1_000, end + 61_000]);
+});
