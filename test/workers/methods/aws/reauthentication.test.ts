@@ -1,4 +1,6 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { TokenTree } from "../../../../src/tree/token-tree.ts";
+import { failing } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
@@ -27,6 +29,10 @@ beforeAll(async () => {
 
 beforeEach(() => {
   instance = cloud.world.addInstance(HOME, "eu-west-1");
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 const entry = async () => (await mount.call("GET", `identity-accesslist/${instance.id}`)).body?.data;
@@ -158,6 +164,14 @@ describe("the memory of a login", () => {
     const before = await entry();
     expect((await login({ nonce: "n" }, LATE, "rooted")).status).toBe(400);
     expect(await entry()).toEqual(before);
+  });
+
+  it("is taken back when the token can't be stored", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const away = failing(TokenTree, "create", "away");
+    expect((await login({ nonce: "lost" })).status).toBeGreaterThanOrEqual(500);
+    away.end();
+    expect((await mount.call("GET", `identity-accesslist/${instance.id}`)).status).toBe(404);
   });
 
   it("is not written by a login that the cloud does not confirm", async () => {
