@@ -37,6 +37,12 @@ const remove = (ids: readonly string[], name = organization, token = root) =>
     body: { data: ids.map((id) => ({ type: "authentication-tokens", id })) },
   });
 
+it("a team deletes no token for another organization", async () => {
+  const { id, text } = await describeToken(root, teamId, "CI");
+  await teamAt(bindings, teamRoute(teamId)).removeTokens("another", [id]);
+  expect(await statusOf(text)).toBe(200);
+});
+
 describe("a token with a description", () => {
   it("201: is made beside the others, which stay good", async () => {
     const plain = await generateToken(root, teamId);
