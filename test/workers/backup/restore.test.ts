@@ -145,6 +145,8 @@ it("answers nothing but the restore until all parts are there, and takes no part
   expect((await restorePart(await changedPart(part, (text) => text.replace("root", "rooT")))).status).toBe(400);
   expect((await restorePart({ ...part, number: part.number + 1 })).status).toBe(400);
   expect((await finish(backup, "")).status).toBe(400);
+  const ends = { issuedSince: null, issuedBefore: null };
+  expect(await systemOf(bindings).finishRestore(backup.head.run, ends, Date.now())).toBe(false);
   const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
   await alter(tree, "CREATE TABLE other (one)");
   expect(await tree.importPage(page)).toEqual({ ok: false, error: "not empty" });
