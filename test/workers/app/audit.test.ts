@@ -1,6 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { ok } from "../../../src/base/result.ts";
 import worker from "../../../src/index.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atNth } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 import { holdSweeps } from "../../support/trees.ts";
@@ -65,6 +68,15 @@ describe("the audit log", () => {
     expect(new Set(ids).size).toBe(4);
     expect(parsed()[2]).not.toHaveProperty("auth");
     expect(parsed()[0]?.token_hash).toEqual(HASH);
+  });
+
+  it("has one line before a creation that draws another row, since the tree has the first one already", async () => {
+    atNth(TokenTree, "run", 1, async (proceed) => {
+      const answer = await proceed();
+      return answer.ok ? ok({ ...answer.value, outcome: ok({ kind: "row_taken", above: 0 }) }) : answer;
+    });
+    expect((await call("POST", "auth/token/create", { token: root, body: {} })).status).toBe(200);
+    expect(parsed().map(({ type }) => type)).toEqual(["request", "response"]);
   });
 
   it("has a line before whatever may change something, with its fields as keyed hashes, and one after", async () => {
