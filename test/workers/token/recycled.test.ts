@@ -6,7 +6,7 @@ import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-sh
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
-import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { atCalls, atNth, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { endBeforeCancelling, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
 import { madeIn } from "../../support/rows.ts";
@@ -296,6 +296,31 @@ describe("a crash", () => {
     const woken = await restartTree(stub);
     await runAlarm(woken);
     expect([await countRows(woken), await pooled(treeId)]).toEqual([0, 1]);
+  });
+
+  it("leaves a token that comes into a large tree while its file is about to be emptied", async () => {
+    const { token, stub, treeId } = await login({ ttl: "1h", policies: ["all"] });
+    await call("POST", "cubbyhole/large", { token, body: { large: "x".repeat(400_000) } });
+    await call("POST", "auth/token/revoke-self", { token });
+    let next = { token: "", treeId: "" };
+    atNth(AccessorShard, "releaseTree", 1, async (proceed) => {
+      await proceed();
+      next = await loginInto(treeId, { ttl: "1h" });
+    });
+    await runAlarm(stub);
+    expect([next.treeId, await lookUp(next.token)]).toEqual([treeId, 200]);
+  });
+
+  it("of the shard to which a large tree returns leaves its id to the next alarm", async () => {
+    const { token, stub, treeId } = await login({ ttl: "1h", policies: ["all"] });
+    await call("POST", "cubbyhole/large", { token, body: { large: "x".repeat(400_000) } });
+    await call("POST", "auth/token/revoke-self", { token });
+    const away = failing(AccessorShard, "releaseTree", "the shard is gone for a moment");
+    await runAlarm(stub);
+    away.end();
+    expect(await pooled(treeId)).toBe(0);
+    await runAlarm(stub);
+    expect(await pooled(treeId)).toBe(1);
   });
 
   it("between the shard and the tree leaves a tree that nobody gets, and that is free a little later", async () => {
