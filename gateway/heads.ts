@@ -121,7 +121,7 @@ function trimBlanks(text: string): string {
 /** A checked request line with its headers. */
 export interface RequestHead extends Headers {
   readonly method: string;
-  /** Starts with a slash (origin form). */
+  /** Starts with a slash (origin form). Its path has neither backslashes nor relative segments. */
   readonly target: string;
   /** True for an HTTP/1.0 client, which does not understand a chunked answer. */
   readonly http10: boolean;
@@ -137,16 +137,30 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/(\d)\.(\d)$/;
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 
+/** A path with a segment that parsers of URLs drop, and perhaps the one before it. */
+const RELATIVE = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+
+/** Escapes the backslashes of the path: what comes next may take one for a slash, so that the path is another one. */
+function withoutBackslashes(target: string): string {
+  if (!target.includes("\\")) return target;
+  const [path = "", ...query] = target.split("?");
+  return [path.replaceAll("\\", "%5C"), ...query].join("?");
+}
+
 /** Reads the head of a request. After a refusal (400, 405, 417, 431) the connection must close. */
 export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, MessageError>> {
   const head = await readHead(reader, REQUEST_LINE);
   if (!head.ok) return head;
   const { first, headers, body, options } = head.value;
-  const [, method = "", target = "", major, minor] = first;
+  const [, method = "", sentTarget = "", major, minor] = first;
   if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
   if (!METHODS.has(method)) return err({ status: 405 });
   // A request has no fragment, and an absolute target would name a host of the client's choice.
-  if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
+  if (!sentTarget.startsWith("/") || sentTarget.includes("#")) {
+    return err(badRequest("the request target must be a path"));
+  }
+  const target = withoutBackslashes(sentTarget);
+  if (RELATIVE.test(target)) return err(badRequest("relative paths not supported"));
   const http10 = minor === "0";
   const hosts = valuesOf(headers, "host");
   const hostMissing = hosts.length === 0 && !http10;

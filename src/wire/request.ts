@@ -73,16 +73,16 @@ function readClientAddress(text: string | null): string | null {
   return text?.slice(0, MAX_ADDRESS_LENGTH) ?? null;
 }
 
-/** A URL without a query and without encoded or relative parts. */
-const PLAIN_URL = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9/_-]*)$/;
+/** An absolute URL with its path and its query. */
+const URL_PARTS = /^https?:\/\/[^/?#]*([^?#]*)(?:\?([^#]*))?/;
 
-/** Returns the path and the query of an absolute URL. */
+/**
+ * Returns the path and the query of an absolute URL, as they were sent. The parser of URLs would make another path of
+ * one with a backslash or with a relative segment.
+ */
 export function readUrl(text: string): Pick<RequestHead, "pathname" | "query"> {
-  // Most URLs are plain. Parsing them with the runtime would cost more than the rest of the head.
-  const plain = PLAIN_URL.exec(text)?.[1];
-  if (plain !== undefined) return { pathname: plain, query: NO_QUERY };
-  const { pathname, search, searchParams } = new URL(text);
-  return { pathname, query: search === "" ? NO_QUERY : searchParams };
+  const [, pathname = "", search = ""] = URL_PARTS.exec(text) ?? [];
+  return { pathname: pathname || "/", query: search === "" ? NO_QUERY : new URLSearchParams(`?${search}`) };
 }
 
 /** The base paths. All of them serve the same routes. */
@@ -92,6 +92,7 @@ const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
 /** Decodes whole texts. It has no state between two calls. */
 const WHOLE_TEXTS = new TextDecoder("utf-8", UTF_8_STRICTLY);
 const MERGE_PATCH = "application/merge-patch+json";
+const NO_HOST = new URL("http://localhost/");
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 /** Returns the decoded path below the base path; a refusal for an invalid one. */
@@ -124,12 +125,14 @@ export function readBaseUrl(
   headers: Headers,
   env: Pick<Env, "CLIENT_ADDRESS_HEADER">,
 ): string {
-  const url = new URL(head.url);
+  // Without something in front, the host is a text of the client.
+  const url = URL.parse(head.url) ?? NO_HOST;
   const forwarded = (name: string) => (env.CLIENT_ADDRESS_HEADER === undefined ? null : headers.get(name)) ?? "";
   const host = forwarded("X-Forwarded-Host");
+  const isHost = HOST.test(host) && URL.canParse(`http://${host}`);
   const scheme = forwarded("X-Forwarded-Proto");
   const protocol = scheme === "http" || scheme === "https" ? `${scheme}:` : url.protocol;
-  return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(head.pathname)}`;
+  return `${protocol}//${isHost ? host : url.host}${basePathOf(head.pathname)}`;
 }
 
 function basePathOf(pathname: string): string {

@@ -43,6 +43,45 @@ describe("the LIST method", () => {
   });
 });
 
+describe("a path", () => {
+  it.each([
+    ["/v1/cubbyhole/a\\b", "/v1/cubbyhole/a%5Cb"],
+    ["/\\v1\\x", "/%5Cv1%5Cx"],
+    ["/v1/a\\..\\b", "/v1/a%5C..%5Cb"],
+    ["/v1/a\\b?c=\\d&e=..%2f/../?", "/v1/a%5Cb?c=\\d&e=..%2f/../?"],
+    ["/v1/a..b/...", "/v1/a..b/..."],
+    ["/v1/a|b^c\"d{e}[f]'g;h", "/v1/a|b^c\"d{e}[f]'g;h"],
+    ["/v1//a/", "/v1//a/"],
+    ["/v1/%2F..%2F%5C", "/v1/%2F..%2F%5C"],
+  ])("%s arrives as %s, so that nothing after the gateway makes another path of it", async (sent, arrives) => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request(`GET ${sent}`));
+    await client.answer();
+    expect(seen).toMatchObject([{ target: arrives }]);
+    const [path = ""] = arrives.split("?");
+    expect(decodeURIComponent(new URL(`http://x${arrives}`).pathname)).toBe(decodeURIComponent(path));
+  });
+
+  it.each([
+    "/v1/../x",
+    "/v1/./x",
+    "/..",
+    "/v1/x/.",
+    "/v1/%2e%2E/x",
+    "/v1/.%2e?a=b",
+    "/%2e/cdn-cgi/x",
+    "/v1/../cdn-cgi/x",
+  ])("with a relative part is refused: %s", async (sent) => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request(`GET ${sent}`));
+    const answer = await client.answer();
+    expect([answer.status, answer.body]).toEqual([400, '{"errors":["relative paths not supported"]}\n']);
+    expect(seen).toEqual([]);
+  });
+});
+
 /** Five requests of every kind, one after the other on the wire, and what the service must see of them. */
 const PIPELINE = [
   request("LIST /v1/1"),
