@@ -1,6 +1,12 @@
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { openRoute, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
-import { type AnswerDescription, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import {
+  type AnswerDescription,
+  DONE_OR_WARNED,
+  dataAnswer,
+  NO_CONTENT,
+  plainAnswer,
+} from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
@@ -32,9 +38,11 @@ import {
 } from "../../issuer/tokens.ts";
 import { duration, fieldSchema, list, pasted, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
-import { dataReply, doneReply, EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, doneReply, EMPTY, plainReply, type Reply, warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 
+const ISSUER_SET =
+  'If "issuer" is set explicitly, all tokens must be validated against that address. Setting issuer to "" will restore the default behavior of using the address by which the service is called.';
 const ISSUER_UNSET = "The issuer is not set: tokens contain the address by which the service was called.";
 
 const KEY_VIEW = view<KeyConfig>({
@@ -83,7 +91,7 @@ export const OIDC_ROUTES: readonly Route[] = [
   tokenRoute("update", "identity/oidc/config", {
     summary: "Sets the issuer of identity tokens.",
     operationId: "oidc-configure",
-    answers: NO_CONTENT,
+    answers: DONE_OR_WARNED,
     input: fieldSchema({
       issuer: sent(text()).describe('The URL of the issuer; "" for the address by which the service is called'),
     }),
@@ -93,7 +101,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       if (issuer === null) return ok(EMPTY);
       await oidcIssuerOf(env).writeIssuer(issuer);
       forgetPublishedKeys();
-      return ok(EMPTY);
+      return ok(warnedReply(issuer === "" ? [] : [ISSUER_SET]));
     },
   }),
 

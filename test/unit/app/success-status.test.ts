@@ -19,7 +19,6 @@ const OTHERWISE: Readonly<Record<string, readonly [statuses: string, why: string
     "/cubbyhole/{path}",
     "/identity/entity/batch-delete",
     "/identity/entity/merge",
-    "/identity/oidc/config",
     "/identity/oidc/key/{name}",
     "/identity/oidc/key/{name}/rotate",
     "/identity/oidc/role/{name}",
@@ -46,8 +45,9 @@ const OTHERWISE: Readonly<Record<string, readonly [statuses: string, why: string
   ...same("200", "the lease, as the reference answers", ["/sys/leases/renew", "/sys/leases/renew/{url_lease_id}"]),
   ...same("202", "recorded", ["/sys/leases/tidy"]),
   ...same("200,202", "202 recorded; 200 while a run is in progress", ["/auth/token/tidy"]),
-  ...same("200,204", "204 recorded; 200 with a warning that the reference gives to the same request", [
+  ...same("200,204", "200 with a warning that the reference gives to the same request", [
     "/auth/token/revoke-accessor",
+    "/identity/oidc/config",
     "/auth/token/roles/{role_name}",
     "/sys/policy/{name}",
     "/sys/policies/acl/{name}",
@@ -75,6 +75,7 @@ const successOf = (operation: Paths[string][string]): string =>
 /** The writes, below their mounts, that answer 200 only with a warning. A warning of Grove's own changes no status. */
 const WARNED = [
   "config", // of the JWT method
+  "identity/oidc/config",
   "revoke-accessor",
   "role/:name", // of the JWT method
   "role/:role", // of the cloud method
