@@ -43,86 +43,154 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 
 /** Number of endpoints from which on a field is described once, at the end of the page. */
-const SEVERAL = 3;
+const SEVERAL = 2;
+/** Number of descriptions from which on a list of fields is written once. */
+const LONG = 3;
+/** Statuses that the top of the page names for all requests. */
+const USUAL = ["200", "204"];
+/** Every list has these two; the top of the page says it. */
+const PAGING = ["list", "after", "limit"];
+/** The description of a parameter of the path that says no more than its name. */
+const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
+/** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
+const SAME_METHOD = "/auth/cloud/";
 
 /** The page of the API: every operation of an OpenAPI document with its fields. */
 export function apiPage({ paths }: ShownDocument): string {
-  const items = Object.entries(paths) as [string, Item][];
-  const common = commonFields(items.flatMap(([, item]) => fieldsOf(item)));
-  const byTag = new Map<string, string[]>();
+  const items = (Object.entries(paths) as [string, Item][]).filter(([path]) => !path.startsWith(SAME_METHOD));
+  const page = new Page(commonFields(fieldsOf(items.map(([, item]) => item))));
+  const byText = new Map<string, { readonly tag: string; readonly paths: string[] }>();
   for (const [path, item] of items) {
     const [first] = METHODS.flatMap((method) => item[method] ?? []);
     const tag = first?.tags[0] ?? "";
-    byTag.set(tag, [...(byTag.get(tag) ?? []), pathText(path, item, common)]);
+    const text = page.itemText(path, item);
+    const same = byText.get(`${tag}\n${text}`) ?? { tag, paths: [] };
+    same.paths.push(path);
+    byText.set(`${tag}\n${text}`, same);
   }
-  const sections = [...byTag].map(([tag, texts]) => `## ${TITLES[tag] ?? tag}\n\n${texts.join("\n\n")}`);
+  const byTag = Map.groupBy(byText, ([, { tag }]) => tag);
+  const sections = [...byTag].map(([tag, entries]) => {
+    const texts = entries.map(([key, { paths: same }]) => {
+      const title = same.map((path) => `\`${path}\``).join(" or ");
+      return `### ${title}${key.slice(tag.length + 1)}`;
+    });
+    return `## ${TITLES[tag] ?? tag}\n\n${texts.join("\n\n")}`;
+  });
   return `# API
 
-Every endpoint, as \`sys/internal/specs/openapi\` describes it for programs: made from the table of routes by \`npm run docs:api\`; a test fails when it is stale. Auth methods
-stand at the path that is their name. [compatibility.md](compatibility.md) says where Grove differs from the reference. A GET with \`list=true\` may also be sent as LIST.
-Fields without a description are [described once](#fields-of-several-endpoints).
+Every endpoint with its fields. \`npm run docs:api\` writes this page from the table of routes; a test fails when it is stale.
+\`sys/internal/specs/openapi\` answers the same for programs, with ids of operations.
+[compatibility.md](compatibility.md) says where Grove differs from the reference.
+
+- A request answers 200, or 204 without a body, unless the page says another status.
+- A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
+- A field is a string unless the page says another type. Fields without a description are [described once](#fields-of-several-endpoints).
+- Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields
+  have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
 ${sections.join("\n\n")}
 
 ## Fields of several endpoints
 
-${[...common].sort().join("\n")}
+${[...page.common].sort().join("\n")}
 `;
 }
 
 /** The most frequent description of each field that several endpoints have. */
 function commonFields(fields: readonly Parameter[]): ReadonlySet<string> {
-  const most = new Map<string, readonly string[]>();
-  for (const same of Map.groupBy(
-    fields.map((field) => [field.name, line(field)] as const),
-    ([, text]) => text,
-  ).values()) {
-    const [name = ""] = same[0] ?? [];
-    if (same.length >= SEVERAL && same.length > (most.get(name)?.length ?? 0))
-      most.set(
-        name,
-        same.map(([, text]) => text),
-      );
+  const most = new Map<string, { readonly text: string; readonly count: number }>();
+  for (const [text, same] of Map.groupBy(fields, line)) {
+    const name = same[0]?.name ?? "";
+    const isMost = same.length > (most.get(name)?.count ?? 0);
+    if (same.length >= SEVERAL && isMost && !PAGING.includes(name)) most.set(name, { text, count: same.length });
   }
-  return new Set([...most.values()].flatMap(([text]) => text ?? []));
+  return new Set([...most.values()].map(({ text }) => text));
 }
 
-function fieldsOf(item: Item): Parameter[] {
-  const operations = METHODS.flatMap((method) => item[method] ?? []);
-  return [...(item.parameters ?? []), ...operations.flatMap((one) => [...(one.parameters ?? []), ...bodyFields(one)])];
-}
-
-/** The fields as a list: first the names of common ones. */
-function fieldList(fields: readonly Parameter[], common: ReadonlySet<string>): string {
-  const isCommon = (field: Parameter) => common.has(line(field));
-  const names = fields.filter(isCommon).map(({ name }) => `\`${name}\``);
-  const others = fields.filter((field) => !isCommon(field)).map(line);
-  return [...(names.length > 0 ? [`- ${names.join(", ")}`] : []), ...others].join("\n");
-}
-
-function pathText(path: string, item: Item, common: ReadonlySet<string>): string {
-  const notes = [
-    ...(item["x-vault-sudo"] ? ["needs `sudo`"] : []),
-    ...(item["x-vault-unauthenticated"] ? ["needs no token"] : []),
-  ];
-  const operations = METHODS.flatMap((method) => {
-    const operation = item[method];
-    return operation ? [operationText(method, operation, common)] : [];
+/** The fields of several endpoints; a long list that comes again counts once. */
+function fieldsOf(items: readonly Item[]): Parameter[] {
+  const lists = items.flatMap((item) => {
+    const operations = METHODS.flatMap((method) => item[method] ?? []);
+    const inPath = (item.parameters ?? []).filter(({ description = "" }) => !OBVIOUS.test(description));
+    return [inPath, ...operations.map((one) => [...(one.parameters ?? []), ...bodyFields(one)])];
   });
-  const parameters = fieldList(item.parameters ?? [], common);
-  return [
-    `### \`${path}\`${notes.length > 0 ? ` (${notes.join(", ")})` : ""}`,
-    ...(parameters === "" ? [] : [parameters]),
-    ...operations,
-  ].join("\n\n");
+  const byText = Map.groupBy(lists, (fields) => fields.map(line).join("\n"));
+  return [...byText.values()].flatMap((same) => ((same[0]?.length ?? 0) < LONG ? same.flat() : (same[0] ?? [])));
 }
 
-function operationText(method: string, operation: Operation, common: ReadonlySet<string>): string {
-  const statuses = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
-  const about = [operation.summary, operation.description ?? ""].join(" ").trim();
-  const head = `**${method.toUpperCase()}** ${about} \`${operation.operationId}\`, ${statuses.join(" or ")}`;
-  const fields = fieldList([...(operation.parameters ?? []), ...bodyFields(operation)], common);
-  return fields === "" ? head : `${head}\n\n${fields}`;
+/** Writes the entries of the page. It remembers long lists of fields, to point to them when they come again. */
+class Page {
+  private readonly longLists = new Map<string, string>();
+
+  readonly common: ReadonlySet<string>;
+
+  /** @param common Lines of the fields that the end of the page describes. */
+  constructor(common: ReadonlySet<string>) {
+    this.common = common;
+  }
+
+  /** What stands below the title of an endpoint, with what it needs at the end of the title. */
+  itemText(path: string, item: Item): string {
+    const notes = [
+      ...(item["x-vault-sudo"] ? ["needs `sudo`"] : []),
+      ...(item["x-vault-unauthenticated"] ? ["needs no token"] : []),
+    ];
+    const inPath = (item.parameters ?? []).filter(
+      (field) => !this.common.has(line(field)) && !OBVIOUS.test(field.description ?? ""),
+    );
+    const operations = METHODS.flatMap((method) => {
+      const operation = item[method];
+      return operation ? [this.operationText(`${method.toUpperCase()} ${path}`, operation)] : [];
+    });
+    const parts = [...(inPath.length > 0 ? [fieldLines(inPath)] : []), ...operations];
+    return `${notes.length > 0 ? ` (${notes.join(", ")})` : ""}\n\n${parts.join("\n\n")}`;
+  }
+
+  private operationText(name: string, operation: Operation): string {
+    const statuses = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
+    const about = [...new Set([operation.summary, ...(operation.description ?? "").split(/(?<=\.) /)])]
+      .join(" ")
+      .trim();
+    const parameters = operation.parameters ?? [];
+    const isList = parameters.some((field) => field.name === "list");
+    const fields = [...parameters.filter((field) => !PAGING.includes(field.name)), ...bodyFields(operation)];
+    const method = `${name.split(" ")[0]}${isList ? " `list`" : ""}`;
+    const unusual = statuses.filter((one) => !USUAL.includes(one));
+    const status = unusual.length === 0 ? "" : ` ${statuses.join(" or ")}.`;
+    const text = this.fieldList(name, fields);
+    return `**${method}** ${about}${status}${text === "" ? "" : `\n\n${text}`}`;
+  }
+
+  /** First the names of common fields, then the others; a long list is written once. */
+  private fieldList(operation: string, fields: readonly Parameter[]): string {
+    const isCommon = (field: Parameter) => this.common.has(line(field));
+    const common = fields.filter(isCommon);
+    const others = fields.filter((field) => !isCommon(field));
+    const names = common.map(({ name }) => `\`${name}\``).join(", ");
+    const lines = fieldLines(others);
+    const text = [...(names === "" ? [] : [`- ${names}`]), ...(lines === "" ? [] : [lines])].join("\n");
+    if (common.length + others.length < LONG) return text;
+    const earlier = this.longLists.get(text);
+    if (earlier) return `- The fields of \`${earlier}\``;
+    this.longLists.set(text, operation);
+    return text;
+  }
+}
+
+/** A line for the fields that have one type and one description. */
+function fieldLines(fields: readonly Parameter[]): string {
+  return [...Map.groupBy(fields, meaning)]
+    .map(([text, same]) => `- ${same.map(({ name }) => `\`${name}\``).join(", ")}${text}`)
+    .join("\n");
+}
+
+function line(field: Parameter): string {
+  return `- \`${field.name}\`${meaning(field)}`;
+}
+
+function meaning({ description = "", schema }: Parameter): string {
+  const type = [typeText(schema), ...(schema.deprecated ? ["deprecated"] : [])].join(", ");
+  return `${type === "string" ? "" : ` (${type})`}: ${description}`;
 }
 
 function bodyFields({ requestBody }: Operation): Parameter[] {
@@ -134,10 +202,6 @@ function bodyFields({ requestBody }: Operation): Parameter[] {
     schema: field,
     ...(field.description !== undefined && { description: field.description }),
   }));
-}
-
-function line({ name, description = "", schema }: Parameter): string {
-  return `- \`${name}\` (${typeText(schema)}${schema.deprecated ? ", deprecated" : ""}): ${description}`;
 }
 
 function typeText({ type = "any", format, items, nullable }: Schema): string {

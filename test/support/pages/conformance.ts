@@ -15,14 +15,15 @@ const SHOWN_BY: ShownBy = JSON.parse(readFileSync(join(PROJECT, "test/conformanc
 /** The page that says for every line of the conformance lists where its tests are. */
 export function conformancePage(): string {
   const sections = LISTS.map(({ title, source, lines }) => {
-    const rows = Object.entries(lines).map(([line, rule]) => `| ${line} | ${cellText(rule)} | ${cell(line)} |`);
-    return `## ${title}\n\nSource: ${source}.\n\n| Line | Rule | Tests |\n|---|---|---|\n${rows.join("\n")}\n`;
+    const entries = Object.entries(lines).map(([line, rule]) => `- ${line}: ${escaped(rule)} ${evidence(line)}`);
+    return `## ${title}\n\nSource: ${source}.\n\n${entries.join("\n")}\n`;
   });
   return `# Conformance
 
-Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published vulnerabilities of
-the reference servers: the rule, and the number of tests that show it by file (below \`test/\`). The rules are in \`test/conformance/lines.json\`, the tests' titles in \`shown-by.json\` beside it.
-\`npm run docs:conformance\` writes this page from them; a test fails when it is stale, when a line has neither a test nor a reason, or when a test has another title.
+Every line of the conformance lists and of the published vulnerabilities of the reference servers: its rule, and the test files that
+show it (below \`test/\`). \`test/conformance/lines.json\` has the rules, \`shown-by.json\` beside it the titles of the tests.
+\`npm run docs:conformance\` writes this page. A test fails when the page is stale, when a line has neither a test nor a reason why it
+does not apply, and when a test has another title.
 
 ${sections.join("\n")}
 ${messagesSection()}`;
@@ -46,13 +47,14 @@ export function lostTests(): string[] {
   );
 }
 
-function cell(line: string): string {
-  const tests = Object.entries(SHOWN_BY[line] ?? {}).map(([file, titles]) => {
-    return `${titles.length} in \`${file.replace(/^test\//, "").replace(/\.test\.ts$/, "")}\``;
-  });
+/** Test files in parentheses, or the reason why there is none. */
+function evidence(line: string): string {
+  const files = Object.keys(SHOWN_BY[line] ?? {}).map(
+    (file) => `\`${file.replace(/^test\//, "").replace(/\.test\.ts$/, "")}\``,
+  );
   const reason = ABSENT[line];
-  if (tests.length === 0) return reason ? `Does not apply: ${reason}` : "**no test**";
-  return [...tests, ...(reason ? [reason] : [])].join("; ");
+  if (files.length === 0) return reason ? `Does not apply: ${reason}.` : "**No test.**";
+  return `(${files.join(", ")})${reason ? ` ${reason}.` : ""}`;
 }
 
 /** The strings of a test file, as they read when it runs. */
@@ -63,6 +65,6 @@ function textsOf(file: string): ReadonlySet<string> {
   return new Set(texts.map(([, , text = ""]) => text.replace(/\\(.)/g, "$1").trim()));
 }
 
-function cellText(text: string): string {
-  return text.replace(/\|/g, "\\|").replace(/</g, "&lt;");
+function escaped(text: string): string {
+  return text.replace(/</g, "&lt;");
 }

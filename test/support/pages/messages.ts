@@ -19,15 +19,12 @@ const SOURCES: readonly MessagesOfSource[] = JSON.parse(
 
 /** The section of docs/conformance.md on messages. */
 export function messagesSection(): string {
-  const rows = SOURCES.map(({ source, messages }) => `| ${Object.values(messages).flat().length} | ${source} |`);
+  const entries = SOURCES.map(({ source, messages }) => `- ${Object.values(messages).flat().length} of ${source}`);
   return `## Messages kept word for word
 
-Clients and their tests compare them. \`test/conformance/messages.json\` lists them by endpoint; a test fails when one of them is not
-in \`src/\` any more.
+Clients and their tests compare them. \`test/conformance/messages.json\` lists them by endpoint; a test fails when \`src/\` lacks one.
 
-| Messages | Source |
-|---|---|
-${rows.join("\n")}
+${entries.join("\n")}
 `;
 }
 
