@@ -9,7 +9,7 @@ import { aclOfToken } from "../identity/standing.ts";
 import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
-import { mayContain } from "../system/custom-id-filter.ts";
+import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { isEnded, isEndedSince } from "../system/watermarks.ts";
@@ -111,8 +111,8 @@ async function readCustomId(env: Env, installation: Installation, text: string):
 }
 
 async function findCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | undefined> {
-  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
-    if (!mayContain(installation.customIdFilter, filterKey)) continue;
+  for (const { whole, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
+    if (!mayContain(installation.customIdList, whole)) continue;
     const address = await customIdsOf(env, directoryKey).find(directoryKey);
     if (address) return { ...address, verifier };
   }

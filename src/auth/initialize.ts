@@ -44,9 +44,9 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   if (!created.ok) return created;
   noteChange(treeId, now);
   if (customId) {
-    const { directoryKey, filterKey } = customId;
+    const { directoryKey, whole } = customId;
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
-    await systemOf(env).admitCustomId(filterKey);
+    await systemOf(env).admitCustomId(whole);
   }
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.abandon(ids.row);

@@ -3,7 +3,7 @@ import type { LocationHint } from "../base/location.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/publish.ts";
-import { mayContain } from "../system/custom-id-filter.ts";
+import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
@@ -91,7 +91,7 @@ function locationOf(installation: Installation, spec: TokenSpec): LocationHint |
 
 /**
  * Issues a token with a custom id. First the directory reserves the id, so two creations of one id can't both succeed.
- * Then the id is added to the filter, without which isolates do not look it up in the directory. Then the tree writes
+ * Then the id is added to the list, without which isolates do not look it up in the directory. Then the tree writes
  * the token. After a crash in between, the entry leads to a row that does not exist, and the next creation with the
  * same id replaces it.
  */
@@ -102,17 +102,17 @@ async function issueWithCustomId(
   parent: TokenAddress | null,
   customId: string,
 ): Promise<Result<AuthReply>> {
-  const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
+  const [{ whole, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
   // A token with this id may be stored under a hash with a key of an older term.
   for (const hash of older) {
-    if (mayContain(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
+    if (mayContain(installation.customIdList, hash.whole) && (await leadsToLiveToken(env, hash.directoryKey))) {
       return err(DUPLICATE_ID);
     }
   }
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
   const reserve = async (address: TokenAddress): Promise<Result<null>> => {
     if (!(await takeEntry(env, directoryKey, address))) return err(DUPLICATE_ID);
-    await systemOf(env).admitCustomId(filterKey);
+    await systemOf(env).admitCustomId(whole);
     forgetCustomId(customId);
     const refreshed = await refreshInstallation(env);
     return refreshed.ok ? ok(null) : refreshed;

@@ -5,7 +5,7 @@ import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import { QuotaTable } from "../quota/quota.ts";
 import { CopySource, useOfCopy } from "./copy-age.ts";
-import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
+import type { CustomIdList } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
 import { installationLimits } from "./in-effect.ts";
 import { reportKeyUse } from "./key-rotation.ts";
@@ -37,7 +37,7 @@ export class Installation {
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly policies: PolicySet;
-  readonly customIdFilter: CustomIdFilter;
+  readonly customIdList: CustomIdList;
   readonly quotas: QuotaTable;
   /** The watermarks, each of which ends many tokens at once. */
   readonly watermarks: Watermarks;
@@ -65,9 +65,7 @@ export class Installation {
     this.fieldHashes = ofKeys.fieldHashes;
     this.mounts = parts.mounts ?? kept(before).mounts;
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
-    this.customIdFilter = parts.customIds
-      ? changedFilter(before?.customIdFilter ?? [], parts.customIds)
-      : kept(before).customIdFilter;
+    this.customIdList = parts.customIds ? (parts.customIds.list ?? null) : kept(before).customIdList;
     this.quotas = parts.quotas ? new QuotaTable(parts.quotas.list, parts.quotas.config) : kept(before).quotas;
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest)

@@ -43,11 +43,9 @@ export class PartVersionStore {
     return this.#versions;
   }
 
-  /** Gives `part` a new random version, in the transaction that changes it. Returns the previous version. */
-  change(part: PartName): number {
-    const before = this.now;
-    this.#versions = { ...before, [part]: this.#renew(part) };
-    return before[part];
+  /** Gives `part` a new random version, in the transaction that changes it. */
+  change(part: PartName): void {
+    this.#versions = { ...this.now, [part]: this.#renew(part) };
   }
 
   #read(): PartVersions {
@@ -98,7 +96,7 @@ export abstract class SystemStore {
   }
 
   /** See `PartVersionStore.change`. */
-  protected changed(part: PartName): number {
-    return this.#versions.change(part);
+  protected changed(part: PartName): void {
+    this.#versions.change(part);
   }
 }

@@ -5,7 +5,7 @@ import { emptyTables } from "../storage/object-pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";
-import { CustomIdStore } from "./custom-id-filter.ts";
+import { CUSTOM_ID_LIST_SQL, CustomIdStore } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
 import { InstallationStore, RestoreStore, RootGenerationStore } from "./installation-store.ts";
 import { ListOpeningStore } from "./list-openings.ts";
@@ -76,6 +76,7 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
     description: "the installation with its policies, mounts, quotas, watermarks, custom ids and rotation of keys",
     sql: TABLES,
   },
+  { version: 2, description: "the list of custom ids", sql: CUSTOM_ID_LIST_SQL, readableFrom: 1 },
 ];
 
 /** The stores of the System object. */
@@ -104,8 +105,8 @@ export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEn
   };
 }
 
-/** The filter of custom ids. The first root token may have one, and the bits decide about nothing. */
-const KEPT_TABLES = ["custom_id_layers", "custom_id_blocks"];
+/** The list of custom ids. The first root token may have one, and the list decides about nothing. */
+const KEPT_TABLES = ["custom_id_hashes", "custom_id_layers", "custom_id_blocks"];
 
 /**
  * Writes the rows of a new installation: its cluster id and key ring, the policy "default" and the token mount. All
@@ -145,11 +146,11 @@ export function readSnapshot(stores: SystemStores, known: PartVersions | null, o
   if (!opened) {
     return {
       versions: { ...versions, ...known, keys: versions.keys },
-      parts: readParts(stores, new Set(["keys"]), known),
+      parts: readParts(stores, new Set(["keys"])),
     };
   }
   const changed = changedParts(known, versions);
-  return changed.size === 0 ? null : { versions, parts: readParts(stores, changed, known) };
+  return changed.size === 0 ? null : { versions, parts: readParts(stores, changed) };
 }
 
 /** What an isolate gets before the installation has keys. */
@@ -158,13 +159,13 @@ export const NOT_INITIALIZED: SystemSnapshot = {
   parts: { keys: { clusterId: "", sealedKeyRing: null, restoring: null } },
 };
 
-function readParts(stores: SystemStores, changed: ReadonlySet<PartName>, known: PartVersions | null) {
+function readParts(stores: SystemStores, changed: ReadonlySet<PartName>) {
   const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;
   return {
     ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running } }),
     ...(changed.has("policies") && { policies: policies.rules() }),
     ...(changed.has("mounts") && { mounts: mounts.all() }),
-    ...(changed.has("customIds") && { customIds: customIds.changeSince(known?.customIds ?? null) }),
+    ...(changed.has("customIds") && { customIds: customIds.part() }),
     ...(changed.has("quotas") && { quotas: { list: quotas.all(), config: quotas.config() } }),
     ...(changed.has("watermarks") && { watermarks: watermarks.snapshot() }),
     ...(changed.has("lists") && { lists: { openings: listOpenings.all() } }),

@@ -210,9 +210,9 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).seals.checkStep(from);
   }
 
-  /** Adds the keyed hash of a custom token id to the filter. Isolates look up only ids that the filter matches. */
-  admitCustomId(filterKey: Uint8Array): void {
-    this.#stores.customIds.add(filterKey);
+  /** Adds the keyed hash of a custom token id to the list. Isolates look up only ids that the list matches. */
+  admitCustomId(hash: Uint8Array): void {
+    this.#stores.customIds.add(hash);
   }
 
   /** The policy `name`, or null. */

@@ -198,10 +198,10 @@ export function couldBeCustomId(text: string): boolean {
   return text !== "" && checkCustomId(text) === null;
 }
 
-/** The parts of the keyed hash of a token id that a root caller chose. No two stores hold the same part. */
+/** The parts of the keyed hash of a token id that a root caller chose. No store holds enough to check an id alone. */
 export interface CustomIdHash {
-  /** The whole hash: selects the bits in the filter of custom ids. Never stored. */
-  readonly filterKey: Uint8Array<ArrayBuffer>;
+  /** The whole hash. Never stored: the list of custom ids has its first 4 bytes. */
+  readonly whole: Uint8Array<ArrayBuffer>;
   /** Key in the directory of custom ids: the first 8 bytes, in hex. */
   readonly directoryKey: string;
   /** The other 24 bytes, which the tree stores. */
@@ -224,7 +224,7 @@ export async function customIdHashes(
 
 async function customIdHash(key: CryptoKey, text: string): Promise<CustomIdHash> {
   const hash = await keyedHash(key, CUSTOM_LABEL, new TextEncoder().encode(text));
-  return { filterKey: hash, directoryKey: toHex(hash.subarray(0, TAG_BYTES)), verifier: hash.slice(TAG_BYTES) };
+  return { whole: hash, directoryKey: toHex(hash.subarray(0, TAG_BYTES)), verifier: hash.slice(TAG_BYTES) };
 }
 
 function split(text: string) {

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
+import { Tables } from "../../../src/storage/tables.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { RESTORE_MIGRATIONS } from "../../../src/system/installation-store.ts";
 import { type System, systemOf } from "../../../src/system/system.ts";
@@ -29,9 +30,9 @@ const WITHOUT_SEALS = TABLES.map((table) => `UPDATE ${table} SET seal = NULL`);
 const WITHOUT_KEYS = "UPDATE installation SET sealed_key_ring = NULL";
 
 it("sys/init seals no row that was there before", async () => {
+  await runInDurableObject(system(), (_: System, { storage }) => new Tables(storage.sql, SYSTEM_MIGRATIONS).create());
   await writeStorage(
     system(),
-    ...SYSTEM_MIGRATIONS.map(({ sql }) => sql),
     "INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, 'planted', 0)",
     planted("default", "# see default", RULE),
     planted("planted", GIVING, RULE),

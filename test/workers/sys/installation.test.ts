@@ -5,7 +5,6 @@ import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { RowSeals } from "../../../src/storage/row-seals.ts";
-import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { readSnapshot, systemStores, writeNewInstallation } from "../../../src/system/system-stores.ts";
@@ -14,7 +13,7 @@ import { runAs } from "../../support/deployments.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
-import { alter, changeRows, deleteRows } from "../../support/storage-writer.ts";
+import { changeRows, deleteRows } from "../../support/storage-writer.ts";
 import { holdInventory } from "../../support/trees.ts";
 import { holdWalks } from "../../support/walks.ts";
 
@@ -204,28 +203,6 @@ it("a poll reads nothing while nothing has changed, and a change sends its own p
   expect(await sentBy(() => call("PUT", "sys/rotate", { token: root }))).toEqual(["keys"]);
 });
 
-it("a custom id sends one block of the filter, and the whole filter to an isolate with a version from before the start", async () => {
-  const system = systemOf(bindings);
-  const add = (number: number) =>
-    systemOf(bindings).admitCustomId(new Uint8Array(32).map((_, i) => i * number + number));
-  // Enough for a second layer.
-  await alter(system, "INSERT OR REPLACE INTO custom_id_layers (layer, ids) VALUES (0, 8192)");
-  await add(1);
-  const first = await system.snapshot(null);
-  if (!first?.parts.customIds) throw new Error("whoever knows nothing is told everything");
-  expect(first.parts.customIds.isWhole).toBe(true);
-  await add(2);
-  await add(3);
-  const then = await system.snapshot(first.versions);
-  expect(then?.parts.customIds).toMatchObject({ isWhole: false, blocks: expect.any(Array) });
-  expect(then?.parts.customIds?.blocks.length).toBeLessThanOrEqual(2);
-  const copy = changedFilter(changedFilter([], first.parts.customIds), then?.parts.customIds ?? first.parts.customIds);
-  const whole = (await system.snapshot(null))?.parts.customIds;
-  expect(copy).toEqual(changedFilter([], whole ?? { isWhole: true, blocks: [] }));
-  await crash(system);
-  expect((await systemOf(bindings).snapshot(first.versions))?.parts.customIds?.isWhole).toBe(true);
-});
-
 it("what an isolate made of a part is kept while that part is the same", async () => {
   const before = await refreshInstallation(bindings);
   await call("POST", "sys/auth/kept", { token: root, body: { type: "aws" } });
@@ -233,7 +210,7 @@ it("what an isolate made of a part is kept while that part is the same", async (
   if (!before.ok || !after.ok) throw new Error("initialised");
   expect(after.value).not.toBe(before.value);
   expect(after.value.mountAt("kept/")).toBeDefined();
-  for (const part of ["keys", "tokenHashes", "quotas", "watermarks", "customIdFilter"] as const) {
+  for (const part of ["keys", "tokenHashes", "quotas", "watermarks", "customIdList"] as const) {
     expect(after.value[part]).toBe(before.value[part]);
   }
 });
@@ -260,31 +237,6 @@ it("a copy is not taken for that of a restored object that has since changed as 
     const names = ["lost-1", "lost-2", "after-1", "after-2"];
     expect(known.ok && known.value.policies.absent(names, Date.now())).toEqual(["lost-1", "lost-2"]);
   }
-});
-
-it("the filter of custom ids grows by a layer when the last one is full, and takes an id once", async () => {
-  const key = new Uint8Array(32).map((_, i) => i * 7);
-  const other = new Uint8Array(32).map((_, i) => i * 11);
-  await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
-    const { customIds: store, versions } = systemStores(sql, SEALS, bindings);
-    const add = (id: Uint8Array): boolean => {
-      const before = versions.now.customIds;
-      store.add(id);
-      return versions.now.customIds !== before;
-    };
-    const layers = () => [...sql.exec("SELECT layer, ids FROM custom_id_layers ORDER BY layer").raw()];
-    const lets = (id: Uint8Array) => mayContain(changedFilter([], store.changeSince(null)), id);
-    expect([add(key), add(key)]).toEqual([true, false]);
-    expect(layers()).toEqual([[0, 1]]);
-    expect([lets(key), lets(other)]).toEqual([true, false]);
-    sql.exec("UPDATE custom_id_layers SET ids = 8192");
-    expect([add(key), add(other), add(other)]).toEqual([false, true, false]);
-    expect(layers()).toEqual([
-      [0, 8192],
-      [1, 1],
-    ]);
-    expect([lets(key), lets(other)]).toEqual([true, true]);
-  });
 });
 
 it("while the key ring does not open, an isolate gets the wrapped keys alone, and the other parts later", async () => {
