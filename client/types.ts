@@ -8,7 +8,8 @@ export type Operation = "read" | "list" | "scan" | "create" | "update" | "create
 
 /** The holder of a token. Contains no secret. Times in ms since 1970. */
 export interface TokenHolder {
-  readonly type: "service" | "batch" | "team";
+  /** "service", "batch", or another kind of credential, such as "team". */
+  readonly type: string;
   /** Public identifier of the token; "" for a batch token, the id of a team token. */
   readonly accessor: string;
   readonly displayName: string;

@@ -1,3 +1,4 @@
+import type { Kinds } from "./auth/kinds.ts";
 import type { BackupRuns } from "./backup/bucket/backup-runs.ts";
 import type { IssuerEnv } from "./issuer/env.ts";
 import type { AwsEnv } from "./methods/aws/env.ts";
@@ -9,11 +10,12 @@ import type { TreeDeployment } from "./tree/deployment.ts";
 import type { TreeEnv } from "./tree/env.ts";
 
 /**
- * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one) and its
- * deployment. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
+ * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one), its
+ * deployment and its kinds. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
  */
 export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly deployment: TreeDeployment;
+  readonly kinds: Kinds;
   readonly TIDY: DurableObjectNamespace<Tidy>;
   readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
   readonly BACKUP_RUNS: DurableObjectNamespace<BackupRuns>;

@@ -2,10 +2,11 @@ import { env } from "cloudflare:workers";
 import { app } from "./app/app.ts";
 import { deploymentOf } from "./app/assemble.ts";
 import { hourly } from "./app/cron.ts";
+import { KINDS } from "./app/registry.ts";
 import type { Env } from "./env.ts";
 
 // The runtime gives this `env` to every request, object and entrypoint of the isolate.
-Object.assign(env, { deployment: deploymentOf(env as Env) });
+Object.assign(env, { deployment: deploymentOf(env as Env), kinds: KINDS });
 
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";

@@ -1,3 +1,4 @@
+import type { Caller } from "../auth/caller.ts";
 import type { Failure } from "../base/result.ts";
 import type { AccessRequest, Step, Verdict } from "../policy/acl.ts";
 
@@ -22,7 +23,6 @@ const MESSAGES = {
   root: "The root policy allows everything.",
   unsupported_operation: "The policies allow it, but the endpoint does not have this operation.",
   unserved: "The policies allow it, but no endpoint serves this path.",
-  team: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
 } as const;
 
 /** Returns the reason why a request that the policies allow gets no answer. */
@@ -38,9 +38,17 @@ export function plainReason(reason: keyof typeof MESSAGES): Reason {
 /** Follows the reason of a refusal where the request would get no answer anyway. */
 export const ALSO_UNSERVED = "No endpoint serves the request, either: see path-help.";
 
-/** Returns the reason for a decision of the policies. Without a verdict they refuse; without a step no rule decided. */
-export function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): Reason {
-  if (!step) return plainReason(verdict?.isRoot ? "root" : "team");
+/** Returns the reason for a decision. Without a verdict the policies refuse; without a step no rule decided. */
+export function reasonOf(
+  step: Step | null,
+  verdict: Verdict | null,
+  { operation }: AccessRequest,
+  caller: Caller,
+): Reason {
+  if (!step) {
+    const isOwn = caller.kind === "registered" && !verdict?.isRoot;
+    return isOwn ? { reason: caller.type, message: caller.ownRights } : plainReason("root");
+  }
   const { refusal } = step;
   const reason = refusal?.kind === "parameter" ? `parameter_${refusal.problem}` : (refusal?.kind ?? "granted");
   const message = ruleMessage(step);

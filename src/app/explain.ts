@@ -91,13 +91,13 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
     parameter: refusal?.kind === "parameter" ? refusal.name : null,
   };
   if (decided.value) {
-    const reason = found.ok ? reasonOf(step, decided.value, access) : unserved(found.error);
+    const reason = found.ok ? reasonOf(step, decided.value, access, caller) : unserved(found.error);
     return reply(found.ok, reason, { ...known, ...details });
   }
   // A suggested policy would repeat a path with a token in it.
   const acl = aclOf(installation, record.policies, view, now);
   const hcl = path === access.path ? suggestPolicy(acl, access, now) : null;
-  const { reason, message } = reasonOf(step, null, access);
+  const { reason, message } = reasonOf(step, null, access, caller);
   const refused = { reason, message: found.ok ? message : `${message} ${ALSO_UNSERVED}` };
   return reply(false, refused, { ...known, ...details, hcl });
 }

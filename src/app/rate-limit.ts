@@ -2,7 +2,6 @@ import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetworks } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { AUTH_METHODS } from "../methods/registry.ts";
 import { AddressWindows } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit, type RateLimitQuota } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
@@ -55,7 +54,7 @@ export async function admitByRole(c: AppContext, data: GroveRequest["data"] | nu
   const loaded = c.get("installation");
   if (!path.ok || !loaded.ok) return ADMITTED;
   const mount = loaded.value.mountServing(path.value);
-  const method = mount && AUTH_METHODS.get(mount.type);
+  const method = mount && c.env.kinds.methods.get(mount.type);
   const role = mount && data && (await method?.roleOfLogin(c.env, mount, data));
   return count(c, loaded.value, path.value, countedPath(c, loaded.value, path.value), role ?? "");
 }

@@ -26,10 +26,10 @@ import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
 import { TOKEN_ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
-import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoute } from "./openapi/document.ts";
 import { RouteTable, type RouteTables } from "./places.ts";
+import { KINDS } from "./registry.ts";
 
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
@@ -76,7 +76,7 @@ export const TABLES: RouteTables = {
   teams: TEAMS,
   byMountType: new Map([
     ["token", TOKENS],
-    ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
+    ...[...KINDS.methods.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
   ]),
   byPlace: new Map(
     [FIXED, TEAMS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),

@@ -3,7 +3,6 @@ import { auditCaller, readToken } from "../auth/caller.ts";
 import { fieldNamesOf, type LoginRoute, type OpenRoute, type Route, type TokenRoute } from "../auth/route.ts";
 import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
-import { AUTH_METHODS } from "../methods/registry.ts";
 import { isListing } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
@@ -46,7 +45,7 @@ async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["ha
 
 function readyContext(c: AppContext, installation: Installation) {
   const admitRole = (role: string) => admitProvenRole(c, role);
-  return { env: c.env, request: c.get("request"), installation, methods: AUTH_METHODS, admitRole };
+  return { env: c.env, request: c.get("request"), installation, admitRole };
 }
 
 /** Returns what the audit log knows of the fields of a request to a route. */

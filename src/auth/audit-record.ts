@@ -143,8 +143,8 @@ export class AuditRecord {
   }
 
   async #issued(reply: Reply | null): Promise<AuditLine["response"]> {
-    const { issuedTeamToken, targetAccessor } = this.#subject.notes;
-    if (issuedTeamToken) return { auth: issuedTeamToken };
+    const { issuedToken, targetAccessor } = this.#subject.notes;
+    if (issuedToken) return { auth: issuedToken };
     const handedOut = reply?.kind === "auth" || reply?.kind === "wrapped" ? reply.auth : undefined;
     // The answer to a renewal describes the token that was renewed, which is not a new one.
     const isNew = handedOut !== undefined && handedOut.accessor !== targetAccessor;

@@ -6,17 +6,12 @@ import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { aclOfToken } from "../identity/standing.ts";
-import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "../policy/acl.ts";
-import { isDenied } from "../policy/evaluate.ts";
+import type { Acl, Trace, Verdict } from "../policy/acl.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
-import { isEnded, isEndedSince } from "../system/watermarks.ts";
-import { teamAt } from "../team/find.ts";
-import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
-import type { TeamWithToken } from "../team/record.ts";
-import { manages } from "../team/rules/settings.ts";
+import { isEnded } from "../system/watermarks.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
 import { treeAt } from "../token/find-tree.ts";
@@ -28,24 +23,30 @@ import {
   SERVICE_PREFIX,
   type TokenCredential,
 } from "../token/ids.ts";
-import { auditAuth, PLAIN_RECORD, type TokenRecord, type TokenView } from "../token/record.ts";
+import { auditAuth, type TokenRecord, type TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
+import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "./credential.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =
   | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
   | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
-  | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
+  | RegisteredToken;
 
 /** The authenticated caller of a request. `record` has the immutable properties of its token. */
 export type Caller =
   | { readonly kind: "service"; readonly record: TokenRecord; readonly accessor: string; readonly token: TokenView }
   | { readonly kind: "batch"; readonly record: TokenRecord; readonly accessor: ""; readonly token: BatchToken }
-  | ({ readonly kind: "team"; readonly record: TokenRecord; readonly accessor: string } & TeamWithToken);
+  | RegisteredCaller;
+
+/** Returns the name of the kind of a token, as look-ups, audit lines and refusals have it. */
+export function kindName(token: ParsedToken | Caller): string {
+  return token.kind === "registered" ? token.type : token.kind;
+}
 
 /** Returns the caller with a service token. */
 export function serviceCaller(token: TokenView): Caller {
@@ -53,8 +54,8 @@ export function serviceCaller(token: TokenView): Caller {
 }
 
 /** Returns the token of a caller for the audit log. */
-export function auditCaller({ record, accessor, kind }: Caller): AuditAuth {
-  return auditAuth(record, accessor, kind);
+export function auditCaller(caller: Caller): AuditAuth {
+  return auditAuth(caller.record, caller.accessor, kindName(caller));
 }
 
 /** Returns the request that is stored with the tokens it ends: the caller, the id of the request, and its path. */
@@ -73,7 +74,8 @@ export function actorOf({ accessor, record: { displayName, entityId } }: Caller)
  */
 export async function readToken(env: Env, installation: Installation, sent: string): Promise<ParsedToken | null> {
   const text = withoutWhiteSpace(sent);
-  if (!isGenerated(text)) {
+  const form = formOf(env, text);
+  if (!form) {
     const credential = await readCustomId(env, installation, text);
     return credential && { kind: "service", text, credential };
   }
@@ -81,7 +83,7 @@ export async function readToken(env: Env, installation: Installation, sent: stri
   const known = tokensRead.get(text);
   // The keys verify a token that other keys have verified again.
   if (known?.keys === keys) return known.token;
-  const token = await readGenerated(keys, text);
+  const token = await readGenerated(keys, text, form);
   // Only genuine tokens are cached: forged texts must not evict them.
   if (token) tokensRead.set(text, { keys, token }, text.length);
   return token;
@@ -93,8 +95,17 @@ const tokensRead = new GenerationalCache<string, { readonly keys: Keys; readonly
 );
 
 /** True when the text has the form of a generated token. The tag or seal in such a token authenticates its content. */
-export function isGenerated(text: string): boolean {
-  return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
+export function isGenerated(env: Env, text: string): boolean {
+  return formOf(env, text) !== null;
+}
+
+type TokenForm = "service" | "batch" | CredentialFormat;
+
+/** Returns the kind of a generated token by its form; null for another text. Most tokens have a prefix: no kind is asked. */
+function formOf({ kinds }: Env, text: string): TokenForm | null {
+  if (text.startsWith(SERVICE_PREFIX)) return "service";
+  if (text.startsWith(BATCH_PREFIX)) return "batch";
+  return kinds.credentials.find((kind) => kind.matches(text)) ?? null;
 }
 
 /** Maximum number of custom ids in one generation of the cache. */
@@ -124,17 +135,14 @@ export function forgetCustomId(text: string): void {
   customIds.forget(text);
 }
 
-async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | null> {
-  if (text.startsWith(BATCH_PREFIX)) {
+async function readGenerated(keys: Keys, text: string, form: TokenForm): Promise<ParsedToken | null> {
+  if (form === "batch") {
     const token = await openBatchToken(keys, text);
     return token && { kind: "batch", text, token };
   }
-  if (text.startsWith(SERVICE_PREFIX)) {
-    const credential = await readServiceToken(keys, text);
-    return credential && { kind: "service", text, credential };
-  }
-  const credential = await readTeamToken(keys, text);
-  return credential && { kind: "team", text, credential };
+  if (form !== "service") return form.read(keys, text);
+  const credential = await readServiceToken(keys, text);
+  return credential && { kind: "service", text, credential };
 }
 
 /** True when a batch token is valid at `now` (ms): not expired, not ended by a watermark, its parent (if any) alive. */
@@ -161,7 +169,7 @@ export async function aclOfRequest(
 
 /**
  * Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks.
- * @param purpose "use" updates the time of last use of a team token.
+ * @param purpose see `RegisteredToken`.
  */
 export async function callerOf(
   env: Env,
@@ -174,12 +182,7 @@ export async function callerOf(
     const isAlive = await isBatchAlive(env, installation, token, currentTime());
     return isAlive ? { kind: "batch", record: token.record, accessor: "", token } : null;
   }
-  if (presented.kind === "team") {
-    const { route, verifier } = presented.credential;
-    const found = await teamAt(env, route).authenticate(verifier, purpose);
-    if (!found || isEndedSince(installation.watermarks, found.token.createdAt)) return null;
-    return { kind: "team", ...found, record: tokenRecordOf(found), accessor: found.token.tokenId };
-  }
+  if (presented.kind === "registered") return presented.authenticate(env, installation, purpose);
   const { treeId, row, verifier } = presented.credential;
   const { knownTokens } = env.deployment;
   const known = knownToken(knownTokens, presented.credential, installation.watermarks, currentTime());
@@ -188,59 +191,13 @@ export async function callerOf(
   return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
-/**
- * Decides about a request of a valid caller, see `decide`. A team's token has the policies of its team and no others.
- * It may also read itself and its team, and the owners' token may manage the organization.
- */
+/** Decides about a request of a valid caller, see `decide`. A credential of a registered kind can have rights of its own. */
 export function decideCaller(
   caller: Caller,
   call: Call,
   facts: Circumstances & { readonly installation: Installation },
   trace?: Trace,
 ): Result<Verdict | null> {
-  const own = caller.kind === "team" && verdictOfTeam(facts.installation, caller, call.access, facts.now);
+  const own = caller.kind === "registered" ? caller.ownVerdict(facts.installation, call.access, facts.now) : null;
   return own ? ok(own) : decide(caller.record, call, facts, trace);
-}
-
-const OWN_READ: Verdict = { ...REFUSED, allowed: true };
-
-/** For the owners team in its organization. Without sudo: with it the owners could give their own token any policy. */
-const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
-
-/** A team token may read itself and its team, the owners' token may manage the organization unless a `deny` holds. */
-function verdictOfTeam(installation: Installation, caller: TeamWithToken, access: AccessRequest, now: number) {
-  if (looksAtItself(caller, access)) return OWN_READ;
-  const { team } = caller;
-  if (!manages(team, access)) return null;
-  return isDenied(installation.policies.aclFor(team.tokenPolicies, null, now), access, now) ? null : MANAGE;
-}
-
-function looksAtItself({ team, token }: TeamWithToken, { operation, path }: AccessRequest): boolean {
-  if (operation !== "read") return false;
-  const own = [
-    "account/details",
-    "auth/token/lookup-self",
-    `teams/${team.teamId}`,
-    `teams/${team.teamId}/authentication-token`,
-    `authentication-tokens/${team.teamId}`,
-    `authentication-tokens/${token.tokenId}`,
-  ];
-  return own.includes(path);
-}
-
-/** Returns what the audit log says about the token of a team. */
-export function auditTeamToken(found: TeamWithToken): AuditAuth {
-  return auditAuth(tokenRecordOf(found), found.token.tokenId, "team");
-}
-
-function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
-  return {
-    ...PLAIN_RECORD,
-    policies: team.tokenPolicies,
-    meta: { organization: team.organization, team: team.name, team_id: team.teamId },
-    displayName: `team-${team.name}`,
-    path: `teams/${team.teamId}/authentication-token`,
-    createdAt: token.createdAt,
-    creationTtl: token.expiresAt === null ? 0 : Math.floor((token.expiresAt - token.createdAt) / 1000),
-  };
 }

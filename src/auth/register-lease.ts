@@ -81,7 +81,7 @@ async function findHolder(env: Env, installation: Installation, { token, accesso
   const presented = await readToken(env, installation, token);
   if (!presented) return err(NO_HOLDER);
   if (presented.kind === "service") return ok(tokenTarget(presented));
-  if (presented.kind === "team") return refuse("a team token cannot hold leases");
+  if (presented.kind === "registered") return refuse(`a ${presented.type} token cannot hold leases`);
   const batch = presented.token;
   if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
   if (!batch.parent) return refuse("a batch token without a parent cannot hold leases: nothing would end them");

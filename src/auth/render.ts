@@ -2,17 +2,16 @@ import { currentTime, formatRfc3339, formatTime } from "../base/clock.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { type Shape, view } from "../wire/view.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, kindName } from "./caller.ts";
 
 /** Returns the data of a look-up. @param id the token as it was sent; "" where it is unknown or not shown. */
 export function lookupOf(caller: Caller, id: string): Record<string, unknown> {
-  const { record, kind } = caller;
-  return LOOKUP.show({ record, token: stateOf(caller), kind, id, now: currentTime() });
+  return LOOKUP.show({ record: caller.record, token: stateOf(caller), kind: kindName(caller), id, now: currentTime() });
 }
 
 function stateOf(caller: Caller): TokenState {
   if (caller.kind === "service") return caller.token;
-  const orphan = caller.kind === "team" || caller.token.parent === null;
+  const orphan = caller.kind === "registered" || caller.token.parent === null;
   return { ...UNSTORED, expiresAt: caller.token.expiresAt, orphan };
 }
 
@@ -36,7 +35,7 @@ type TokenState = Pick<
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
 /** Fields in the order of the answer (alphabetical). Most answers then need no sorting. `now` in ms. */
-const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: Caller["kind"]; id: string; now: number }>({
+const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: string; id: string; now: number }>({
   accessor: ["string", ({ token }) => token.accessor],
   "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
   creation_time: ["integer", ({ record }) => unixSeconds(record.createdAt)],

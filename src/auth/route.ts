@@ -4,8 +4,6 @@ import type { Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { CallerAction } from "../token/actions.ts";
-import type { TokenView } from "../token/record.ts";
-import type { RenewTerms } from "../token/rules/renew.ts";
 import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -30,7 +28,6 @@ export interface OpenContext extends RequestContext {
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  readonly methods: AuthMethods;
   /** Counts a login under the quota of a role that only its proof names. A failure refuses the login. */
   readonly admitRole: (role: string) => Promise<Result<null>>;
 }
@@ -114,35 +111,6 @@ export interface LoginRoute extends RouteBase {
 }
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
-
-/** An auth method that can be mounted. `src/methods/registry.ts` lists all of them. */
-export interface AuthMethod {
-  readonly type: string;
-  /** Its endpoints, by the path below a mount. Logins are among them. */
-  readonly routes: readonly Route[];
-  /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */
-  erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
-  /**
-   * Returns the role for which a login with these fields is made, also the default role; "" for none. A quota counts
-   * the login under it before anything is verified. A role that only the proof names is passed to `admitRole`.
-   */
-  roleOfLogin(env: Env, mount: Mount, data: SentData): Promise<string>;
-  /** Returns the names of the roles of a mount whose tokens get this policy. */
-  rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
-  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */
-  renew(renewal: LoginRenewal): Promise<Result<RenewTerms>>;
-}
-
-/** Auth methods by their type. */
-export type AuthMethods = ReadonlyMap<string, AuthMethod>;
-
-/** Input of an auth method's check when a token that it issued is renewed. */
-export interface LoginRenewal extends Pick<ReadyContext, "env" | "installation"> {
-  readonly mount: Mount;
-  readonly token: TokenView;
-  /** Data that the method stored in the token at the login. */
-  readonly internal: Readonly<Record<string, string>>;
-}
 
 /** The part of a request's context that identifies its auth mount. */
 type AtMount = Pick<ReadyContext, "request" | "installation">;

@@ -8,7 +8,7 @@ import type {
   TokenHolder,
 } from "../../client/types.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { auditCaller, type Caller, callerOf, readToken } from "../auth/caller.ts";
+import { auditCaller, type Caller, callerOf, kindName, readToken } from "../auth/caller.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -80,7 +80,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
 function tokenHolder(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
   const { displayName, policies, entityId, meta, path, createdAt } = caller.record;
   return {
-    type: caller.kind,
+    type: kindName(caller),
     accessor: caller.accessor,
     displayName,
     policies,

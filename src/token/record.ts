@@ -99,7 +99,7 @@ export interface TokenView extends TokenRecord {
   readonly renewedAt: number | null;
 }
 
-/** A token in the audit log. `accessor`: the id of a team token; "" for a batch token. */
+/** A token in the audit log. `accessor`: "" for a batch token. */
 export function auditAuth(record: TokenRecord, accessor: string, type: AuditAuth["token_type"]): AuditAuth {
   return {
     accessor,

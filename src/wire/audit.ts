@@ -7,13 +7,14 @@ import type { Operation } from "../policy/operation.ts";
 
 /** A token in a line. The names are those of the reference's audit lines. */
 export interface AuditAuth {
-  /** The id of a team token; "" for a batch token. */
+  /** The id of a token of a registered kind; "" for a batch token. */
   readonly accessor: string;
   readonly display_name: string;
   /** Policies of the token, without those of its entity. */
   readonly policies: readonly string[];
   readonly entity_id: string;
-  readonly token_type: "service" | "batch" | "team";
+  /** "service", "batch", or the name of a registered kind. */
+  readonly token_type: string;
   readonly metadata: Readonly<Record<string, string>>;
   /** Keyed hash of a new batch token, which has no accessor. */
   readonly token_hash?: string;
@@ -46,7 +47,7 @@ export interface AuditLine {
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
   readonly target_accessor?: string;
-  /** Ids of the team tokens that the request deleted. */
+  /** Accessors of the tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
   readonly revocation?: AuditRevocation;
   readonly role?: string;
@@ -70,8 +71,8 @@ export interface AuditNotes {
   targetAccessor?: string;
   targetAccessors?: readonly string[];
   revocation?: AuditRevocation;
-  /** The new team token in the answer. */
-  issuedTeamToken?: AuditAuth;
+  /** The new token in an answer that is no `auth`. */
+  issuedToken?: AuditAuth;
   role?: string;
   /** True when the login names a role of its mount. */
   roleExists?: true;

@@ -55,10 +55,10 @@ export const POLICY_USAGE_ROUTE: Route = simpleRoute("read", "sys/policies/usage
   },
 });
 
-async function rolesGiving({ env, installation, methods }: CallContext, policy: string): Promise<PolicyHolders> {
+async function rolesGiving({ env, installation }: CallContext, policy: string): Promise<PolicyHolders> {
   const { mounts } = installation;
   const found = await inGroups(mounts.slice(0, MAX_ASKED), async (mount) => {
-    const roles = (await methods.get(mount.type)?.rolesGiving(env, mount, policy)) ?? [];
+    const roles = (await env.kinds.methods.get(mount.type)?.rolesGiving(env, mount, policy)) ?? [];
     return holdersOf(roles.map((role) => `auth/${mount.path}role/${role}`));
   });
   return joinedHolders([await tokenRoles(env).allowing(policy), ...found], mounts.length > MAX_ASKED);

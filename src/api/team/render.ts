@@ -8,6 +8,7 @@ import type { Author, ListedTeamToken, OrganizationRecord, TeamRecord, TeamWithT
 import { allSettings } from "../../team/rules/organization-settings.ts";
 import { manages, ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
+import { TeamCaller } from "./credential.ts";
 
 /** A relationship to one other resource. */
 export function reference<T>(of: (thing: T) => { readonly id: string; readonly type: string }): ViewFields<T>[string] {
@@ -165,6 +166,8 @@ async function mayOf({ env, installation, caller }: CallContext) {
   return (operation: Operation, path: string, alternatePath?: string): boolean => {
     if (!acl.ok) return false;
     const access = { operation, path, alternatePath };
-    return (caller.kind === "team" && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed;
+    return (
+      (caller instanceof TeamCaller && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed
+    );
   };
 }

@@ -5,6 +5,7 @@ import { canonicalTeamPath } from "../../team/find.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
+import { TeamCaller } from "./credential.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
@@ -40,7 +41,7 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     answers: documentAnswer(USER_VIEW),
     // A team is shown as a service user, as in HCP Terraform.
     handle: async ({ caller, installation: { keys } }) => {
-      if (caller.kind !== "team") {
+      if (!(caller instanceof TeamCaller)) {
         return documentReply(USER_VIEW.show({ user: await authorOf(keys, caller), service: null }));
       }
       const { teamId, name } = caller.team;

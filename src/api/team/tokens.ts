@@ -1,4 +1,4 @@
-import { auditTeamToken, type Caller } from "../../auth/caller.ts";
+import { auditCaller, type Caller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -25,11 +25,12 @@ import {
   resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
+import { TeamCaller } from "./credential.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
 
 /** The caller as an author: a team, or the user that stands for the caller's entity or display name. */
 export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
-  if (caller.kind === "team") return { type: "teams", id: caller.team.teamId, name: caller.team.name };
+  if (caller instanceof TeamCaller) return { type: "teams", id: caller.team.teamId, name: caller.team.name };
   const { entityId, displayName } = caller.record;
   const identity = entityId === "" ? `name\0${displayName}` : `entity\0${entityId}`;
   return { type: "users", id: await userIdOf(keys, identity), name: displayName };
@@ -190,7 +191,7 @@ async function generate({ installation: { keys }, caller }: CallContext, route: 
 }
 
 function createdReply({ request }: CallContext, created: TeamWithToken, text: string) {
-  request.notes.issuedTeamToken = auditTeamToken(created);
+  request.notes.issuedToken = auditCaller(new TeamCaller(created));
   return documentReply(TOKEN_VIEW.show({ ...created, text }), 201);
 }
 
@@ -245,7 +246,7 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   let shown: string | null = text;
   if (replay !== null) shown = sealedFor === null ? null : await openText(keys, sealedFor, replay);
   if (shown !== null) return createdReply(context, created, shown);
-  request.notes.issuedTeamToken = auditTeamToken(created);
+  request.notes.issuedToken = auditCaller(new TeamCaller(created));
   return err(ALREADY_ROTATED);
 }
 

@@ -1,3 +1,4 @@
+import { kindName } from "../../auth/caller.ts";
 import { issue } from "../../auth/issue.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
@@ -91,7 +92,7 @@ function createRoute(path: string, summary: string, operationId: string): Route 
       return { kind: "create", request: prepared, role, mount, ids };
     },
     async handle({ env, installation, params, fields, caller, action, outcome, prepared }) {
-      if (caller.kind !== "service") return refuse(`${caller.kind} tokens cannot create more tokens`);
+      if (caller.kind !== "service") return refuse(`${kindName(caller)} tokens cannot create more tokens`);
       if (!action) return refuse(`unknown role ${params.role_name ?? fields.role_name}`);
       if (!outcome || action.kind !== "create") throw new Error("a creation comes with its outcome");
       if (!outcome.ok) return outcome;

@@ -1,3 +1,4 @@
+import { kindName } from "../../auth/caller.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, NO_CONTENT, type RouteDescription } from "../../auth/route-description.ts";
@@ -49,7 +50,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     input: IN_BODY,
     async prepare(context) {
       const { presented } = context;
-      if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be renewed`);
+      if (presented.kind !== "service") return refuse(`${kindName(presented)} tokens cannot be renewed`);
       const { treeId, target } = tokenTarget(presented);
       return checkIncrement({ treeId, action: renewalOf(context)(target), text: presented.text });
     },
@@ -92,7 +93,7 @@ function renewRoute(path: string, description: Omit<RouteDescription, "answers">
       const { prepared } = context;
       if (!("unstored" in prepared)) return renew({ ...context, prepared }, TOKEN_NOT_FOUND);
       const holder = await holderOf(context, prepared);
-      return holder ? refuse(`${holder.kind} tokens cannot be renewed`) : err(TOKEN_NOT_FOUND);
+      return holder ? refuse(`${kindName(holder)} tokens cannot be renewed`) : err(TOKEN_NOT_FOUND);
     },
   });
 }
@@ -132,12 +133,12 @@ async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewActio
 }
 
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */
-async function termsOfLogin({ env, installation, methods }: CallContext, token: TokenView) {
+async function termsOfLogin({ env, installation }: CallContext, token: TokenView) {
   const mount = installation.mountServing(token.path);
   if (!token.login || !mount || mountIssuerOf(mount) !== token.login.mount) {
     return refuse("the auth method that issued this token is disabled");
   }
-  const method = methods.get(mount.type);
+  const method = env.kinds.methods.get(mount.type);
   if (!method) return refuse("lease is not renewable");
   const terms = await method.renew({ env, installation, mount, token, internal: token.login.internal });
   return terms.ok ? ok({ terms: terms.value, mount: mountTtl(mount) }) : terms;
@@ -172,7 +173,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     input: TOKEN,
     async prepare({ presented, request }): Promise<Result<NamedToken<RevokeAction>>> {
-      if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be revoked`);
+      if (presented.kind !== "service") return refuse(`${kindName(presented)} tokens cannot be revoked`);
       const action = { kind: "revoke", target: { by: "self" }, asked: originOf(request) } as const;
       return ok({ treeId: presented.credential.treeId, action, text: presented.text });
     },
@@ -235,7 +236,7 @@ async function revoke(context: CallContext<unknown, NamedToken>, notFound: Resul
   if (!prepared) return notFound;
   if ("unstored" in prepared) {
     const holder = await holderOf(context, prepared);
-    return holder ? refuse(`${holder.kind} tokens cannot be revoked`) : notFound;
+    return holder ? refuse(`${kindName(holder)} tokens cannot be revoked`) : notFound;
   }
   const outcome = await outcomeOf(context, prepared);
   if (outcome.ok) return ok(EMPTY);

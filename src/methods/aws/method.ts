@@ -1,4 +1,5 @@
-import { type Answered, type AuthMethod, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
+import type { AuthMethod } from "../../auth/kinds.ts";
+import { type Answered, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";

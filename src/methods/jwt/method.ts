@@ -1,6 +1,6 @@
+import type { AuthMethod } from "../../auth/kinds.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import {
-  type AuthMethod,
   type CallContext,
   mountOf,
   type Route,

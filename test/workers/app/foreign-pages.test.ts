@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { KINDS } from "../../../src/app/registry.ts";
 import { TABLES } from "../../../src/app/routes.ts";
-import { AUTH_METHODS } from "../../../src/methods/registry.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
 import { call, initialized } from "../../support/service.ts";
 
@@ -49,7 +49,7 @@ describe("a page of another site", () => {
 
   it("can't call any endpoint that acts without a token", async () => {
     const root = await initialized();
-    for (const type of AUTH_METHODS.keys()) {
+    for (const type of KINDS.methods.keys()) {
       expect((await call("POST", `sys/auth/${type}`, { token: root, body: { type } })).status).toBe(204);
     }
     expect(FORGEABLE.map(({ path }) => path)).toEqual(

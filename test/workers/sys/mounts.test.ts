@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { AUTH_METHODS } from "../../../src/methods/registry.ts";
+import { KINDS } from "../../../src/app/registry.ts";
 import { runAs } from "../../support/deployments.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 
@@ -76,7 +76,7 @@ describe("sys/auth", () => {
     [
       "sys/auth/x",
       { type: "nope" },
-      `unknown auth method; the type must be one of ${[...AUTH_METHODS.keys()].join(", ")}`,
+      `unknown auth method; the type must be one of ${[...KINDS.methods.keys()].join(", ")}`,
     ],
     ["sys/auth/token", { type: "cloud" }, "path is already in use at token/"],
     ["sys/auth/token/below", { type: "cloud" }, "path is already in use at token/"],

@@ -208,9 +208,9 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
         external_entropy_access: unread("boolean").describe("Without effect"),
         ...UNUSED_SETTINGS,
       }),
-      prepare: async ({ params, fields, methods }) => {
+      prepare: async ({ env, params, fields }) => {
         const path = normalizeMountPath(params.path ?? "");
-        const problem = mountTypeProblem(fields.type, [...methods.keys()]) ?? mountPathProblem(path, []);
+        const problem = mountTypeProblem(fields.type, [...env.kinds.methods.keys()]) ?? mountPathProblem(path, []);
         if (problem) return refuse(problem);
         const change = readSettings(fields.config, fields.description);
         if (!change.ok) return change;

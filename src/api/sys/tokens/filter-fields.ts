@@ -105,7 +105,7 @@ async function fieldWithToken(env: Env, installation: Installation, fields: Filt
     const texts = isObject(value) ? Object.entries(value).flat() : [value];
     const words = texts.flatMap((text) => (typeof text === "string" ? text.split(/[^\w.-]+/) : []));
     for (const word of words) {
-      if (word.length >= MIN_TOKEN && isGenerated(word) && (await readToken(env, installation, word))) return name;
+      if (word.length >= MIN_TOKEN && isGenerated(env, word) && (await readToken(env, installation, word))) return name;
     }
   }
   return null;

@@ -274,7 +274,7 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
 
 /** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */
 function addressOf(caller: Caller): TokenAddress | null {
-  if (caller.kind === "team") return null;
+  if (caller.kind === "registered") return null;
   const ending = caller.kind === "service" ? caller.token : caller.token.parent;
   return ending && { treeId: ending.treeId, row: ending.row };
 }

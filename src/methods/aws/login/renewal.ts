@@ -1,4 +1,4 @@
-import type { LoginRenewal } from "../../../auth/route.ts";
+import type { LoginRenewal } from "../../../auth/kinds.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";

@@ -1,0 +1,40 @@
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Installation } from "../system/installation.ts";
+import type { TokenRecord } from "../token/record.ts";
+
+/** How credentials are read that no tree stores and that are no batch tokens. */
+export interface CredentialFormat {
+  /** True for a text in its format, which no other kind has. Called only for texts without the prefix of a token. */
+  matches(text: string): boolean;
+  /** Reads a text in its format; null for one that this installation did not issue. Calls no object. */
+  read(keys: Keys, text: string): Promise<RegisteredToken | null>;
+}
+
+/** A parsed credential of a registered kind. */
+export interface RegisteredToken {
+  readonly kind: "registered";
+  /** The name of its kind in look-ups, audit lines and refusals. */
+  readonly type: string;
+  readonly text: string;
+  /** Returns its holder; null when it is not valid now. @param purpose "use" updates the time of its last use. */
+  authenticate(env: Env, installation: Installation, purpose: "use" | "look-up"): Promise<RegisteredCaller | null>;
+}
+
+/** The holder of a credential of a registered kind. */
+export interface RegisteredCaller {
+  readonly kind: "registered";
+  /** That of its token. */
+  readonly type: string;
+  /** With its policies, and what look-ups and audit lines show. */
+  readonly record: TokenRecord;
+  /** The public id of the credential. */
+  readonly accessor: string;
+  /** `expiresAt` in ms; null: never. */
+  readonly token: { readonly expiresAt: number | null };
+  /** Says in a sentence what it may do besides what its policies allow, for explanations. */
+  readonly ownRights: string;
+  /** Returns the verdict on a request that it may make besides those of its policies; null: the policies decide. */
+  ownVerdict(installation: Installation, access: AccessRequest, now: number): Verdict | null;
+}

@@ -1,0 +1,43 @@
+import type { Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { Installation } from "../system/installation.ts";
+import type { Mount } from "../system/mount.ts";
+import type { TokenView } from "../token/record.ts";
+import type { RenewTerms } from "../token/rules/renew.ts";
+import type { CredentialFormat } from "./credential.ts";
+import type { Route } from "./route.ts";
+
+/** The kinds of mounts and of credentials besides those of the core. `src/app/registry.ts` lists them. */
+export interface Kinds {
+  /** By the type of their mounts. */
+  readonly methods: ReadonlyMap<string, AuthMethod>;
+  readonly credentials: readonly CredentialFormat[];
+}
+
+/** A kind of mount: an auth method. */
+export interface AuthMethod {
+  readonly type: string;
+  /** Its endpoints, by the path below a mount. Logins are among them. */
+  readonly routes: readonly Route[];
+  /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */
+  erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
+  /**
+   * Returns the role for which a login with these fields is made, also the default role; "" for none. A quota counts
+   * the login under it before anything is verified. A role that only the proof names is passed to `admitRole`.
+   */
+  roleOfLogin(env: Env, mount: Mount, data: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Returns the names of the roles of a mount whose tokens get this policy. */
+  rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
+  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */
+  renew(renewal: LoginRenewal): Promise<Result<RenewTerms>>;
+}
+
+/** Input of an auth method's check when a token that it issued is renewed. */
+export interface LoginRenewal {
+  readonly env: Env;
+  readonly installation: Installation;
+  readonly mount: Mount;
+  readonly token: TokenView;
+  /** Data that the method stored in the token at the login. */
+  readonly internal: Readonly<Record<string, string>>;
+}
