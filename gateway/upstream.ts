@@ -1,7 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { connect, isIP, type Socket } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { EXCHANGE_HEADER, type Exchange, NOT_BEGUN_STATUS, renderExchange } from "../src/wire/exchange.ts";
 import { MessageBody } from "./body.ts";
 import { ByteReader, writeMessage } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
@@ -47,11 +45,6 @@ export interface UpstreamAnswer {
 /** The service behind the gateway. */
 export interface UpstreamSettings {
   readonly upstream: UpstreamAddress;
-  /**
-   * True when the service remembers which requests it has begun, as the Worker of `npm run serve` does. Then a lost request
-   * is sent once more. Never true for another service.
-   */
-  readonly repeats?: boolean;
   /** Writes a line for the operator. It has no secrets. */
   readonly log: (line: string) => void;
 }
@@ -91,8 +84,7 @@ export class Upstream {
 
   /**
    * Waits for the turn of a request, sends it, and waits for the head of the answer. A failed request may have been carried
-   * out, so it is not sent again. With `repeats`, a request whose connection was closed is sent once more; the service
-   * refuses it (421) unless it is certain that it has not begun it.
+   * out, so it is never sent again.
    *
    * @param sender uses its share until the answer is released
    * @returns a refusal: 503 when the request was not sent or the gateway is suspended, 502 when the service did not answer
@@ -106,15 +98,8 @@ export class Upstream {
       this.#requests.giveBack(networks, 1);
       return err(BUSY);
     }
-    let connection = this.#takeIdle() ?? this.#connect();
-    const exchange = this.#settings.repeats ? connection.nextExchange() : null;
-    let head = await connection.exchange(request, exchange);
-    if (!head.ok && exchange !== null && connection.loss !== undefined) {
-      connection.destroy();
-      connection = this.#connect();
-      const again = await connection.exchange(request, { ...exchange, again: true });
-      if (!again.ok || again.value.status !== NOT_BEGUN_STATUS) head = again;
-    }
+    const connection = this.#takeIdle() ?? this.#connect();
+    const head = await connection.exchange(request);
     if (head.ok === this.#failing) {
       this.#settings.log(head.ok ? "the service answers again" : `the service does not answer: ${head.error}`);
       this.#failing = !head.ok;
@@ -176,9 +161,6 @@ export class UpstreamConnection {
   readonly reader: ByteReader;
   readonly #socket: Socket;
   readonly #deadline = new Deadline();
-  /** For `X-Grove-Exchange`. Random, so that no client can guess it. */
-  readonly #name = randomBytes(16).toString("base64url");
-  #sent = 0;
   #sentAt = 0;
   /** Why the connection failed or was closed by the service, for the operator; undefined while it is open. */
   loss: string | undefined;
@@ -210,22 +192,11 @@ export class UpstreamConnection {
     return isFresh && this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
-  /** Numbers the next request on this connection. */
-  nextExchange(): Exchange {
-    this.#sent++;
-    return { connection: this.#name, number: this.#sent, again: false };
-  }
-
-  /**
-   * Sends a request and waits for the head of the answer. The error is for the operator.
-   *
-   * @param exchange number of the request; null for a service that does not remember what it has begun
-   */
-  async exchange(request: WholeRequest, exchange: Exchange | null): Promise<Result<ResponseHead, string>> {
+  /** Sends a request and waits for the head of the answer. The error is for the operator. */
+  async exchange(request: WholeRequest): Promise<Result<ResponseHead, string>> {
     this.#deadline.arm(request.abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
-    const number = exchange === null ? "" : `${EXCHANGE_HEADER}: ${renderExchange(exchange)}\r\n`;
-    writeMessage(this.#socket, `${request.head}${number}\r\n`, request.body);
+    writeMessage(this.#socket, `${request.head}\r\n`, request.body);
     const head = await readResponseHead(this.reader, request.isHead);
     if (head.ok) return head;
     return err(this.loss ?? (head.error === "ended" ? "it was given up" : "it does not speak HTTP as expected"));

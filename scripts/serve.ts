@@ -107,7 +107,6 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   const gateway = await startGateway({
     listen: command.listen,
     upstream: { kind: "socket", path: socket },
-    repeats: true,
     trustedProxies: command.trustedProxies,
     clientSharePercent: command.clientSharePercent,
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),

@@ -59,7 +59,7 @@ async function get<T>(
     isHead: false,
     abandonMs: limitMs,
   };
-  const head = await connection.exchange(request, null);
+  const head = await connection.exchange(request);
   const found = head.ok ? await read(head.value, new MessageBody(connection.reader, head.value.body)) : undefined;
   connection.destroy();
   return found;

@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { EXCHANGE_HEADER } from "../../src/wire/exchange.ts";
 import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
@@ -36,13 +35,7 @@ const METADATA_SERVICES = ["169.254.169.254/32", "169.254.170.2/32", "169.254.17
  * Headers that only the gateway may set. The port past the gateway removes them, because a client could forge them. So the Worker does
  * not know the client's address there and refuses tokens that are bound to addresses.
  */
-const GATEWAY_HEADERS = [
-  CLIENT_ADDRESS_HEADER,
-  EXCHANGE_HEADER,
-  "X-Forwarded-For",
-  "X-Forwarded-Host",
-  "X-Forwarded-Proto",
-];
+const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"];
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {

@@ -3,7 +3,6 @@ import { err } from "../base/result.ts";
 import { failureOfException } from "../wire/failure.ts";
 import { readUrl } from "../wire/request.ts";
 import { respond } from "./answer.ts";
-import { beginOnce } from "./begin-once.ts";
 import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
 import { arrival, audit, faults, installation, limitRequests, metrics, request } from "./middleware.ts";
@@ -15,8 +14,6 @@ import { serve } from "./serve.ts";
  */
 export const app = new Hono<AppEnv>({ getPath: ({ url }) => readUrl(url).pathname });
 
-// The gateway repeats a request whose connection was lost. It must not act twice.
-app.use(beginOnce);
 // The console needs neither keys nor objects, so it is also served while the service is sealed.
 app.route("/", consolePages);
 

@@ -11,7 +11,6 @@ export const NETWORK: TreeDeployment = {
   pace: OWN_THREADS,
   clockSkewMs: 60_000,
   offersJurisdictions: true,
-  recognisesRepetitions: false,
   delayElsewhereMs: (maxAgeMs) => maxAgeMs,
   graceMs: () => 0,
   treesElsewhere: (changed) => changed,
@@ -28,7 +27,6 @@ export const ONE_PROCESS: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 0,
   offersJurisdictions: false,
-  recognisesRepetitions: true,
   delayElsewhereMs: () => 0,
   graceMs: (setMs) => setMs,
   treesElsewhere: () => [],
@@ -46,7 +44,6 @@ export const CLUSTER: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 30_000,
   offersJurisdictions: false,
-  recognisesRepetitions: true,
   shareOfCheck: ONE_PROCESS.shareOfCheck,
 };
 

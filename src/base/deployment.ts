@@ -11,8 +11,6 @@ export interface Deployment {
   readonly clockSkewMs: number;
   /** True when the platform can restrict where objects are stored and run. */
   readonly offersJurisdictions: boolean;
-  /** True when all requests of a gateway reach one isolate, which can recognise one that it has begun already. */
-  readonly recognisesRepetitions: boolean;
   /** Time (ms) after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
   delayElsewhereMs(maxAgeMs: number): number;
   /** Time (ms) for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */

@@ -13,22 +13,10 @@ describe("a deployment", () => {
   });
 
   it.each([
-    [
-      "Cloudflare's network",
-      NETWORK,
-      { thread: false, isolate: false, tokens: false, trees: false, grace: false, requests: false },
-    ],
-    [
-      "`npm run dev`",
-      ONE_THREAD,
-      { thread: true, isolate: false, tokens: false, trees: false, grace: false, requests: false },
-    ],
-    [
-      "`npm run serve`",
-      ONE_PROCESS,
-      { thread: true, isolate: true, tokens: true, trees: true, grace: true, requests: true },
-    ],
-    ["a cluster", CLUSTER, { thread: true, isolate: false, tokens: false, trees: false, grace: false, requests: true }],
+    ["Cloudflare's network", NETWORK, { thread: false, isolate: false, tokens: false, trees: false, grace: false }],
+    ["`npm run dev`", ONE_THREAD, { thread: true, isolate: false, tokens: false, trees: false, grace: false }],
+    ["`npm run serve`", ONE_PROCESS, { thread: true, isolate: true, tokens: true, trees: true, grace: true }],
+    ["a cluster", CLUSTER, { thread: true, isolate: false, tokens: false, trees: false, grace: false }],
   ])("shares nothing that another isolate may have: %s", (_, deployment, shared) => {
     expect({
       thread: deployment.pace.collectsRemovals,
@@ -36,7 +24,6 @@ describe("a deployment", () => {
       tokens: deployment.knownTokens !== NO_KNOWN_TOKENS,
       trees: deployment.reusesTrees,
       grace: deployment.graceMs(60_000) > 0,
-      requests: deployment.recognisesRepetitions,
     }).toEqual(shared);
   });
 });

@@ -35,7 +35,6 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
-  "app/begin-once.ts": [["own process", 200]],
   "auth/caller.ts": [
     ["isolate", 5],
     ["isolate", 800],

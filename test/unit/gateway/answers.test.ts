@@ -121,6 +121,30 @@ describe("a service that gives no answer", () => {
     expect((await client.end()).rest).toBe("");
   });
 
+  it.each(["end", "reset"] as const)("gets a request on a connection that it used once only: %s", async (then) => {
+    const arrived: string[] = [];
+    const service = await startRawService((socket) => {
+      socket.on("data", (bytes) => {
+        const target = bytes.toString("latin1").split(" ")[1] ?? "";
+        arrived.push(target);
+        if (target !== "/2") socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        else if (then === "end") socket.end();
+        else socket.resetAndDestroy();
+      });
+    });
+    const audit: string[] = [];
+    const gateway = await startTestGateway(service, { audit: (line) => audit.push(line) });
+    const statuses: number[] = [];
+    for (const target of ["/1", "/2", "/3"]) {
+      const client = await RawClient.connect(gateway.port);
+      await client.send(request(`GET ${target}`));
+      statuses.push((await client.answer()).status);
+    }
+    expect(statuses).toEqual([200, 502, 200]);
+    expect(arrived).toEqual(["/1", "/2", "/3"]);
+    expect(audit.map((line) => JSON.parse(line).status)).toEqual([502]);
+  });
+
   it("is 502 when it is not there, and works again when it is, with one line in the log for each", async () => {
     const { server, url } = await startService((_, response) => response.end("back"));
     const { port } = server.address() as AddressInfo;

@@ -52,7 +52,6 @@ export async function startRecorder(): Promise<{ url: string; seen: SeenRequest[
 /** What a test may choose of its gateway. */
 export interface TestGateway extends Partial<Limits> {
   readonly trustProxy?: string;
-  readonly repeats?: boolean;
   readonly log?: (line: string) => void;
   readonly audit?: (line: string) => void;
 }

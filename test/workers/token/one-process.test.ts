@@ -311,45 +311,6 @@ describe("what is never made known", () => {
   });
 });
 
-describe("a request of the gateway", () => {
-  /** Status of a look-up of oneself that is this exchange, by its header. */
-  const ask = async (token: string, exchange: string, env = bindings): Promise<number> => {
-    const headers = { "X-Vault-Token": token, "X-Grove-Exchange": exchange };
-    const request = new Request("http://grove.test/v1/auth/token/lookup-self", { headers });
-    return (await worker.fetch(request, env, createExecutionContext())).status;
-  };
-  /** Uses that a token has left. */
-  const usesOf = async (token: string): Promise<number> => {
-    return JSON.parse(await lookUpByRoot(token))[1].num_uses;
-  };
-
-  it("is acted on once, whether it or its repetition comes first", async () => {
-    const token = await orphan({ num_uses: 10 });
-    expect([await ask(token, "once.1"), await ask(token, "once.2 again")]).toEqual([200, 200]);
-    for (const repeated of ["once.1", "once.2", "once.1 again", "once.2 again"]) {
-      expect(await ask(token, repeated)).toBe(421);
-    }
-    expect(await usesOf(token)).toBe(8);
-    expect(await ask(token, "once.3")).toBe(200);
-  });
-
-  it("is not acted on again when another process may have begun it, or nobody can say which one it is", async () => {
-    const token = await orphan({ num_uses: 10 });
-    for (const exchange of ["before.7 again", "before", "before.7 AGAIN", ""]) {
-      expect(await ask(token, exchange)).toBe(421);
-    }
-    expect(await usesOf(token)).toBe(10);
-  });
-
-  it("may say what it wants where there is more than one process: nothing is remembered there", async () => {
-    const token = await orphan({ num_uses: 10 });
-    runAs(NETWORK);
-    expect([await ask(token, "far.1"), await ask(token, "far.1")]).toEqual([200, 200]);
-    runAs(ONE_PROCESS);
-    expect(await usesOf(token)).toBe(8);
-  });
-});
-
 const step = fc.record({
   do: fc.constantFrom(
     ...(["child", "child", "orphan", "batch", "person", "revoke", "revokeOrphan", "revokeAccessor"] as const),

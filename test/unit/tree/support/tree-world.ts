@@ -1,4 +1,4 @@
-import { ONE_PROCESS as ONE_ISOLATE } from "../../../../src/app/assemble.ts";
+import { CLUSTER, ONE_PROCESS as ONE_ISOLATE } from "../../../../src/app/assemble.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
 import { firstRowAt, rowGeneratedAt } from "../../../../src/token/ids.ts";
 import type { TreeDeployment } from "../../../../src/tree/deployment.ts";
@@ -187,8 +187,7 @@ class World {
 
   #newTree(): Tree {
     const id = this.trees.length;
-    const isolate =
-      this.#deployment === ONE_ISOLATE ? WORKER : WORKER + (this.#deployment.recognisesRepetitions ? id % 2 : id);
+    const isolate = this.#deployment === ONE_ISOLATE ? WORKER : WORKER + (this.#deployment === CLUSTER ? id % 2 : id);
     const disk = { isCreated: false, tokens: new Map(), mark: null, floor: 0, alarm: null };
     const tree = { id, isolate, disk, memory: null };
     this.trees.push(tree);
