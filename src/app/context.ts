@@ -3,7 +3,7 @@ import type { AuditRecord } from "../auth/audit-record.ts";
 import type { Failure, Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import type { Dialect } from "../wire/envelope.ts";
+import type { Dialect } from "../wire/dialect.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest, RequestHead } from "../wire/request.ts";
 

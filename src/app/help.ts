@@ -1,5 +1,6 @@
 import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/operation.ts";
+import { VAULT } from "../wire/envelope.ts";
 import type { Shape } from "../wire/view.ts";
 import { openApiDocument, parameterDescription, pathParameters, routeFields } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";
@@ -27,7 +28,7 @@ export function helpOf(table: RouteTable, path: string, idPrefix: string, versio
   if (routes.length === 0) return null;
   return {
     text: isEndpoint ? endpointText(asked, routes, serving) : mountText(routes),
-    openapi: openApiDocument([{ routes, dialect: "vault", prefix: "", parameters: {}, idPrefix }], version),
+    openapi: openApiDocument([{ routes, dialect: VAULT, prefix: "", parameters: {}, idPrefix }], version),
   };
 }
 

@@ -1,4 +1,3 @@
-import { JSON_API } from "../api/json-api/dialect.ts";
 import { mayInitialize } from "../api/sys/init.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
@@ -27,7 +26,7 @@ export const arrival: Middleware = async (c, next) => {
   const head = readHead(c.req.raw, c.env);
   c.set("requestId", crypto.randomUUID());
   c.set("head", head);
-  c.set("dialect", head.path.ok && tableOf(TABLES, head.path.value) === TABLES.teams ? JSON_API : VAULT);
+  c.set("dialect", (head.path.ok && tableOf(TABLES, head.path.value)?.dialect) || VAULT);
   c.set("answer", UNANSWERED);
   c.set("installation", err({ code: "uninitialized" }));
   const completed = next();
@@ -115,20 +114,20 @@ const SLOW_BODY_MS = 1_000;
 /** Reads the request in its dialect: token and fields of body or query. Counts a login whose role has a limit. */
 export const request: Middleware = async (c, next) => {
   const began = currentTime();
-  const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
+  const dialect = c.get("dialect");
+  const read = await dialect.readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
   if (!read.ok) {
     await dropRefusedPart(c);
     return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
   }
   if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
   c.set("request", read.value);
-  const { dialect, operation, clientAddress, token, data, notes } = read.value;
+  const { operation, clientAddress, token, data, notes } = read.value;
   c.get("record").learn({ operation, clientAddress, token, data, notes });
   const refused = await limitRole(c, data);
   if (refused) return refused;
   await next();
-  // Clients of the interface of teams slow down permanently once an answer names a limit.
-  if (dialect !== "json-api") withLimits(c.res, c.get("admission"));
+  if (dialect.namesLimits) withLimits(c.res, c.get("admission"));
 };
 
 /** Returns the settings for reading the request. A restore may send larger bodies, if the client may initialize. */

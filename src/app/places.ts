@@ -6,6 +6,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
+import type { Dialect } from "../wire/dialect.ts";
+import { VAULT } from "../wire/envelope.ts";
 import { NO_FIELDS, withoutNulls } from "../wire/fields.ts";
 import type { GroveRequest } from "../wire/request.ts";
 
@@ -14,16 +16,18 @@ interface RouteMatch {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The routes of one mount, matched with Hono's routers by operation and path. */
+/** The routes of one mount or interface, matched with Hono's routers by operation and path. */
 export class RouteTable {
   readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
   readonly #operations: ReadonlySet<Operation>;
   /** Matches of routes without parameters, by operation and path. There are no more of them than routes. */
   readonly #plain = new Map<string, RouteMatch>();
   readonly routes: readonly Route[];
+  readonly dialect: Dialect;
 
-  constructor(routes: readonly Route[]) {
+  constructor(routes: readonly Route[], dialect = VAULT) {
     this.routes = routes;
+    this.dialect = dialect;
     for (const route of routes) {
       for (const operation of route.operations) this.#router.add(operation, `/${route.path}`, route);
     }
@@ -71,8 +75,8 @@ export class RouteTable {
 export interface RouteTables {
   /** Routes with full paths. */
   readonly fixed: RouteTable;
-  /** Routes of the interface of teams, with full paths. */
-  readonly teams: RouteTable;
+  /** Routes of the interfaces of registered credentials, with full paths. */
+  readonly apis: readonly RouteTable[];
   /** Routes of each type of auth mount, by the path below the mount. */
   readonly byMountType: ReadonlyMap<string, RouteTable>;
   /** The tables of routes with full paths, by the first segment of the path. */

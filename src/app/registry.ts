@@ -1,4 +1,4 @@
-import { TEAM_CREDENTIAL } from "../api/team/credential.ts";
+import { TEAMS } from "../api/team/kind.ts";
 import type { AuthMethod, Kinds } from "../auth/kinds.ts";
 import { AWS_METHOD, CLOUD_METHOD } from "../methods/aws/method.ts";
 import { JWT_METHOD } from "../methods/jwt/method.ts";
@@ -9,5 +9,5 @@ const METHODS: readonly AuthMethod[] = [AWS_METHOD, CLOUD_METHOD, JWT_METHOD];
 /** What is registered with the core. Nothing else imports from the folder of a kind. */
 export const KINDS: Kinds = {
   methods: new Map(METHODS.map((method) => [method.type, method])),
-  credentials: [TEAM_CREDENTIAL],
+  credentials: [TEAMS],
 };

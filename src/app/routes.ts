@@ -20,7 +20,6 @@ import { TOKEN_REVOCATION_ROUTES } from "../api/sys/tokens/revoke.ts";
 import { TOKEN_SUMMARY_ROUTES } from "../api/sys/tokens/summary.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
-import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
 import { CREATE_ROUTES } from "../api/token/create.ts";
 import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
@@ -34,7 +33,6 @@ import { KINDS } from "./registry.ts";
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
   ...STATUS_ROUTES,
-  ...DISCOVERY_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,
   ...POLICY_ROUTES,
@@ -60,7 +58,9 @@ const FIXED = new RouteTable([
   openApiRoute(() => TABLES),
   ...explainRoutes(() => TABLES),
 ]);
-const TEAMS = new RouteTable(TEAM_ROUTES);
+const APIS = KINDS.credentials.flatMap(({ apis }) =>
+  apis.map(({ routes, dialect }) => new RouteTable(routes, dialect)),
+);
 const TOKENS = new RouteTable([
   ...CREATE_ROUTES,
   ...LOOKUP_ROUTES,
@@ -73,12 +73,12 @@ const TOKENS = new RouteTable([
 /** All routes. */
 export const TABLES: RouteTables = {
   fixed: FIXED,
-  teams: TEAMS,
+  apis: APIS,
   byMountType: new Map([
     ["token", TOKENS],
     ...[...KINDS.methods.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
   ]),
   byPlace: new Map(
-    [FIXED, TEAMS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),
+    [FIXED, ...APIS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),
   ),
 };

@@ -105,7 +105,7 @@ type TokenForm = "service" | "batch" | CredentialFormat;
 function formOf({ kinds }: Env, text: string): TokenForm | null {
   if (text.startsWith(SERVICE_PREFIX)) return "service";
   if (text.startsWith(BATCH_PREFIX)) return "batch";
-  return kinds.credentials.find((kind) => kind.matches(text)) ?? null;
+  return kinds.credentials.find(({ format }) => format.matches(text))?.format ?? null;
 }
 
 /** Maximum number of custom ids in one generation of the cache. */

@@ -4,6 +4,7 @@ import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
+import type { Dialect } from "../wire/dialect.ts";
 import type { CredentialFormat } from "./credential.ts";
 import type { Route } from "./route.ts";
 
@@ -11,7 +12,20 @@ import type { Route } from "./route.ts";
 export interface Kinds {
   /** By the type of their mounts. */
   readonly methods: ReadonlyMap<string, AuthMethod>;
-  readonly credentials: readonly CredentialFormat[];
+  readonly credentials: readonly CredentialKind[];
+}
+
+/** A kind of credential. */
+export interface CredentialKind {
+  readonly format: CredentialFormat;
+  /** The interfaces in which it is managed. Their paths begin with segments of their own. */
+  readonly apis: readonly Api[];
+}
+
+/** Routes with full paths, and the dialect of their requests. */
+export interface Api {
+  readonly dialect: Dialect;
+  readonly routes: readonly Route[];
 }
 
 /** A kind of mount: an auth method. */

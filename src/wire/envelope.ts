@@ -1,18 +1,34 @@
 import { formatRfc3339 } from "../base/clock.ts";
 import type { Failure } from "../base/result.ts";
+import type { Dialect } from "./dialect.ts";
 import { toWire } from "./failure.ts";
 import type { AuthReply, Reply, StoredAnswer, WrapInfo } from "./reply.ts";
-import { readRequest } from "./request.ts";
+import { MERGE_PATCH, readRequest } from "./request.ts";
 import { view } from "./view.ts";
 
-/** The dialect of Vault's API. */
-export const VAULT = { readRequest, renderReply, renderFailure };
+const MEDIA_TYPE = "application/json";
 
-/** How requests are read and answers are rendered. Routes are independent of it. */
-export type Dialect = Readonly<typeof VAULT>;
+/** The dialect of Vault's API. */
+export const VAULT: Dialect = {
+  readRequest,
+  renderReply,
+  renderFailure,
+  namesLimits: true,
+  described: {
+    mediaType: MEDIA_TYPE,
+    patchType: MERGE_PATCH,
+    base: "/v1",
+    tag: null,
+    prefix: "",
+    refusal: { errors: ["string"] },
+    statuses: { all: ["400"], withToken: ["403", "404"], writes: [] },
+    queriesDeletions: false,
+    bodyOf: (fields) => fields,
+  },
+};
 
 const HEADERS = {
-  "Content-Type": "application/json",
+  "Content-Type": MEDIA_TYPE,
   // Answers contain tokens, which no cache may store.
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",

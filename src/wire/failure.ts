@@ -2,7 +2,7 @@ import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
 import { auditMessage, auditPath } from "./audit.ts";
 
-interface WireFailure {
+export interface WireFailure {
   readonly status: number;
   readonly errors: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ const ANSWERS: {
   unavailable: [503],
 };
 
-/** Returns status and messages of a failure in Vault's API. `toJsonApi` does so for JSON:API; no other code does. */
+/** Returns status and messages of a failure. Another dialect may change them; no other code does. */
 export function toWire(failure: Failure): WireFailure {
   const [status, errors = [messageOf(failure)]] = ANSWERS[failure.code];
   if (!("retryAfterSeconds" in failure)) return { status, errors };
@@ -76,20 +76,6 @@ function messageOf(failure: Failure): string {
 /** Also masks a token that was sent as a name. */
 function shownName(name: string): string {
   return auditPath(name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name);
-}
-
-/**
- * Returns the status and messages of a failure in JSON:API. A refusal by the policies and a missing resource have the
- * same answer, so that a caller does not learn what exists. 401 is only about the token.
- */
-export function toJsonApi(failure: Failure): WireFailure {
-  if (failure.code === "unauthenticated") {
-    const errors = ["the token is missing, unknown or expired"];
-    return { status: 401, errors, headers: { "WWW-Authenticate": "Bearer" } };
-  }
-  const wire = toWire(failure);
-  const isHidden = failure.code === "permission_denied" || wire.status === 404;
-  return isHidden ? { status: 404, errors: ["there is no such resource, or you may not see it"] } : wire;
 }
 
 /**

@@ -13,18 +13,17 @@ import { readSender, type Sender } from "./sender.ts";
 
 export interface GroveRequest {
   readonly id: string;
-  readonly dialect: "vault" | "json-api";
   /** Returns origin and base path as the client used them, with a slash at the end. */
   readonly baseUrl: () => string;
   readonly sender: () => Sender;
   readonly operation: Operation;
   /** Decoded, without base path and leading slash; that of a list without the slash at the end. */
   readonly path: string;
-  /** The fields of the body (in JSON:API the attributes of the resource), or of the query when there is no body. */
+  /** The fields of the body (of a document: the attributes of its resource), or of the query when there is no body. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Names in the query of a write, whose fields are read only from the body. */
   readonly unreadNames: readonly string[];
-  /** The type of the resource in a JSON:API body: "" without a body, null when the resource has none. */
+  /** The type of the resource in a document: "" without a document, null when the resource has none. */
   readonly resourceType: string | null;
   /** The token of the client; "" for none. A secret. */
   readonly token: string;
@@ -91,7 +90,7 @@ const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomp
 const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
 /** Decodes whole texts. It has no state between two calls. */
 const WHOLE_TEXTS = new TextDecoder("utf-8", UTF_8_STRICTLY);
-const MERGE_PATCH = "application/merge-patch+json";
+export const MERGE_PATCH = "application/merge-patch+json";
 const NO_HOST = new URL("http://localhost/");
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
@@ -179,7 +178,6 @@ export async function readRequest(
   const baseUrl = () => readBaseUrl(head, headers, env);
   return ok({
     id,
-    dialect: "vault",
     baseUrl,
     sender: () => readSender(headers, baseUrl),
     operation: operation.value,

@@ -1,3 +1,4 @@
+import { JSON_API } from "../../src/api/json-api/dialect.ts";
 import { TABLES } from "../../src/app/routes.ts";
 import type { Route } from "../../src/auth/route.ts";
 import type { Operation } from "../../src/policy/operation.ts";
@@ -20,7 +21,7 @@ const METHODS = { update: "POST", patch: "PATCH", delete: "DELETE", list: "LIST"
 /** Every endpoint with each of its operations. */
 export const ENDPOINTS: readonly Endpoint[] = [
   ...endpoints(TABLES.fixed.routes, ""),
-  ...endpoints(TABLES.teams.routes, "", true),
+  ...TABLES.apis.flatMap(({ routes, dialect }) => endpoints(routes, "", dialect === JSON_API)),
   ...[...TABLES.byMountType].flatMap(([type, { routes }]) => endpoints(routes, `auth/${type}/`)),
 ];
 

@@ -1,8 +1,8 @@
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Operation } from "../../policy/operation.ts";
-import type { Dialect } from "../../wire/envelope.ts";
-import { toJsonApi } from "../../wire/failure.ts";
+import type { Dialect } from "../../wire/dialect.ts";
+import { toWire, type WireFailure } from "../../wire/failure.ts";
 import { parseJsonObject } from "../../wire/json.ts";
 import { operationOfMethod } from "../../wire/method.ts";
 import type { Reply } from "../../wire/reply.ts";
@@ -36,7 +36,6 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
   const baseUrl = () => readBaseUrl(head, request.headers, env);
   return ok({
     id,
-    dialect: "json-api",
     baseUrl,
     sender: () => readSender(request.headers, baseUrl),
     operation,
@@ -120,9 +119,53 @@ export function renderFailure(failure: Failure): Response {
   return respond(status, { errors: [error] }, headers);
 }
 
+/**
+ * Returns the status and messages of a failure. A refusal by the policies and a missing resource have the
+ * same answer, so that a caller does not learn what exists. 401 is only about the token.
+ */
+function toJsonApi(failure: Failure): WireFailure {
+  if (failure.code === "unauthenticated") {
+    const errors = ["the token is missing, unknown or expired"];
+    return { status: 401, errors, headers: { "WWW-Authenticate": "Bearer" } };
+  }
+  const wire = toWire(failure);
+  const isHidden = failure.code === "permission_denied" || wire.status === 404;
+  return isHidden ? { status: 404, errors: ["there is no such resource, or you may not see it"] } : wire;
+}
+
 function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
 }
 
 /** JSON:API 1.0, the dialect of the interface of teams. */
-export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
+export const JSON_API: Dialect = {
+  readRequest,
+  renderReply,
+  renderFailure,
+  namesLimits: false,
+  described: {
+    mediaType: MEDIA_TYPE,
+    patchType: MEDIA_TYPE,
+    base: "/api/v2",
+    tag: "teams",
+    prefix: "Teams",
+    refusal: {
+      errors: [
+        {
+          status: "string",
+          title: "string",
+          detail: "string",
+          "source?": { "pointer?": "string", "parameter?": "string" },
+        },
+      ],
+    },
+    statuses: { all: ["400", "404"], withToken: ["401", "403"], writes: ["422"] },
+    queriesDeletions: true,
+    bodyOf: (attributes) => ({
+      type: "object",
+      properties: {
+        data: { type: "object", required: ["type"], properties: { type: { type: "string" }, attributes } },
+      },
+    }),
+  },
+};

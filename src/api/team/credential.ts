@@ -12,8 +12,8 @@ import { PLAIN_RECORD, type TokenRecord } from "../../token/record.ts";
 
 const TYPE = "team";
 
-/** The tokens of teams. */
-export const TEAM_CREDENTIAL: CredentialFormat = {
+/** How tokens of teams are read. */
+export const TEAM_TOKENS: CredentialFormat = {
   matches: looksLikeTeamToken,
   async read(keys, text) {
     const credential = await readTeamToken(keys, text);

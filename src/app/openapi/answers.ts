@@ -1,8 +1,9 @@
 import type { Route } from "../../auth/route.ts";
 import type { AnswerDescription } from "../../auth/route-description.ts";
-import { AUTH_VIEW, WRAP_INFO_VIEW } from "../../wire/envelope.ts";
-import type { GroveRequest } from "../../wire/request.ts";
+import type { Dialect } from "../../wire/dialect.ts";
+import { AUTH_VIEW, VAULT, WRAP_INFO_VIEW } from "../../wire/envelope.ts";
 import type { Shape } from "../../wire/view.ts";
+import { KINDS } from "../registry.ts";
 
 /** A schema of OpenAPI 3.0: JSON Schema with `nullable`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -29,13 +30,11 @@ function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | read
   return Array.isArray(shape);
 }
 
-type Dialect = GroveRequest["dialect"];
-
-/** The media type of bodies. */
-export const MEDIA_TYPES: Readonly<Record<Dialect, string>> = {
-  vault: "application/json",
-  "json-api": "application/vnd.api+json",
-};
+/** Every dialect of the interface. */
+const DIALECTS: ReadonlySet<Dialect> = new Set([
+  VAULT,
+  ...KINDS.credentials.flatMap(({ apis }) => apis.map(({ dialect }) => dialect)),
+]);
 
 const WRAP_INFO = schemaOf(WRAP_INFO_VIEW.shape);
 
@@ -48,20 +47,14 @@ const ENVELOPE = {
   warnings: schemaOf(["string", null]),
 };
 
-const ERROR: Shape = {
-  status: "string",
-  title: "string",
-  detail: "string",
-  "source?": { "pointer?": "string", "parameter?": "string" },
-};
-
 /** Schemas that the answers refer to. */
 export const SCHEMA_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   Envelope: { type: "object", properties: ENVELOPE, required: Object.keys(ENVELOPE) },
   Auth: schemaOf(AUTH_VIEW.shape),
   WrapInfo: WRAP_INFO,
-  Errors: schemaOf({ errors: ["string"] }),
-  TeamsErrors: schemaOf({ errors: [ERROR] }),
+  ...Object.fromEntries(
+    [...DIALECTS].map(({ described }) => [`${described.prefix}Errors`, schemaOf(described.refusal)]),
+  ),
 };
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -78,9 +71,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** Refusals that the operations refer to. */
 export const RESPONSE_COMPONENTS: JsonSchema = Object.fromEntries(
   Object.entries(REFUSALS).flatMap(([status, description]) =>
-    (["vault", "json-api"] as const).map((dialect) => {
-      const schema = reference(dialect === "vault" ? "Errors" : "TeamsErrors");
-      return [refusalName(dialect, status), { description, content: { [MEDIA_TYPES[dialect]]: { schema } } }];
+    [...DIALECTS].map((dialect) => {
+      const { mediaType, prefix } = dialect.described;
+      const schema = reference(`${prefix}Errors`);
+      return [refusalName(dialect, status), { description, content: { [mediaType]: { schema } } }];
     }),
   ),
 );
@@ -100,7 +94,7 @@ export function responsesOf(route: Route, answers: readonly AnswerDescription[],
     const mediaType = described.map((answer) => answer.kind === "plain" && answer.mediaType).find(Boolean);
     const schemas = described.map((answer) => bodyOf(answer, route)).filter((schema) => schema !== null);
     const schema = schemas.length > 1 ? { anyOf: schemas } : schemas[0];
-    const content = schema && { content: { [mediaType || MEDIA_TYPES[dialect]]: { schema } } };
+    const content = schema && { content: { [mediaType || dialect.described.mediaType]: { schema } } };
     return [String(status), { description: SUCCESSES[status] ?? "By its status.", ...content }];
   });
   const refusals = refusalsOf(route, dialect)
@@ -109,22 +103,20 @@ export function responsesOf(route: Route, answers: readonly AnswerDescription[],
   return Object.fromEntries([...successes, ...refusals]);
 }
 
-function refusalsOf(route: Route, dialect: Dialect): string[] {
-  const teams = dialect === "json-api";
-  const byToken = route.access === "token";
+function refusalsOf(route: Route, { described }: Dialect): string[] {
+  const { all, withToken, writes } = described.statuses;
+  const isWrite = route.operations.some((operation) => operation === "update" || operation === "patch");
   return [
-    "400",
-    ...(teams && byToken ? ["401"] : []),
-    ...(byToken ? ["403"] : []),
-    ...(byToken || teams ? ["404"] : []),
-    ...(teams && route.operations.some((operation) => operation === "update" || operation === "patch") ? ["422"] : []),
+    ...all,
+    ...(route.access === "token" ? withToken : []),
+    ...(isWrite ? writes : []),
     ...(route.access === "open" ? [] : ["429", "503"]),
     "default",
   ];
 }
 
-function refusalName(dialect: Dialect, status: string): string {
-  return `${dialect === "vault" ? "" : "Teams"}${status === "default" ? "Refusal" : `Refusal${status}`}`;
+function refusalName({ described }: Dialect, status: string): string {
+  return `${described.prefix}${status === "default" ? "Refusal" : `Refusal${status}`}`;
 }
 
 function statusOf(answer: AnswerDescription): number {

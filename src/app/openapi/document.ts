@@ -6,22 +6,16 @@ import { ok } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import { type Operation, requiresSudo } from "../../policy/operation.ts";
 import type { Mount } from "../../system/mount.ts";
+import type { Dialect } from "../../wire/dialect.ts";
+import { VAULT } from "../../wire/envelope.ts";
 import type { FieldKind } from "../../wire/fields.ts";
-import type { GroveRequest } from "../../wire/request.ts";
 import type { RouteTables } from "../places.ts";
-import {
-  type JsonSchema,
-  MEDIA_TYPES,
-  RESPONSE_COMPONENTS,
-  responsesOf,
-  SCHEMA_COMPONENTS,
-  schemaOf,
-} from "./answers.ts";
+import { type JsonSchema, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS, schemaOf } from "./answers.ts";
 
 /** Routes with a common prefix of their paths. */
 interface DocumentedRoutes {
   readonly routes: readonly Route[];
-  readonly dialect: GroveRequest["dialect"];
+  readonly dialect: Dialect;
   /** Prefix of the path of each route, with a slash at the end; "" for none. It can contain `{name}`. */
   readonly prefix: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -50,8 +44,6 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   delete: "delete",
 };
 
-const PATCH_TYPE = "application/merge-patch+json";
-
 /** Returns the OpenAPI document of some routes. */
 export function openApiDocument(mounts: readonly DocumentedRoutes[], version: string): JsonSchema {
   const ids = new Set<string>();
@@ -70,7 +62,7 @@ export function openApiDocument(mounts: readonly DocumentedRoutes[], version: st
         "be asked for wrapped by the header `X-Vault-Wrap-TTL`; then `wrap_info` stands in the place of `data` or `auth`.",
       license: { name: "MIT", url: "https://spdx.org/licenses/MIT.html" },
     },
-    servers: [{ url: "/v1" }],
+    servers: [{ url: VAULT.described.base }],
     paths: Object.fromEntries(items),
     components: {
       schemas: SCHEMA_COMPONENTS,
@@ -127,7 +119,7 @@ function pathItem(operations: readonly PlacedOperation[], main: PlacedOperation,
     ...(operations.every(needsSudo) && { "x-vault-sudo": true }),
     ...(operations.every((one) => one.route.access !== "token") && { "x-vault-unauthenticated": true }),
     ...(created && { "x-vault-createSupported": true }),
-    ...(mount.dialect === "json-api" && { servers: [{ url: "/api/v2" }] }),
+    ...(mount.dialect !== VAULT && { servers: [{ url: mount.dialect.described.base }] }),
     ...Object.fromEntries([...byMethod].map(([method, placed]) => [method, operationOf(placed, ids)])),
   };
 }
@@ -147,7 +139,8 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
   const fields = [
     ...new Map(placed.flatMap((one) => routeFields(one.route)).map((field) => [field.name, field])).values(),
   ];
-  const query = writes || (dialect === "vault" && operation === "delete") ? [] : queryOf(fields, placed);
+  const hasQuery = !writes && (operation !== "delete" || dialect.described.queriesDeletions);
+  const query = hasQuery ? queryOf(fields, placed) : [];
   const answers = placed.flatMap((each) => answersOf(each.route.description, each.operation));
   return {
     summary: route.description.summary,
@@ -169,7 +162,8 @@ function uniqueId(id: string, prefix: string, ids: Set<string>): string {
 }
 
 function tagOf({ mount, route }: PlacedOperation): string {
-  if (mount.dialect === "json-api") return "teams";
+  const { tag } = mount.dialect.described;
+  if (tag !== null) return tag;
   if (mount.prefix !== "") return "auth";
   const [first = ""] = route.path.split("/", 1);
   return first === "sys" ? "system" : first.replace(/^\./, "");
@@ -194,20 +188,16 @@ function queryOf(fields: readonly DocumentedField[], placed: readonly PlacedOper
   return [list, ...parameters];
 }
 
-function requestBody(fields: readonly DocumentedField[], operation: Operation, dialect: DocumentedRoutes["dialect"]) {
+function requestBody(fields: readonly DocumentedField[], operation: Operation, { described }: Dialect) {
   const named = fields.filter(({ name }) => name !== "*");
   const properties = named.map((field) => [field.name, { ...fieldSchema(field), description: field.description }]);
-  const attributes = {
+  const schema = {
     type: "object",
     ...(named.length > 0 && { properties: Object.fromEntries(properties) }),
     ...(named.length < fields.length && { additionalProperties: true }),
   };
-  if (dialect === "vault") {
-    const mediaType = operation === "patch" ? PATCH_TYPE : MEDIA_TYPES.vault;
-    return { content: { [mediaType]: { schema: attributes } } };
-  }
-  const data = { type: "object", required: ["type"], properties: { type: { type: "string" }, attributes } };
-  return { content: { [MEDIA_TYPES[dialect]]: { schema: { type: "object", properties: { data } } } } };
+  const mediaType = operation === "patch" ? described.patchType : described.mediaType;
+  return { content: { [mediaType]: { schema: described.bodyOf(schema) } } };
 }
 
 function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField): JsonSchema {
@@ -321,15 +311,11 @@ function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
   return placesAt(routes, mounts);
 }
 
-function placesAt({ fixed, teams, byMountType }: RouteTables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
+function placesAt({ fixed, apis, byMountType }: RouteTables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
   const full = { prefix: "", parameters: {}, idPrefix: "" };
   const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
     const routes = byMountType.get(type)?.routes;
-    return routes ? [{ routes, dialect: "vault", prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
+    return routes ? [{ routes, dialect: VAULT, prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
   });
-  return [
-    { ...full, routes: fixed.routes, dialect: "vault" },
-    { ...full, routes: teams.routes, dialect: "json-api" },
-    ...methods,
-  ];
+  return [...[fixed, ...apis].map(({ routes, dialect }) => ({ ...full, routes, dialect })), ...methods];
 }

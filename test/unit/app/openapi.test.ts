@@ -5,8 +5,8 @@ import { openApiDocument, usualPlaces } from "../../../src/app/openapi/document.
 import { TABLES } from "../../../src/app/routes.ts";
 import { missingFrom } from "../../support/missing-descriptions.ts";
 
-const { fixed, teams, byMountType } = TABLES;
-const ALL = [...new Set([fixed, teams, ...byMountType.values()].flatMap(({ routes }) => routes))];
+const { fixed, apis, byMountType } = TABLES;
+const ALL = [...new Set([fixed, ...apis, ...byMountType.values()].flatMap(({ routes }) => routes))];
 const DOCUMENT = openApiDocument(usualPlaces(TABLES), "0.0.0") as Document;
 
 describe("descriptions of routes", () => {

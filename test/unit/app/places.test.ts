@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { JSON_API } from "../../../src/api/json-api/dialect.ts";
 import { tableOf } from "../../../src/app/places.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 
 describe("paths", () => {
-  const isOfTeams = (path: string) => tableOf(TABLES, path) === TABLES.teams;
+  const isOfTeams = (path: string) => tableOf(TABLES, path)?.dialect === JSON_API;
 
   it.each(["ping", "account/details", "organizations", "organizations/a/teams", "teams/x", "authentication-tokens/x"])(
     "%s is one of teams",

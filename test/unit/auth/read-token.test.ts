@@ -14,7 +14,9 @@ const INSTALLATION = { keys: KEYS } as unknown as Installation;
 function readWith(format: Pick<CredentialFormat, "matches">, text: string) {
   const read: CredentialFormat["read"] = async (_, text) =>
     text.endsWith("!") ? { kind: "registered", type: "marked", text, authenticate: async () => null } : null;
-  const env = environmentWith({ kinds: { methods: new Map(), credentials: [{ ...format, read }] } });
+  const env = environmentWith({
+    kinds: { methods: new Map(), credentials: [{ format: { ...format, read }, apis: [] }] },
+  });
   return readToken(env, INSTALLATION, text);
 }
 

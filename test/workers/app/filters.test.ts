@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { FILTER } from "../../../src/api/sys/tokens/filter-fields.ts";
+import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route, TokenRoute } from "../../../src/auth/route.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
@@ -37,7 +38,7 @@ const FILTERED = all.filter((route): route is TokenRoute => {
 });
 
 /** The lists of the interface of teams: each answers pages. */
-const TEAM_LISTS = TABLES.teams.routes.filter(
+const TEAM_LISTS = TEAM_ROUTES.filter(
   ({ operations, description }) => operations.includes("read") && "page[number]" in (description.fields ?? {}),
 );
 
