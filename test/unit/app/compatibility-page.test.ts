@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import page from "../../../docs/compatibility.md?raw";
 import { CLIENT_FIELDS } from "../../../src/methods/aws/clients/config.ts";
-import { LOGIN_FIELDS } from "../../../src/methods/aws/login/attempt.ts";
+import { LOGIN_FIELDS } from "../../../src/methods/aws/login/fields.ts";
 import { TIDY_FIELDS } from "../../../src/methods/aws/mount/expiring-list.ts";
 import { ROLE_TAG_FIELDS } from "../../../src/methods/aws/routes/roles.ts";
 import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/identity.ts";

@@ -4,10 +4,13 @@ import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts
 import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
 import { matchesBoundArn } from "../arn.ts";
 import { findPrincipal, findProfileRole, findRunningInstance } from "../clients/find.ts";
-import type { Attempt, LoginRole } from "./attempt.ts";
+import { infersInstance } from "../rules/role.ts";
+import { CheckList, type Judged } from "./check-list.ts";
+import type { Begun, LoginRole, LoginTarget } from "./role.ts";
 
-/** The running instance of a login, and the role in its profile if that was looked up. */
-type CheckedInstance = { readonly instance: VmInstance; readonly profileRole: IamPrincipal | null };
+/** A login for the instance that its proof names. */
+export type OfInstance = Begun &
+  LoginTarget & { readonly sought: { readonly region: string; readonly instanceId: string } };
 
 const BELONG = "does not belong to";
 const SATISFY = "does not satisfy the constraint on";
@@ -24,54 +27,34 @@ const WORDS = {
   bound_iam_role_arn: ["IAM role ARN", SATISFY],
 } as const;
 
-/**
- * Checks that an instance runs and satisfies the role of the login. `withProfileRole`: the role in its profile is
- * looked up even if no constraint needs it.
- */
-export async function checkInstance(
-  target: LoginRole,
-  region: string,
-  instanceId: string,
-  withProfileRole: boolean,
-  checks: Attempt["checks"],
-): Promise<Result<CheckedInstance>> {
+/** Finds the instance of a login if it runs. */
+export async function findInstance(target: LoginRole, { region, instanceId }: OfInstance["sought"]) {
   const found = await findRunningInstance(target, region, instanceId);
-  const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
-  const judged = checks.record("instance", { actual: instanceId }, running);
-  if (!judged.ok) return judged;
-  const instance = judged.value;
-  const values = [
-    ["bound_region", region],
-    ["bound_vm_instance_id", instance.instanceId],
-    ["bound_account_id", instance.accountId],
-    ["bound_image_id", instance.imageId],
-    ["bound_subnet_id", instance.subnetId],
-    ["bound_vpc_id", instance.vpcId],
-    ["bound_iam_instance_profile_arn", instance.instanceProfileArn],
-  ] as const;
-  for (const [field, value] of values) {
-    const satisfied = checkBound(target, field, value, checks);
-    if (!satisfied.ok) return satisfied;
-  }
+  return found.ok ? ok({ instance: found.value }) : err(inContext("failed to verify instance ID", found.error));
+}
 
+type Bound = keyof typeof WORDS;
+
+/** The check of a constraint on an instance by one value of it. */
+export function bound(field: Bound, read: (known: OfInstance & { readonly instance: VmInstance }) => string | null) {
+  const list = CheckList.of<OfInstance & { readonly instance: VmInstance }>();
+  return list.check(field, (known) => judgeBound(known.target, field, read(known), {}));
+}
+
+/** The role in the profile is looked up only for a constraint, or where the caller's role must be the same. */
+export async function judgeProfileRole(
+  target: LoginRole,
+  instance: VmInstance,
+): Promise<Judged<{ readonly profileRole: IamPrincipal | null }>> {
   const bound = target.role.bounds.bound_iam_role_arn ?? [];
-  if (!withProfileRole && bound.length === 0) {
-    checks.record("bound_iam_role_arn", {}, ok(null));
-    return ok({ instance, profileRole: null });
-  }
-  const profileRole = await lookUpProfileRole(target, instance);
-  if (!profileRole.ok) return checks.record("bound_iam_role_arn", { bound }, profileRole);
-  const satisfied = checkBound(target, "bound_iam_role_arn", profileRole.value.arn.arn, checks);
-  return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
+  if (!infersInstance(target.role) && bound.length === 0) return { result: ok({ profileRole: null }) };
+  const found = await lookUpProfileRole(target, instance);
+  if (!found.ok) return { bound, result: found };
+  return judgeBound(target, "bound_iam_role_arn", found.value.arn.arn, { profileRole: found.value });
 }
 
 /** A constraint that is set must have the value. A value that the cloud's description lacks (null) satisfies none. */
-function checkBound(
-  { role, roleName }: LoginRole,
-  field: keyof typeof WORDS,
-  actual: string | null,
-  checks: Attempt["checks"],
-): Result<null> {
+function judgeBound<T>({ role, roleName }: LoginRole, field: Bound, actual: string | null, found: T): Judged<T> {
   const bound = role.bounds[field] ?? [];
   const isArn = field.endsWith("_arn");
   const matches = (one: string) => actual !== null && (isArn ? matchesBoundArn(one, actual) : one === actual);
@@ -79,7 +62,7 @@ function checkBound(
   const differs = `${what} "${actual}" ${relation} role "${roleName}"`;
   const problem = actual === null ? `${what} in the instance description is nil` : differs;
   const satisfied = bound.length === 0 || bound.some(matches);
-  return checks.record(field, { bound, actual }, satisfied ? ok(null) : invalidInstance(problem));
+  return { bound, actual, result: satisfied ? ok(found) : invalidInstance(problem) };
 }
 
 async function lookUpProfileRole(target: LoginRole, { instanceProfileArn }: VmInstance): Promise<Result<IamPrincipal>> {

@@ -5,117 +5,64 @@ import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { CallerIdentity } from "../answers/answers.ts";
 import { askCallerIdentity } from "../clients/client.ts";
-import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/find.ts";
 import { cloudRoleTerms, untagged } from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
-import { INSTANCE_ENTITY } from "../rules/role.ts";
+import { INSTANCE_ENTITY, infersInstance } from "../rules/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import {
-  type AllowedLoginRole,
-  type Attempt,
-  findTarget,
-  type LoginFields,
-  startLogin,
-  verifiedClient,
-} from "./attempt.ts";
-import { checkInstance, isBoundTo } from "./bounds.ts";
+import { isBoundTo } from "./bounds.ts";
+import type { Attempt } from "./check-list.ts";
+import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
-/** A login by a signed GetCallerIdentity request. STS answers who signed it. */
-export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
-  const verified = await verifyPrincipal(attempt, fields, null);
-  if (!verified.ok) return verified;
-  const { client, signature } = verified.value;
-  return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
-}
-
-/** Makes all checks of such a login. Writes nothing. `claim`: a caller without proof, for an explanation; else null. */
-export async function verifyPrincipal(attempt: Attempt, fields: LoginFields, claim: ProvenCaller | null) {
-  const { checks } = attempt;
-  const start = await startLogin(attempt, "iam", fields.role);
-  if (!start.ok) return start;
-  const proven = claim
-    ? checks.assume("caller", claim.principal.arn, claim)
-    : await proveCaller(attempt, start.value.settings.client, fields);
-  if (!proven.ok) return proven;
-  const { principal, accountId } = proven.value;
+/** STS answers who signed the request of a login. */
+export async function proveCaller(known: Begun<ProvenCaller> & Settings) {
+  const { attempt, claim } = known;
+  const caller = claim ? ok(claim) : await askForCaller(known);
+  if (!caller.ok) return { result: caller };
+  const { principal, accountId } = caller.value;
   attempt.notes.principal = principal.arn;
-  const found = await findTarget(attempt, "iam", start.value, principal.friendlyName, accountId);
-  if (!found.ok) return found;
-  const target = found.value;
-  const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
-  const bound = checks.record("principal", compared, await checkPrincipal(target, proven.value));
-  if (!bound.ok) return bound;
-  const inferred = await inferInstance(target, bound.value, checks);
-  if (!inferred.ok) return inferred;
-  return ok({ client: clientOf(target, bound.value, inferred.value), signature: bound.value.signature });
+  const result = ok({ caller: caller.value, proven: { name: principal.friendlyName, accountId } });
+  return { actual: principal.arn, isAssumed: claim !== null, result };
 }
 
-async function proveCaller(
-  { env, checks }: Attempt,
-  config: ClientConfig,
-  fields: LoginFields,
-): Promise<Result<ProvenCaller>> {
+async function askForCaller({ attempt: { env }, settings, fields }: Begun & Settings): Promise<Result<ProvenCaller>> {
+  const { client: config } = settings;
   const request = checkSignedRequest(fields, config, currentTime());
-  if (!request.ok) return checks.record("caller", {}, request);
+  if (!request.ok) return request;
   const caller = await askCallerIdentity({ env, config }, request.value);
-  if (!caller.ok) return checks.record("caller", {}, err(inContext("error making upstream request", caller.error)));
+  if (!caller.ok) return err(inContext("error making upstream request", caller.error));
   const { signature: text, endsAt } = request.value;
-  const proven = { ...caller.value, signature: { text, endsAt } };
-  return checks.record("caller", { actual: proven.principal.arn }, ok(proven));
+  return ok({ ...caller.value, signature: { text, endsAt } });
 }
 
 /** Returns the caller if the role is bound to it. Messages are those of the reference's AWS method (login). */
-async function checkPrincipal(target: AllowedLoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
+export async function bindCaller(target: LoginRole, caller: ProvenCaller) {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
   if (!known.ok) return known;
   const bound = await isBoundTo(target, { arn: principal, uniqueId: known.value.uniqueId });
   if (!bound.ok) return bound;
-  if (bound.value) return known;
+  if (bound.value) return ok({ caller: known.value });
   return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 
-async function withUniqueId(target: AllowedLoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
+async function withUniqueId(target: LoginRole, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { role } = target;
-  const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
+  const counts = infersInstance(role) || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
   if (!counts) return ok(caller);
   const found = await findPrincipal(target, caller.principal);
   return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
 }
 
-/**
- * Infers the id of the caller's instance; "" when the role infers none. The client that assumes a role chooses the
- * name of the session, so the name alone proves nothing. The instance must have the caller's role in its profile:
- * sessions of instances come from there.
- */
-async function inferInstance(target: AllowedLoginRole, caller: CallerIdentity, checks: Attempt["checks"]) {
-  const { role } = target;
-  if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
-  const { sessionName } = caller.principal;
-  const noSession = refuse("only an assumed role can be inferred to be an instance");
-  const named = sessionName === null ? noSession : ok(sessionName);
-  const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
-  if (!instanceId.ok) return instanceId;
-  const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);
-  if (!checked.ok) return checked;
-  const { profileRole } = checked.value;
-  const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  const isCallers = profileRole?.uniqueId === caller.uniqueId;
-  const judged = isCallers ? instanceId : refuse("the session is named like an instance whose role is another one");
-  return checks.record("inferred_role", compared, judged);
-}
-
-function clientOf(
-  target: AllowedLoginRole,
-  { principal, uniqueId, accountId }: ProvenCaller,
-  inferredInstanceId: string,
-) {
+/** The client of a login that has passed all checks. */
+export function principalClient(known: LoginTarget & { readonly caller: ProvenCaller; readonly inferredId: string }) {
+  const { target, caller, inferredId } = known;
+  const { principal, uniqueId, accountId } = caller;
   const { role, roleName, identity, boundCidrs } = target;
-  const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
+  const inferredRegion = inferredId === "" ? "" : role.inferredRegion;
   const { friendlyName, sessionName, canonicalArn } = principal;
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
   const chosen = chosenMetadata(identity.iamMetadata, {
@@ -125,8 +72,8 @@ function clientOf(
     client_arn: principal.arn,
     client_user_id: uniqueId,
     inferred_cloud_region: inferredRegion,
-    inferred_entity_id: inferredInstanceId,
-    inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
+    inferred_entity_id: inferredId,
+    inferred_entity_type: inferredId === "" ? "" : INSTANCE_ENTITY,
   });
   const alias = { name: aliases[identity.iamAlias], metadata: chosen };
   const token = {
@@ -134,8 +81,8 @@ function clientOf(
     displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
     metadata: { ...chosen, role_id: role.roleId },
   };
-  const data = { role: roleName, canonicalArn, uniqueId, accountId, inferredInstanceId, inferredRegion };
-  return verifiedClient(target, alias, token, { kind: "iam", ...data });
+  const data = { role: roleName, canonicalArn, uniqueId, accountId, inferredInstanceId: inferredId, inferredRegion };
+  return ok({ client: verifiedClient(target, alias, token, { kind: "iam", ...data }) });
 }
 
 /** The signature of a login that STS has verified, and when it is too old for another login (ms). */
@@ -194,7 +141,8 @@ const SIGNATURE_USED_UP = invalid(
   "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
 );
 
-async function issueForSignature(
+/** Issues the token of a verified signature, if it has not given as many as it may. */
+export async function issueForSignature(
   attempt: Attempt,
   signature: Signature,
   client: VerifiedClient,

@@ -7,9 +7,10 @@ import { parsePrincipalArn } from "../arn.ts";
 import { findRunningInstance } from "../clients/find.ts";
 import { accessShardFor, configurationForLogin } from "../mount/mount.ts";
 import { memorySeconds, renewalTerms } from "../rules/access.ts";
-import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { type InstanceData, type LoginRole, type PrincipalData, readTokenData, targetOf } from "./attempt.ts";
+import { infersInstance } from "../rules/role.ts";
 import { isBoundTo } from "./bounds.ts";
+import { type LoginRole, targetOf } from "./role.ts";
+import { type InstanceData, type PrincipalData, readTokenData } from "./token-data.ts";
 
 /**
  * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as
@@ -48,7 +49,7 @@ async function renewInstance(
 
 async function renewPrincipal({ token }: LoginRenewal, target: LoginRole, data: PrincipalData) {
   const { role, roleName } = target;
-  if (role.inferredEntityType === INSTANCE_ENTITY) {
+  if (infersInstance(role)) {
     if (data.inferredInstanceId === "") return refuse("no inferred entity ID found in the token");
     const found = await findRunningInstance(target, data.inferredRegion, data.inferredInstanceId);
     if (!found.ok) return err(inContext("failed to verify instance ID", found.error));

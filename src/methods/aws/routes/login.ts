@@ -6,25 +6,24 @@ import {
   EXPLAINED_ADDRESS,
   EXPLANATION_SHAPE,
   explainedAttempt,
-  type IssuedLogin,
   loginAttempt,
   planToken,
 } from "../../../auth/login-attempt.ts";
 import { refusedRoute } from "../../../auth/refused-logins.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/verify.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
-import { type Attempt, CHECKS, checksOf, chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/attempt.ts";
-import { loginByPrincipal, type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
-import { loginByInstance, verifyInstance } from "../login/vm.ts";
-import { accessShardFor, cloudAuthAt, configurationForLogin } from "../mount/mount.ts";
-import { INSTANCE_ENTITY } from "../rules/role.ts";
+import { CHECKS } from "../login/check-list.ts";
+import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
+import type { ProvenCaller } from "../login/iam.ts";
+import { logIn } from "../login/log-in.ts";
+import { checkNames, IAM_ORDER, VM_ORDER } from "../login/order.ts";
+import { cloudAuthAt, configurationForLogin } from "../mount/mount.ts";
 import { translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
 const EXPLAIN_FIELDS = fieldSchema({
@@ -86,34 +85,18 @@ function readClaimedDocument(sentDocument: string): Result<IdentityDocument> {
 async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply>> {
   const { fields, prepared } = context;
   const attempt = explainedAttempt(context, CHECKS);
-  const client = await (prepared.kind === "iam"
-    ? explainPrincipal(attempt, fields, prepared.claim)
-    : explainInstance(attempt, fields, prepared.claim));
-  if (!client.ok && client.error.code === "rate_limited") return client;
+  const begun = { attempt, fields, isDryRun: true };
+  const checked = await (prepared.kind === "vm"
+    ? VM_ORDER.run({ ...begun, ...prepared })
+    : IAM_ORDER.run({ ...begun, ...prepared }));
+  if (!checked.ok && checked.error.code === "rate_limited") return checked;
+  const client = checked.ok ? ok(checked.value.client) : checked;
   const planned = client.ok ? await planToken(attempt, client.value, { alias: client.value.alias.name }) : client;
-  const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
-  const checks = attempt.checks.list(order).map((check) => translateCheck(attempt.mount.type, check));
-  return answerExplanation(checks, planned, { auth_type: prepared.kind });
-}
-
-async function explainPrincipal(attempt: Attempt, fields: Fields, claim: ProvenCaller | null) {
-  const verified = await verifyPrincipal(attempt, fields, claim);
-  return verified.ok ? ok(verified.value.client) : verified;
-}
-
-async function explainInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
-  const verified = await verifyInstance(attempt, fields, claim);
-  if (!verified.ok) return verified;
-  const { document, entry, client } = verified.value;
-  const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
-  const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
-  const admitted = attempt.checks.record<null>("access_list", { actual: document.instanceId }, judged);
-  return admitted.ok ? ok(client) : admitted;
-}
-
-async function infersInstance(attempt: Attempt): Promise<boolean> {
   const { role } = await configurationForLogin(attempt, attempt.notes.role ?? null, null);
-  return role?.inferredEntityType === INSTANCE_ENTITY;
+  const checks = attempt.checks
+    .list(checkNames(prepared.kind, role))
+    .map((check) => translateCheck(attempt.mount.type, check));
+  return answerExplanation(checks, planned, { auth_type: prepared.kind });
 }
 
 function translateCheck(type: string, check: Check): Check {
@@ -143,9 +126,3 @@ export const CLOUD_LOGIN_ROUTES: readonly Route[] = [
   EXPLAIN_LOGIN,
   refusedRoute(cloudAuthAt, (mount, check) => translateFieldName(mount.type, check)),
 ];
-
-async function logIn(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
-  const kind = attempt.checks.record("request", {}, chooseKind(fields));
-  if (!kind.ok) return kind;
-  return kind.value === "vm" ? loginByInstance(attempt, fields) : loginByPrincipal(attempt, fields);
-}

@@ -89,16 +89,16 @@ export type PresentedNonce =
 const RESERVED_NONCE = "reauthentication-disabled-nonce";
 const MAX_NONCE_BYTES = 128;
 
-/**
- * Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication.
- * `generated`: the new one for the client, a secret; null for others.
- */
+/** The nonce of a login. `generated`: the new one for the client, a secret; null for others. */
+export type PreparedNonce = { readonly nonce: PresentedNonce; readonly generated: string | null };
+
+/** Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication. */
 export async function prepareNonce(
   keys: Keys,
   mount: Pick<Mount, "uuid">,
   instanceId: string,
   sent: string | null | undefined,
-): Promise<Result<{ readonly nonce: PresentedNonce; readonly generated: string | null }>> {
+): Promise<Result<PreparedNonce>> {
   if (sent === undefined) {
     const generated = crypto.randomUUID();
     const hash = await hashNonce(keys, mount, instanceId, generated);

@@ -54,6 +54,11 @@ export interface CloudRole {
   readonly token: TokenSettings;
 }
 
+/** True for a role that infers the instance of a principal. */
+export function infersInstance(role: CloudRole | null): boolean {
+  return role?.inferredEntityType === INSTANCE_ENTITY;
+}
+
 /** The purpose for which the tag key of a role is sealed. */
 export function tagKeyPurpose(roleId: string): string {
   return `tag key of role ${roleId}`;
@@ -206,7 +211,7 @@ function inferenceProblem(role: CloudRole): string | null {
 /** A constraint that no login checks is refused, since it would look like a protection. */
 function boundsProblem(role: CloudRole): string | null {
   const bound = BOUND_FIELDS.filter((field) => (role.bounds[field] ?? []).length > 0);
-  const checksInstance = role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
+  const checksInstance = role.authType === "vm" || infersInstance(role);
   for (const field of bound) {
     if (field === "bound_iam_principal_arn") {
       if (role.authType !== "iam") return "specified bound_iam_principal_arn but not specifying iam auth_type";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { checksOf } from "../../../../src/methods/aws/login/attempt.ts";
+import { checkNames } from "../../../../src/methods/aws/login/order.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import type { LoginExplanation } from "../../../support/explanation.ts";
@@ -35,6 +35,19 @@ const explain = async (body: Record<string, unknown>, at: CloudMount = mount) =>
   expect(answer.status).toBe(200);
   return dataOf<Explanation>(answer);
 };
+const INFERENCE = [
+  "inferred_session",
+  "instance",
+  "bound_region",
+  "bound_vm_instance_id",
+  "bound_account_id",
+  "bound_image_id",
+  "bound_subnet_id",
+  "bound_vpc_id",
+  "bound_iam_instance_profile_arn",
+  "bound_iam_role_arn",
+  "inferred_role",
+];
 const outcomesOf = ({ checks }: Explanation) => Object.fromEntries(checks.map(({ name, outcome }) => [name, outcome]));
 const checkOf = ({ checks }: Explanation, wanted: string) => checks.find(({ name }) => name === wanted);
 const failedOf = ({ checks }: Explanation) => checks.filter(({ outcome }) => outcome === "failed");
@@ -46,10 +59,18 @@ describe("the explanation of a login by document", () => {
     const instance = machine();
     const told = await explain({ role: "web", pkcs7: signer.sign(documentOf(instance)).pkcs7, nonce: "n" });
     expect(told).toMatchObject({ auth_type: "vm", allowed: true, token: { token_policies: ["default", "web"] } });
-    expect(told.checks.map(({ name }) => name)).toEqual(checksOf("vm", false));
+    expect(told.checks.map(({ name }) => name)).toEqual(checkNames("vm", null));
     expect(new Set(told.checks.map(({ outcome }) => outcome))).toEqual(new Set(["passed"]));
     expect(checkOf(told, "bound_region")).toMatchObject({ bound: ["eu-west-1", "eu-west-2"], actual: "eu-west-1" });
     expect(checkOf(told, "bound_subnet_id")).toMatchObject({ bound: [], message: null });
+  });
+
+  it("makes the same checks where only the proof names the role", async () => {
+    const instance = machine();
+    await mount.write(`role/${instance.imageId}`, { auth_type: "vm", bound_account_id: HOME });
+    const told = await explain({ pkcs7: signer.sign(documentOf(instance)).pkcs7 });
+    expect(told.checks.map(({ name }) => name)).toEqual(checkNames("vm", null));
+    expect(new Set(told.checks.map(({ outcome }) => outcome))).toEqual(new Set(["passed"]));
   });
 
   it("makes no entry, no entity and no token", async () => {
@@ -139,7 +160,7 @@ describe("the explanation of a login by principal", () => {
     await mount.write("role/ann", { auth_type: "iam", bound_iam_principal_arn: userArn(ann), token_policies: "a" });
     const told = await explain({ role: "ann", arn: userArn(ann) });
     expect(told).toMatchObject({ auth_type: "iam", allowed: true, token: { token_policies: ["a", "default"] } });
-    expect(told.checks.map(({ name }) => name)).toEqual(checksOf("iam", false));
+    expect(told.checks.map(({ name }) => name)).toEqual(checkNames("iam", null));
     expect(outcomesOf(told)).toMatchObject({ caller: "assumed", principal: "passed" });
     const other = await explain({ role: "ann", arn: userArn(bob) });
     expect(failedOf(other)).toMatchObject([{ name: "principal", bound: [userArn(ann)], actual: userArn(bob) }]);
@@ -164,7 +185,12 @@ describe("the explanation of a login by principal", () => {
     await mount.write("role/fleet", { auth_type: "iam", bound_iam_principal_arn: roleArn(fleet), ...inference });
     const session = `arn:aws:sts::${HOME}:assumed-role/Fleet/${instance.id}`;
     const told = await explain({ role: "fleet", arn: session });
-    expect(told.checks.map(({ name }) => name)).toEqual(checksOf("iam", true));
+    expect(told.checks.map(({ name }) => name)).toEqual([
+      ...checkNames("iam", null).slice(0, -2),
+      ...INFERENCE,
+      "entity",
+      "token",
+    ]);
     expect(told.allowed).toBe(true);
     const plain = await explain({ role: "fleet", arn: roleArn(fleet) });
     expect(failedOf(plain)).toMatchObject([{ name: "inferred_session" }]);

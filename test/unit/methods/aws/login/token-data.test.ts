@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readTokenData, writeTokenData } from "../../../../../src/methods/aws/login/attempt.ts";
+import { readTokenData, writeTokenData } from "../../../../../src/methods/aws/login/token-data.ts";
 
 const INSTANCE = {
   kind: "vm",
