@@ -57,10 +57,16 @@ const ALLOWED = {
   src: ["dist/", "client/types\\.ts", "package\\.json"],
   client: ["src/"],
   gateway: ["src/"],
-  console: [],
+  console: ["client/answers\\.d\\.ts"],
   scripts: ["src/", "gateway/", "package\\.json"],
   bench: ["src/", "gateway/", "scripts/", "package\\.json", "test/support/", "test/unit/"],
 };
+
+/** Pages of the console are made of the parts of its folders, and those of the elements of `ui`. */
+const consoleLayers = [
+  { name: "no page in a part of the console", from: "^console/(?!pages/|[\\w-]+\\.tsx?$)", to: "^console/pages/" },
+  { name: "no part of the console in its elements", from: "^console/ui/", to: "^console/(?!ui/)[\\w-]+/" },
+].map(({ name, from, to }) => ({ name, severity: "error", from: { path: from }, to: { path: to } }));
 
 const outward = Object.entries(ALLOWED).map(([folder, allowed]) => ({
   name: `no import outward from ${folder}`,
@@ -90,6 +96,7 @@ export default {
       to: { circular: true },
     },
     ...outward,
+    ...consoleLayers,
     {
       // The bench writes the inventory of an installation in Node. Types count here too.
       name: "the inventory of a shard runs without the platform",

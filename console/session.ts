@@ -1,29 +1,12 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Self } from "../client/answers.d.ts";
 import { Api } from "./api.ts";
 import { Capabilities } from "./capabilities.ts";
 import { pathOf } from "./href.ts";
 import { missingOf, type Needs, refusalOf } from "./needs.ts";
-import { dropAllUnsaved, keepUnsavedOf } from "./policies/unsaved.ts";
 import { type Answer, done, failed } from "./result.ts";
-
-/** The answer of `auth/token/lookup-self`. */
-export interface Self {
-  readonly accessor: string;
-  readonly display_name: string;
-  readonly policies: readonly string[];
-  readonly identity_policies?: readonly string[];
-  readonly path: string;
-  readonly type: string;
-  readonly entity_id: string;
-  readonly renewable: boolean;
-  readonly orphan: boolean;
-  readonly num_uses: number;
-  readonly ttl: number;
-  readonly expire_time: string | null;
-  readonly issue_time?: string;
-  readonly explicit_max_ttl: number;
-}
+import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
 
 /** A credential for the sign-in. */
 export type Credential =

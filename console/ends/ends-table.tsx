@@ -1,12 +1,12 @@
+import type { EndingTokens } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import type { GroupBy } from "../tokens/group.ts";
 import { GroupName } from "../tokens/group-table.tsx";
 import { DataTable, Time } from "../ui/index.ts";
-import type { Ends } from "./groups.ts";
 import type { Span } from "./span.ts";
 
 interface EndsTableProps {
-  readonly ends: Ends;
+  readonly ends: EndingTokens;
   readonly span: Span;
   readonly by: GroupBy;
   /** The filter for the tokens of all groups. */

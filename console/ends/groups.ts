@@ -1,19 +1,7 @@
+import type { EndingTokens } from "../../client/answers.d.ts";
 import { barAt, type Span } from "./span.ts";
 
-/** A group and how many of its tokens end in each bar. */
-export interface EndingGroup {
-  readonly key: string;
-  readonly count: number;
-  readonly parts: readonly number[];
-}
-
-/** Numbers of ending tokens by bar and group; exact, with the tokens of unnamed groups in `other`. */
-export interface Ends {
-  readonly total: number;
-  readonly parts: readonly number[];
-  readonly groups: readonly EndingGroup[];
-  readonly other: { readonly count: number; readonly parts: readonly number[] };
-}
+export type EndingGroup = EndingTokens["groups"][number];
 
 /** The tokens of each bar by the hour in which they end, where their groups are not known. */
 export function hoursInBars(span: Span, hours: readonly { readonly key: string; readonly count: number }[]): number[] {
@@ -27,7 +15,7 @@ export function hoursInBars(span: Span, hours: readonly { readonly key: string; 
 
 /** The parts of a bar: a colour for each of the first groups, one for all others. A token counts in each of its groups. */
 export function partsOfBar(
-  { groups, other }: Ends,
+  { groups, other }: EndingTokens,
   at: number,
   hueOf: (group: string) => string,
   otherHue: string,

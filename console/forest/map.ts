@@ -1,42 +1,16 @@
+import type { Token, TokenMap } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { isGoing } from "../tokens/going.ts";
-import { type Amount, nameOf, type Token } from "../tokens/model.ts";
+import { type Amount, nameOf } from "../tokens/model.ts";
 
-/** The forest by mount, from counters: as large for a million tokens as for a thousand. */
-export interface ForestMap {
-  readonly groups: readonly MountGroup[];
-  readonly total: number;
-  /** True when there are more trees than the server counts by group. */
-  readonly more?: boolean;
-}
-
-export interface MountGroup {
-  readonly mount: string;
-  readonly count: number;
-  readonly trees: number;
-  readonly largest: readonly { readonly tree: string; readonly root: Token | null; readonly count: number }[];
-  readonly rest: Rest;
-  /** Groups of the trees, where the map was asked for with them; exact. */
-  readonly by_group?: readonly TreeGroup[];
-  /** The trees that are in none of those. */
-  readonly by_group_other?: { readonly trees: number; readonly count: number };
-}
+export type MountGroup = TokenMap["groups"][number];
 
 /** Trees whose first tokens have something in common, with all of their tokens. */
-export interface TreeGroup {
-  readonly key: string;
-  readonly trees: number;
-  readonly count: number;
-}
+export type TreeGroup = NonNullable<MountGroup["by_group"]>[number];
 
-/** Tokens that the server counts without naming them. */
-interface Rest {
-  readonly trees: number;
-  readonly count: number;
-  /** True when the number is an estimate: some counters have no mount. */
-  readonly estimated: boolean;
-}
+/** Tokens that the server counts without naming them; estimated when some counters have no mount. */
+type Rest = MountGroup["rest"];
 
 /** A token with two levels below it. */
 export interface Branch {
@@ -69,7 +43,7 @@ export interface Item {
  * The items of the whole forest. A mount is as large as its trees: what a login began counts there, whichever way the tokens
  * below it were made.
  */
-export function itemsOfMap({ groups }: ForestMap): readonly Item[] {
+export function itemsOfMap({ groups }: TokenMap): readonly Item[] {
   return groups.map((group) => {
     const items = itemsOfGroup(group);
     const { mount } = group;
@@ -89,8 +63,8 @@ function itemsOfGroup(group: MountGroup): readonly Item[] {
 /** The trees of a mount that are named. */
 export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
   return largest.map(({ tree, root, count }) => {
-    const opens = root ? openingOf(root, count > 1) : href(["tokens"], { mount, orphan: "true" });
-    return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, opens };
+    const opens = openingOf(root, count > 1);
+    return { key: tree, name: nameOf(root), count, token: root, mount, opens };
   });
 }
 

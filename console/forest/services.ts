@@ -1,6 +1,7 @@
+import type { TokenMap } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { type GroupBy, groupOf } from "../tokens/group.ts";
-import { type ForestMap, type Item, type MountGroup, restItem, sumOf, type TreeGroup, treeItems } from "./map.ts";
+import { type Item, type MountGroup, restItem, sumOf, type TreeGroup, treeItems } from "./map.ts";
 
 /** Where one area of a method leads: to the trees of the group. */
 export type OpensGroup = (mount: string, group: string) => string;
@@ -9,7 +10,7 @@ export type OpensGroup = (mount: string, group: string) => string;
  * The trees of each method with those of one group as one area, from the counters of the server. A tree that is alone in its group, or
  * whose first token has none, stays as it is.
  */
-export function itemsByGroup(map: ForestMap, items: readonly Item[], by: GroupBy, opens: OpensGroup): readonly Item[] {
+export function itemsByGroup(map: TokenMap, items: readonly Item[], by: GroupBy, opens: OpensGroup): readonly Item[] {
   return items.map((frame) => {
     const group = map.groups.find(({ mount }) => mount === frame.mount);
     return group?.by_group ? { ...frame, items: areasOf(group, group.by_group, by, opens) } : joined(frame, by, opens);
@@ -59,7 +60,7 @@ function joinedItem(mount: string, group: string, of: readonly Item[], opens: Op
 }
 
 /** The trees of one group alone, those that are not named in one area. */
-export function itemsOfGroup(map: ForestMap, items: readonly Item[], by: GroupBy, group: string): readonly Item[] {
+export function itemsOfGroup(map: TokenMap, items: readonly Item[], by: GroupBy, group: string): readonly Item[] {
   return items.flatMap((frame) => {
     const trees = (frame.items ?? []).filter(({ token }) => token !== null && groupOf(token, by) === group);
     const counted = map.groups.find(({ mount }) => mount === frame.mount)?.by_group?.find(({ key }) => key === group);
@@ -74,7 +75,7 @@ export function itemsOfGroup(map: ForestMap, items: readonly Item[], by: GroupBy
 }
 
 /** A note when groups include only the named trees; "" when they include all. */
-export function groupsText({ groups, more = false }: ForestMap, mount: string): string {
+export function groupsText({ groups, more = false }: TokenMap, mount: string): string {
   const shown = groups.filter((group) => mount === "" || group.mount === mount);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const named = shown.reduce((sum, { largest }) => sum + largest.length, 0);

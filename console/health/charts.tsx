@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { compact, count, duration } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, LineChart, ProblemNotice } from "../ui/index.ts";
-import { latenciesOf, type Point, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
+import { Card, type ChartPoint, LineChart, ProblemNotice } from "../ui/index.ts";
+import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
 
 const POLL_MS = 3_000;
 /** Samples that are kept: five minutes. */
@@ -41,7 +41,7 @@ export function Charts() {
   const last = samples.at(-1);
   if (problem) return <ProblemNotice problem={problem} />;
   if (!last) return <p class="muted">Loading…</p>;
-  const gauge = (of: (sample: Sample) => number | null): readonly Point[] =>
+  const gauge = (of: (sample: Sample) => number | null): readonly ChartPoint[] =>
     samples.map((sample) => ({ at: sample.at, value: of(sample) }));
   const perSecond = (value: number): string => `${value < 10 ? value.toFixed(1) : compact(Math.round(value))}/s`;
   const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;

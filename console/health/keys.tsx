@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { KeyStatus } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
@@ -6,12 +7,6 @@ import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import { AllowedButton, Card, Facts, ProblemNotice, Time, useLoad } from "../ui/index.ts";
-
-interface KeyStatus {
-  readonly term: number;
-  readonly install_time: string;
-  readonly encryptions: number;
-}
 
 const ROTATION: readonly FieldGroup[] = [
   {

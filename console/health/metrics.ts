@@ -1,3 +1,4 @@
+import type { ChartPoint } from "../ui/chart-point.ts";
 /** A metric with one set of labels. */
 export interface Metric {
   readonly name: string;
@@ -69,17 +70,11 @@ export function sampleOf(metrics: readonly Metric[], at: number): Sample {
   };
 }
 
-/** A value at a moment (ms); null where nothing can be said. */
-export interface Point {
-  readonly at: number;
-  readonly value: number | null;
-}
-
 /**
  * The rate of a counter per second between consecutive samples. A counter that fell comes from another isolate, or from one
  * that was restarted: the rate is null there.
  */
-export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) => number): readonly Point[] {
+export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) => number): readonly ChartPoint[] {
   return samples.slice(1).map((sample, before) => {
     const earlier = samples[before] ?? sample;
     const grown = countOf(sample) - countOf(earlier);
@@ -89,7 +84,7 @@ export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) =>
 }
 
 /** The latency (ms) that `share` of the requests of each interval did not exceed, linear within a bucket. */
-export function latenciesOf(samples: readonly Sample[], share: number): readonly Point[] {
+export function latenciesOf(samples: readonly Sample[], share: number): readonly ChartPoint[] {
   return samples.slice(1).map((sample, before) => {
     const earlier = samples[before] ?? sample;
     const grown = [...sample.within]

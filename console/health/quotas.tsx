@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Quota } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
@@ -8,16 +9,6 @@ import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Card, DataTable, Dialog, useLoad } from "../ui/index.ts";
-
-interface Quota {
-  readonly name: string;
-  readonly path: string;
-  readonly role?: string;
-  readonly rate: number;
-  /** Seconds. */
-  readonly interval?: number;
-  readonly block_interval?: number;
-}
 
 /** Most quotas that are read. */
 const LISTED = 50;

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { TidyStatus, TokenCounters } from "../../client/answers.d.ts";
 import { compact } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
@@ -6,13 +7,7 @@ import { ASKED_PATHS, useSession } from "../session.ts";
 import { AllowedButton, Card, type FactRows, Facts, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import { Progress } from "./walks.tsx";
 
-type Figures = Readonly<Record<string, number | string | null>>;
-
-interface TidyStatus {
-  readonly state: string;
-  readonly running: Figures | false | null;
-  readonly last: Figures | null;
-}
+type Figures = NonNullable<TidyStatus["last"]>;
 
 const POLL_MS = 2_000;
 
@@ -24,13 +19,13 @@ export function Tidy() {
   const value = status.value;
   const isRunning = value?.state === "running";
   usePolling(isRunning, status.reload, POLL_MS);
-  const total = useLoad("total", () => api.read<TokenCount>("sys/internal/counters/tokens"));
+  const total = useLoad("total", () => api.read<TokenCounters>("sys/internal/counters/tokens"));
   const begin = async (): Promise<void> => {
     const answer = await api.call("auth/token/tidy", { body: {} });
     setProblem(answer.ok ? null : answer.problem);
     status.reload();
   };
-  const run = (isRunning ? value.running : value?.last) || null;
+  const run = (isRunning ? value?.running : value?.last) ?? null;
   return (
     <Card
       of={status}
@@ -48,7 +43,7 @@ export function Tidy() {
           rows={{
             State: value.state,
             Examined: isRunning && total.value && run && (
-              <Progress done={Number(run.accessors_examined ?? 0)} of={total.value.counters.service_tokens.total} />
+              <Progress done={run.accessors_examined} of={total.value.counters.service_tokens.total} />
             ),
             ...(run && factsOfRun(run)),
           }}
@@ -57,11 +52,6 @@ export function Tidy() {
       {problem && <ProblemNotice problem={problem} />}
     </Card>
   );
-}
-
-/** Service tokens now: about as many as a run examines. */
-interface TokenCount {
-  readonly counters: { readonly service_tokens: { readonly total: number } };
 }
 
 function factsOfRun(run: Figures): FactRows {

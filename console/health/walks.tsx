@@ -1,44 +1,25 @@
+import type { RevocationJobs, WatermarkRevocations } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { filterOfBody, filterText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import type { Asker, Selection } from "../tokens/model.ts";
-import { isUnderWay, type Job } from "../tokens/numbers.ts";
+import { isUnderWay } from "../tokens/numbers.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
 
 const POLL_MS = 2_000;
 const LISTED = 20;
 
-/** A revocation by path, method, role or entity, with the progress of its clean-up. */
-interface Revocation {
-  readonly prefix?: string;
-  readonly entity_id?: string;
-  readonly issued_since?: string;
-  readonly time: string;
-  readonly asked_by: Asker | null;
-  readonly clean_up: string;
-  readonly tokens_seen: number | null;
-  /** Tokens that are still listed, an estimate; null when unknown. */
-  readonly tokens_left: number | null;
-}
-
-interface StartedJob extends Job {
-  readonly started: string;
-  readonly filter: Selection;
-  /** Number of tokens named by their accessors; 0 for a filter. */
-  readonly named: number;
-  readonly asked_by: Asker | null;
-}
+type Revocation = WatermarkRevocations["revocations"][number];
 
 /** Revocations of many tokens: by filter, with their progress, and by path, method, role or entity. */
 export function Walks() {
   const { api } = useSession();
   const walks = useLoad("walks", async () => {
     const [jobs, revocations] = await Promise.all([
-      api.read<{ readonly jobs: readonly StartedJob[] }>("sys/tokens/jobs"),
-      api.read<{ readonly revocations: readonly Revocation[] }>("sys/leases/revocations"),
+      api.read<RevocationJobs>("sys/tokens/jobs"),
+      api.read<WatermarkRevocations>("sys/leases/revocations"),
     ]);
     if (!jobs.ok) return jobs;
     if (!revocations.ok) return revocations;

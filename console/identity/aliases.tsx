@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import type { AuthMounts } from "../../client/answers.d.ts";
 import { href, pathOf } from "../href.ts";
-import type { Mounts } from "../methods/mount.ts";
 import { needsOf } from "../needs.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
@@ -86,7 +86,7 @@ interface NewAliasProps {
 
 function NewAlias({ kind, owner, onMade, onClose }: NewAliasProps) {
   const { api } = useSession();
-  const mounts = useLoad("mounts", () => api.read<Mounts>("sys/auth"));
+  const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
   const paths = Object.keys(mounts.value ?? {});
   const groups: readonly FieldGroup[] = [
     {

@@ -1,10 +1,11 @@
+import type { Entity } from "../../client/answers.d.ts";
 import { href, pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
-import { ENTITY, type Entity } from "./records.ts";
+import { ENTITY } from "./records.ts";
 import { Related } from "./related.tsx";
 
 /** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */

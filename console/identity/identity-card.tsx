@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import type { Entity } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
@@ -26,11 +27,7 @@ interface IdentityCardProps<T> extends CardProps {
   readonly children: (found: T, reload: () => void) => ComponentChildren;
 }
 
-interface Named {
-  readonly id: string;
-  readonly name: string;
-  readonly creation_time: string;
-}
+type Named = Pick<Entity, "id" | "name" | "creation_time">;
 
 /** One entity or group: its fields, and its deletion. */
 export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {

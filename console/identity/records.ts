@@ -1,38 +1,7 @@
+import type { Entity } from "../../client/answers.d.ts";
 import type { FieldGroup } from "../records/field.ts";
 
-/** An alias in the answer about an entity or group. */
-export interface Alias {
-  readonly id: string;
-  readonly name: string;
-  readonly mount_path: string;
-  readonly mount_type: string;
-}
-
-export interface Entity {
-  readonly id: string;
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>> | null;
-  readonly policies: readonly string[];
-  readonly disabled: boolean;
-  readonly creation_time: string;
-  readonly aliases: readonly Alias[];
-  readonly direct_group_ids: readonly string[];
-  readonly inherited_group_ids: readonly string[];
-}
-
-export interface Group {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly policies: readonly string[];
-  readonly metadata: Readonly<Record<string, string>> | null;
-  /** Null where they can't be set. */
-  readonly member_entity_ids: readonly string[] | null;
-  readonly member_group_ids: readonly string[] | null;
-  readonly parent_group_ids: readonly string[];
-  readonly alias: Partial<Alias>;
-  readonly creation_time: string;
-}
+export type Alias = Entity["aliases"][number];
 
 export const ENTITY: readonly FieldGroup[] = [
   {

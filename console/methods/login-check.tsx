@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { LoginExplanation } from "../../client/answers.d.ts";
 import type { Envelope } from "../api.ts";
 import { needsOf } from "../needs.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
@@ -19,30 +20,9 @@ import {
 } from "../ui/index.ts";
 import { belowMount } from "./mount.ts";
 
-type Outcome = "passed" | "assumed" | "failed" | "not_reached";
+type Outcome = Check["outcome"];
 
-interface Check {
-  readonly name: string;
-  readonly description: string;
-  readonly outcome: Outcome;
-  readonly bound: readonly string[];
-  readonly actual: string | null;
-  readonly message: string | null;
-}
-
-interface Explanation {
-  /** Of methods that take several kinds of logins. */
-  readonly auth_type?: string;
-  readonly allowed: boolean;
-  readonly checks: readonly Check[];
-  readonly token?: {
-    readonly token_policies: readonly string[];
-    /** Of the entity; absent when it adds none. */
-    readonly identity_policies?: readonly string[];
-    readonly token_type: string;
-    readonly expiration_time: string | null;
-  };
-}
+type Check = LoginExplanation["checks"][number];
 
 const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon: IconName]>> = {
   passed: ["passed", "good", "check"],
@@ -61,7 +41,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [answer, setAnswer] = useState<Envelope<Explanation> | null>(null);
+  const [answer, setAnswer] = useState<Envelope<LoginExplanation> | null>(null);
   const found = answer?.data ?? null;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -72,7 +52,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
       ...part.fieldsOf(identity),
       ...(address.trim() !== "" && { client_address: address.trim() }),
     };
-    const explained = await api.call<Explanation>(belowMount(mount, part.path), { body });
+    const explained = await api.call<LoginExplanation>(belowMount(mount, part.path), { body });
     setBusy(false);
     setProblem(explained.ok ? null : explained.problem);
     setAnswer(explained.ok ? explained.value : null);
@@ -177,7 +157,7 @@ function CheckRow({ check }: { readonly check: Check }) {
   );
 }
 
-function TokenOf({ token }: { readonly token: NonNullable<Explanation["token"]> }) {
+function TokenOf({ token }: { readonly token: NonNullable<LoginExplanation["token"]> }) {
   return (
     <p>
       A {token.token_type} token with{" "}

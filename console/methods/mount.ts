@@ -1,23 +1,14 @@
+import type { AuthMounts, TokenSummary } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { href, pathOf } from "../href.ts";
 import type { Scope } from "../records/part.ts";
 import { type Answer, done } from "../result.ts";
-import type { Summary } from "../tokens/model.ts";
 
-/** An auth mount, as `sys/auth` lists it. */
-export interface Mount {
-  readonly type: string;
-  readonly description: string;
-  readonly accessor: string;
-  /** Seconds; 0 for the installation's default. */
-  readonly config: { readonly default_lease_ttl: number; readonly max_lease_ttl: number };
-}
-
-export type Mounts = Readonly<Record<string, Mount>>;
+export type Mount = AuthMounts[string];
 
 /** Numbers of tokens by the path of their mount. */
 export async function tokensOfMounts(api: Api): Promise<Answer<ReadonlyMap<string, number>>> {
-  const summary = await api.read<Summary>("sys/tokens/summary", { group_by: "mount" });
+  const summary = await api.read<TokenSummary>("sys/tokens/summary", { group_by: "mount" });
   if (!summary.ok) return summary;
   return done(new Map(summary.value.groups.map(({ key, count }) => [key, count] as const)));
 }

@@ -1,3 +1,4 @@
+import type { RefusedLogins as Refused } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import type { RefusedLogins as RefusedLoginsOfMount } from "../records/part.ts";
@@ -5,22 +6,13 @@ import { useSession } from "../session.ts";
 import { Card, type DataColumn, DataTable, Empty, Time, useLoad } from "../ui/index.ts";
 import { belowMount } from "./mount.ts";
 
-interface RefusedLogin {
-  /** null: no role that exists. */
-  readonly role: string | null;
-  readonly check: string;
-  readonly description: string;
-  readonly count: number;
-  readonly first_time: string;
-  readonly last_time: string;
-  readonly last_address: string | null;
-}
+type RefusedLogin = Refused["refused"][number];
 
 /** Recently refused logins of a mount. */
 export function RefusedLogins({ mount, part }: { readonly mount: string; readonly part: RefusedLoginsOfMount }) {
   const { api } = useSession();
   const path = belowMount(mount, part.path);
-  const loaded = useLoad(path, () => api.read<{ readonly refused: readonly RefusedLogin[] }>(path));
+  const loaded = useLoad(path, () => api.read<Refused>(path));
   return (
     <Card
       of={loaded}

@@ -1,12 +1,8 @@
 import { useState } from "preact/hooks";
+import type { RoleTag as Tag } from "../../client/answers.d.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { Card, Copy } from "../ui/index.ts";
 import { ROLE_TAG } from "./cloud-parts.ts";
-
-interface Tag {
-  readonly tag_key: string;
-  readonly tag_value: string;
-}
 
 interface RoleTagsProps {
   /** The endpoint that makes them. */

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
+import type { EndedToken } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import { type EndedToken, nameOf } from "../tokens/model.ts";
+import { nameOf } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
 import { Accessor, DataTable, Empty, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 

@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import type { TokenSummary } from "../../client/answers.d.ts";
 import { EndsTable } from "../ends/ends-table.tsx";
 import { hoursInBars, partsOfBar } from "../ends/groups.ts";
 import { readEnds } from "../ends/read.ts";
@@ -10,7 +11,6 @@ import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import type { GroupBy } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
-import type { Summary } from "../tokens/model.ts";
 import { listTokens } from "../tokens/token.ts";
 import {
   type Bar,
@@ -50,7 +50,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const by = query.get("by") ?? "name";
   const show = (change: { readonly range?: Range; readonly by?: GroupBy }): void =>
     go(href(["ends"], { range, by, ...change }), "replace");
-  const summary = useLoad("ends", () => api.read<Summary>("sys/tokens/summary", { group_by: "end_hour" }));
+  const summary = useLoad("ends", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "end_hour" }));
   const now = useNow(60_000);
   const hour = Math.floor(now / HOUR);
   const span = useMemo(() => spanOf(range, hour * HOUR), [range, hour]);

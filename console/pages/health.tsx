@@ -1,3 +1,4 @@
+import type { Health } from "../../client/answers.d.ts";
 import { Charts } from "../health/charts.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
@@ -5,14 +6,6 @@ import { Tidy } from "../health/tidy.tsx";
 import { Walks } from "../health/walks.tsx";
 import { useSession } from "../session.ts";
 import { Figures, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
-
-interface Health {
-  readonly initialized: boolean;
-  readonly sealed: boolean;
-  readonly version: string;
-  readonly grove_version: string;
-  readonly cluster_id?: string;
-}
 
 /** State, charts, keys, tidy and quotas of the service. */
 export function HealthPage() {

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Lease } from "../../client/answers.d.ts";
 import { counted, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
@@ -6,16 +7,6 @@ import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Card, Empty, End, Facts, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
-
-/** The answer of `sys/leases/lookup`. */
-interface Lease {
-  readonly id: string;
-  readonly issue_time: string;
-  readonly expire_time: string | null;
-  readonly last_renewal: string | null;
-  readonly renewable: boolean;
-  readonly ttl: number;
-}
 
 /** Leases by the path that they were issued at, folder by folder, and one of them. */
 export function LeasesPage({ query }: { readonly query: URLSearchParams }) {

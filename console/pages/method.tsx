@@ -1,6 +1,7 @@
+import type { AuthMounts } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
-import { type Mounts, scopeOfMount } from "../methods/mount.ts";
+import { scopeOfMount } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
@@ -18,7 +19,7 @@ const HAS_TAGS: ReadonlySet<string> = new Set(["aws", "cloud"]);
 /** One auth method: its roles, settings and lists, each on a tab of its own. */
 export function MethodPage({ path, query }: { readonly path: string; readonly query: URLSearchParams }) {
   const { api } = useSession();
-  const mounts = useLoad("mounts", () => api.read<Mounts>("sys/auth"));
+  const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
   const mount = mounts.value?.[`${path}/`];
   const parts = PARTS[mount?.type ?? ""] ?? [];
   const current = query.get("part") ?? parts[0]?.part ?? TUNING;

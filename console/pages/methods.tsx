@@ -1,6 +1,7 @@
+import type { AuthMounts } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
-import { type Mounts, tokensOfMounts } from "../methods/mount.ts";
+import { tokensOfMounts } from "../methods/mount.ts";
 import { needsOf } from "../needs.ts";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
@@ -11,7 +12,7 @@ import { AllowedLink, DataTable, Icon, PageHead, ProblemNotice, useLoad } from "
 /** All auth methods. */
 export function MethodsPage() {
   const { api } = useSession();
-  const mounts = useLoad("mounts", () => api.read<Mounts>("sys/auth"));
+  const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
   const counts = useLoad("counts", () => tokensOfMounts(api));
   return (
     <>

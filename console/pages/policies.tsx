@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
+import type { TokenSummary } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
-import type { Summary } from "../tokens/model.ts";
 import { AllowedLink, DataTable, Empty, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** All policies, with how many tokens have each. */
 export function PoliciesPage() {
   const { api } = useSession();
   const names = useLoad("policies", () => api.list("sys/policies/acl"));
-  const holders = useLoad("holders", () => api.read<Summary>("sys/tokens/summary", { group_by: "policy" }));
+  const holders = useLoad("holders", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "policy" }));
   const [search, setSearch] = useState("");
   const counts = new Map(holders.value?.groups.map(({ key, count: tokens }) => [key, tokens] as const));
   const found = (names.value ?? []).filter((name) => name.includes(search.toLowerCase()));

@@ -1,16 +1,17 @@
 import { useState } from "preact/hooks";
+import type { StoredPolicy } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { Editor, endpointOf } from "../policies/editor.tsx";
-import { isConflict, type StoredPolicy } from "../policies/policy.ts";
-import { dropUnsaved } from "../policies/unsaved.ts";
+import { isConflict } from "../policies/policy.ts";
 import { PolicyUsage } from "../policies/usage.tsx";
 import { Confirm } from "../records/confirm.tsx";
 import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Card, Field, PageHead, ProblemNotice, TextInput, Time, useLoad } from "../ui/index.ts";
+import { dropUnsaved } from "../unsaved.ts";
 
 /** These can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);
@@ -18,7 +19,16 @@ const EXAMPLE = `path "cubbyhole/notes/*" {
   capabilities = ["create", "read", "update", "delete", "list"]
 }
 `;
-const NEW: StoredPolicy = { name: "", policy: EXAMPLE, version: -1 };
+/** A policy of this version is made by its first write. */
+const NEW: StoredPolicy = {
+  name: "",
+  policy: EXAMPLE,
+  version: -1,
+  modified: "",
+  cas_required: false,
+  allow_slashes_in_identity_templates: false,
+  allow_wildcards_in_identity_templates: false,
+};
 
 /** One policy to read and change. */
 export function PolicyPage({ name }: { readonly name: string }) {

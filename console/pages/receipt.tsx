@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
+import type { RevocationJob } from "../../client/answers.d.ts";
 import { readReceipt } from "../receipts/read.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
-import type { Job } from "../tokens/numbers.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** Interval of checks of the sweep, and their duration (ms). */
@@ -12,7 +12,7 @@ const WAIT_MS = 60_000;
 
 /** A revocation of many: its progress, and then what it ended. */
 export function ReceiptPage({ id }: { readonly id: string }) {
-  const [ended, setEnded] = useState<Job | null>(null);
+  const [ended, setEnded] = useState<RevocationJob | null>(null);
   return (
     <>
       <PageHead title="Revocation" text={<code class="break">{id}</code>} />
@@ -28,7 +28,7 @@ export function ReceiptPage({ id }: { readonly id: string }) {
   );
 }
 
-function Ended({ job: { id, preview } }: { readonly job: Job }) {
+function Ended({ job: { id, preview } }: { readonly job: RevocationJob }) {
   const { api } = useSession();
   // The numbers alone: the accessors are read when they are asked for.
   const receipt = useLoad(id, () => readReceipt(api, id, "", 1));

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
+import type { Self } from "../../client/answers.d.ts";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, type Self, useSession } from "../session.ts";
+import { ASKED_PATHS, useSession } from "../session.ts";
 import {
   AllowedButton,
   Card,

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
 import type { Credential, SessionState } from "../session.ts";
@@ -17,10 +18,6 @@ const HINTS: Readonly<Record<Kind, string>> = {
 };
 /** Characters that no header, and so no token, can have. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
-
-interface ShownMounts {
-  readonly auth?: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
-}
 
 export function SignIn({ state }: { readonly state: SessionState }) {
   const [kind, setKind] = useState<Kind>("token");

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
+import type { Token, TokenDetail } from "../../client/answers.d.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
-import { amountText, childrenText, descendantsText, nameOf, type Token } from "../tokens/model.ts";
+import { amountText, childrenText, descendantsText, nameOf } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { readToken, readTokenOrEnd, type TokenDetail } from "../tokens/token.ts";
+import { readToken, readTokenOrEnd } from "../tokens/token.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
 import {
   Accessor,

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import type { Explanation } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Card, Field, ProblemNotice, Segments, TextInput } from "../ui/index.ts";
-import { type Explanation, ExplanationNotice } from "./explanation.tsx";
+import { ExplanationNotice } from "./explanation.tsx";
 
 type Subject = "policy" | "self" | "accessor";
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { StoredPolicy } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
@@ -6,7 +7,7 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Notice, ProblemNotice } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
-import { isConflict, offsetOf, type Place, placeIn, type StoredPolicy, settingsOf } from "./policy.ts";
+import { isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
 import { usePolicyText } from "./use-policy-text.ts";
 
 /** The endpoint of a policy. */

@@ -1,22 +1,6 @@
+import type { Explanation } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { AllowingPolicy, Notice } from "../ui/index.ts";
-
-/** The answer of `sys/explain/access`: whether a request is allowed, and why. */
-export interface Explanation {
-  readonly allowed: boolean;
-  readonly operation: string;
-  readonly path: string;
-  readonly message: string;
-  /** Of the token and of its entity. */
-  readonly policies: readonly string[];
-  readonly missing_policies: readonly string[];
-  /** The rule that decided; absent without one. */
-  readonly rule?: {
-    readonly policies: readonly { readonly name: string; readonly path: string; readonly lines: readonly number[] }[];
-  };
-  /** A policy that would allow it; null when no additional policy can. */
-  readonly hcl: string | null;
-}
 
 /** Which rule allows or refuses a request, where it stands, and what would allow it. */
 export function ExplanationNotice({ explanation }: { readonly explanation: Explanation }) {

@@ -1,17 +1,5 @@
+import type { StoredPolicy } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
-
-/** A policy as the API answers it. */
-export interface StoredPolicy {
-  readonly name: string;
-  readonly policy: string;
-  /** Number of its writes; -1 for a new policy. */
-  readonly version: number;
-  readonly modified?: string;
-  readonly expiration?: string;
-  readonly cas_required?: boolean;
-  readonly allow_slashes_in_identity_templates?: boolean;
-  readonly allow_wildcards_in_identity_templates?: boolean;
-}
 
 /** Settings that a write has to repeat, because it replaces the whole policy. */
 export function settingsOf({ name: _, policy: __, version: ___, modified: ____, ...settings }: StoredPolicy) {

@@ -1,24 +1,10 @@
+import type { PolicyUsage as Usage } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { useSession } from "../session.ts";
 import { Facts, useLoad } from "../ui/index.ts";
 
-interface Holders {
-  readonly count: number;
-  /** True when there may be more. */
-  readonly more: boolean;
-  /** The first of them. */
-  readonly names: readonly string[];
-}
-
-/** The answer of `sys/policies/usage/acl`. */
-interface Usage {
-  readonly tokens: number;
-  readonly roles: Holders;
-  readonly entities: Holders;
-  readonly groups: Holders;
-  readonly teams: Holders;
-}
+type Holders = Usage["roles"];
 
 /** Names that are shown of one kind. */
 const SHOWN = 8;

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
@@ -7,7 +8,6 @@ import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
 import { Card, download, Facts, Notice, ProblemNotice, Time } from "../ui/index.ts";
 import { readReceipt, verifyEnded } from "./read.ts";
-import type { Checked, Receipt } from "./receipt.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeCheck, wholeReceipt } from "./whole.ts";
 
@@ -65,7 +65,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
 /** Asks the server again whether all of them are refused. */
 function CheckAgain({ job, total }: { readonly job: string; readonly total: number }) {
   const { api } = useSession();
-  const [checked, setChecked] = useState<Checked | null>(null);
+  const [checked, setChecked] = useState<EndedCheck | null>(null);
   const walk = useWalk((progress) => wholeCheck((after) => verifyEnded(api, job, after), progress), setChecked);
   return (
     <div class="body stack tight">
@@ -88,7 +88,7 @@ function CheckNotice({
   checked: { checked, ended, alive, next },
   total,
 }: {
-  readonly checked: Checked;
+  readonly checked: EndedCheck;
   readonly total: number;
 }) {
   if (alive.length > 0) {

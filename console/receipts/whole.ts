@@ -1,5 +1,5 @@
+import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { type Answer, done } from "../result.ts";
-import type { Checked, Receipt } from "./receipt.ts";
 
 /** Most pages, of `MOST_NAMED` tokens each, that are read in a row. */
 export const MOST_PAGES = 120;
@@ -17,12 +17,13 @@ export const wholeReceipt = (ask: Ask<Receipt>, progress: Progress): Promise<Ans
   );
 
 /** The sum of the checks of all pages; `next` is set when they are more than `MOST_PAGES`. */
-export const wholeCheck = (ask: Ask<Checked>, progress: Progress): Promise<Answer<Checked>> =>
+export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<Answer<EndedCheck>> =>
   joined(
     ask,
     (all, page) => ({
       checked: all.checked + page.checked,
       ended: all.ended + page.ended,
+      unknown: all.unknown + page.unknown,
       alive: all.alive.concat(page.alive),
       next: page.next,
     }),

@@ -66,7 +66,7 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
         current={name}
         placeOf={placeOf}
         empty={{
-          title: `No ${part.title === "Access list" || part.title === "Deny list" ? "entries" : part.title.toLowerCase()} yet`,
+          title: `No ${part.many ?? part.title.toLowerCase()} yet`,
           text: part.empty,
         }}
         beside={

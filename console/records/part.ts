@@ -8,6 +8,8 @@ export interface Collection {
   readonly part: string;
   readonly title: string;
   readonly one: string;
+  /** Several of them, where the title names the whole list. */
+  readonly many?: string;
   /** Below the scope: what comes before a name. */
   readonly itemPath: string;
   /** Below the scope: where names are listed; absent: at `itemPath`. */

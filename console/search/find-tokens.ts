@@ -1,8 +1,9 @@
+import type { Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
-import { nameOf, type Token } from "../tokens/model.ts";
+import { nameOf } from "../tokens/model.ts";
 import { listTokens, readTokenOrEnd } from "../tokens/token.ts";
 import { type Found, SHOWN_OF_KIND } from "./found.ts";
 

@@ -1,6 +1,7 @@
+import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { href } from "../href.ts";
-import { belowMount, type Mounts } from "../methods/mount.ts";
+import { belowMount } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./found.ts";
@@ -12,11 +13,6 @@ const MOST_MOUNTS = 30;
 const MOST_ORGANIZATIONS = 10;
 /** How long names are kept (ms): the search is opened again and again. */
 const KEPT_MS = 10_000;
-
-interface EntityInfo {
-  readonly name: string;
-  readonly aliases: readonly { readonly name: string; readonly mount_path?: string }[];
-}
 
 const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
 
@@ -32,7 +28,7 @@ export function namesOf(api: Api, now: number): Promise<readonly Found[]> {
 }
 
 async function entities(api: Api): Promise<readonly Found[]> {
-  const answer = await api.read<{ readonly key_info?: Readonly<Record<string, EntityInfo>> }>("identity/entity/id", {
+  const answer = await api.read<Partial<EntityList>>("identity/entity/id", {
     list: true,
     limit: MOST_NAMES,
   });
@@ -55,7 +51,7 @@ async function policies(api: Api): Promise<readonly Found[]> {
 }
 
 async function methodsAndRoles(api: Api): Promise<readonly Found[]> {
-  const mounts = await api.read<Mounts>("sys/auth");
+  const mounts = await api.read<AuthMounts>("sys/auth");
   if (!mounts.ok) return [];
   const all = Object.entries(mounts.value).map(([path, mount]) => ({ path: path.replace(/\/$/, ""), ...mount }));
   const methods: readonly Found[] = all.map(({ path, type, description }) => ({

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
+import type { Token } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
-import { nameOf, type Token } from "./model.ts";
+import { nameOf } from "./model.ts";
 
 export interface Column {
   readonly name: string;

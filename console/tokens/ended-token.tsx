@@ -1,8 +1,9 @@
+import type { EndedToken } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, Card, Facts, Notice, PageHead, Time } from "../ui/index.ts";
 import { AskedBy, ParentLink } from "./links.tsx";
-import { type EndedToken, nameOf } from "./model.ts";
+import { nameOf } from "./model.ts";
 import { TokenFacts } from "./token-facts.tsx";
 
 /** The page of a token that has ended: when, how, by whom, and what ended with it. */

@@ -1,4 +1,4 @@
-import type { Token } from "./model.ts";
+import type { Token } from "../../client/answers.d.ts";
 
 /** Tokens that an export has at most. */
 export const MOST_EXPORTED = 10_000;

@@ -1,4 +1,5 @@
-import type { Selection, Token } from "./model.ts";
+import type { Token } from "../../client/answers.d.ts";
+import type { Selection } from "./model.ts";
 
 /** A filter as the query of the page has it: the names are those of the inventory. */
 export type Filter = Readonly<Record<string, string>>;
@@ -50,7 +51,7 @@ export function filterText(filter: Filter): string {
 }
 
 /** The filter of a body of the API. */
-export const filterOfBody = (body: Selection): Filter =>
+export const filterOfBody = (body: Readonly<Record<string, unknown>>): Filter =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.join("\n") : String(value)]),
   );

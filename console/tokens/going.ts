@@ -1,5 +1,6 @@
+import type { Token } from "../../client/answers.d.ts";
 import { isMeant } from "./filter.ts";
-import type { Selection, Token } from "./model.ts";
+import type { Selection } from "./model.ts";
 
 /** How long a revocation is remembered (ms): its rows are swept by then. */
 const KEPT_MS = 600_000;

@@ -1,8 +1,8 @@
+import type { Token } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { DataTable, End } from "../ui/index.ts";
 import { filterOfGroup, type Group, type GroupBy } from "./group.ts";
-import type { Token } from "./model.ts";
 
 /** Most groups that are listed. */
 const LISTED = 50;

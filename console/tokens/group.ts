@@ -1,5 +1,6 @@
+import type { Token } from "../../client/answers.d.ts";
 import type { Filter } from "./filter.ts";
-import { nameOf, type Token } from "./model.ts";
+import { nameOf } from "./model.ts";
 
 /** A grouping of tokens: a field, or `metadata.` and a key. */
 export type GroupBy = string;

@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import type { TokenSummary } from "../../client/answers.d.ts";
 import type { Query } from "../api.ts";
 import { count, counted } from "../format.ts";
 import { needsOf } from "../needs.ts";
@@ -7,7 +8,6 @@ import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
 import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
-import type { Summary } from "./model.ts";
 import { readTokens } from "./token.ts";
 import { Total } from "./total.tsx";
 
@@ -29,7 +29,7 @@ export function GroupedList({ filter, by }: GroupedListProps) {
 
 function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly counter: Query }) {
   const { api } = useSession();
-  const counts = useLoad(JSON.stringify(counter), () => api.read<Summary>("sys/tokens/summary", counter));
+  const counts = useLoad(JSON.stringify(counter), () => api.read<TokenSummary>("sys/tokens/summary", counter));
   if (counts.problem) return <ProblemNotice problem={counts.problem} onRetry={counts.reload} />;
   if (!counts.value) return <p class="muted">Loading…</p>;
   const { groups, total, other = 0 } = counts.value;
@@ -54,7 +54,7 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
           { label: "Group", cell: ({ key }) => <GroupName by={by} name={key} filter={filter} /> },
           { label: "Tokens", right: true, cell: (group) => count(group.count) },
           ...(groups.some(({ trees }) => trees !== undefined)
-            ? [{ label: "Trees", right: true, cell: ({ trees = 0 }: Summary["groups"][number]) => count(trees) }]
+            ? [{ label: "Trees", right: true, cell: ({ trees = 0 }: TokenSummary["groups"][number]) => count(trees) }]
             : []),
         ]}
       />

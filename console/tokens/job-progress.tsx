@@ -1,21 +1,22 @@
 import { useEffect, useState } from "preact/hooks";
+import type { RevocationJob } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
-import { isStopping, isUnderWay, type Job, jobText, percentOf } from "./numbers.ts";
+import { isStopping, isUnderWay, jobText, percentOf } from "./numbers.ts";
 import { POLL_MS, readJob, stopJob } from "./token.ts";
 
 interface JobProgressProps {
   readonly id: string;
   /** Called when the job has ended, in any state. */
-  readonly onEnd: (job: Job) => void;
+  readonly onEnd: (job: RevocationJob) => void;
 }
 
 /** Follows a revocation, which continues when the page is left. */
 export function JobProgress({ id, onEnd }: JobProgressProps) {
   const { api } = useSession();
-  const [job, setJob] = useState<Job | null>(null);
+  const [job, setJob] = useState<RevocationJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   useEffect(() => {
     let timer = 0;

@@ -1,6 +1,6 @@
+import type { Entity } from "../../client/answers.d.ts";
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
-import type { Entity } from "../identity/records.ts";
 import { useSession } from "../session.ts";
 import { Tags, useLoad } from "../ui/index.ts";
 import type { Asker } from "./model.ts";

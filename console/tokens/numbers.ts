@@ -1,50 +1,11 @@
+import type { RevocationJob, Token } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import { type Amount, amountText, type Token } from "./model.ts";
+import { amountText } from "./model.ts";
 
-/** A group of tokens and how many there are. */
-export interface Group {
-  readonly key: string;
-  readonly count: number;
-}
+export type Group = Preview["by"]["mount"][number];
 
-/** What a bulk revocation would end. */
-export interface Preview {
-  /** Tokens that match. */
-  readonly count: number;
-  /** They and everything below them, each once. */
-  readonly total: number;
-  /** Never: a count is exact. */
-  readonly more: boolean;
-  readonly leases: Amount;
-  /** Of the total, the greatest groups first. */
-  readonly by: Readonly<Record<"mount" | "type" | "role" | "owner", readonly Group[]>>;
-  readonly skipped: { readonly root: number; readonly self: number };
-  /** Some of those that match; absent when a job had to count them. */
-  readonly sample?: readonly Token[];
-}
-
-export interface Job {
-  readonly id: string;
-  readonly state: "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
-  /** Tokens counted so far. */
-  readonly counted: number;
-  /** Absent while it counts. */
-  readonly preview?: Preview;
-  /** Tokens that matched when it began; null while it counts. */
-  readonly matched: number | null;
-  /** Ended by it: tokens that matched, and everything below them. */
-  readonly total: number;
-  /** Of those that matched. */
-  readonly revoked: number;
-  /** Counted tokens that had ended before the job reached them. */
-  readonly ended_before: number;
-  /** Tokens that the list shows for the filter and whose trees disagree. */
-  readonly mismatched: number;
-  readonly remaining: number | null;
-  /** When it came to its end; null while its numbers may grow. */
-  readonly finished: string | null;
-  readonly failures: readonly unknown[];
-}
+/** What a revocation would end. Where a job counted it, there is no sample of what matches. */
+export type Preview = NonNullable<RevocationJob["preview"]> & { readonly sample?: readonly Token[] };
 
 /** Most groups in one line. */
 const NAMED = 5;
@@ -63,19 +24,19 @@ export function groupsText(groups: readonly Group[], total: number): string | nu
 }
 
 /** The progress or result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
-export function jobText({ state, total, preview, counted: soFar, matched }: Job): string {
+export function jobText({ state, total, preview, counted: soFar, matched }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
   const of = preview ? ` of ${counted(preview.total, "token")}` : "";
   return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
 }
 
 /** True for a stopped job that still finishes its step. */
-export const isStopping = ({ state, finished }: Pick<Job, "state" | "finished">): boolean =>
+export const isStopping = ({ state, finished }: Pick<RevocationJob, "state" | "finished">): boolean =>
   state === "stopped" && finished === null;
 
 /** True while the numbers of a job may grow. */
-export const isUnderWay = ({ finished }: Pick<Job, "finished">): boolean => finished === null;
+export const isUnderWay = ({ finished }: Pick<RevocationJob, "finished">): boolean => finished === null;
 
 /** The progress of a revocation (percent). */
-export const percentOf = ({ total, preview }: Job): number =>
+export const percentOf = ({ total, preview }: RevocationJob): number =>
   preview && preview.total > 0 ? Math.min(100, (100 * total) / preview.total) : 0;

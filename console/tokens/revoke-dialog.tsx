@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
@@ -9,7 +10,7 @@ import { Dialog, Facts, Field, Figures, Notice, ProblemNotice, TextInput } from 
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import { endsText, groupsText, type Preview } from "./numbers.ts";
-import { beginRevocation, previewRevocation, revokeToken, type TokenDetail } from "./token.ts";
+import { beginRevocation, previewRevocation, revokeToken } from "./token.ts";
 
 interface RevokeOneProps {
   readonly detail: TokenDetail;

@@ -1,8 +1,8 @@
+import type { Token } from "../../client/answers.d.ts";
 import { count, duration, exact } from "../format.ts";
 import { href } from "../href.ts";
 import { End, Facts, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, ParentLink, Policies, RoleLink } from "./links.tsx";
-import type { Token } from "./model.ts";
 
 /** The fields of a token, with links. */
 export function TokenFacts({ token, ended = false }: { readonly token: Token; readonly ended?: boolean }) {

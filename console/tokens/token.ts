@@ -1,36 +1,21 @@
+import type {
+  EndedPage,
+  EndedToken,
+  RevocationCount,
+  RevocationJob,
+  RevocationPreview,
+  StartedRevocation,
+  Token,
+  TokenDetail,
+  TokenPage,
+} from "../../client/answers.d.ts";
 import type { Api, Query } from "../api.ts";
 import { pathOf } from "../href.ts";
 import { type Answer, done, failed } from "../result.ts";
-import { type Amount, type EndedToken, refusalOf, type Selection, type Token } from "./model.ts";
-import type { Job, Preview } from "./numbers.ts";
+import { type Amount, refusalOf, type Selection } from "./model.ts";
+import type { Preview } from "./numbers.ts";
 
-export interface TokenPage {
-  readonly tokens: readonly Token[];
-  /** "" on the last page. */
-  readonly next: string;
-  readonly fresh_as_of: string;
-}
-
-/** A token right below another. */
-export interface Child extends Token {
-  /** All tokens below it. */
-  readonly descendants: Amount;
-}
-
-/** A token with its lineage, and what its revocation would end. */
-export interface TokenDetail {
-  readonly token: Token;
-  /** The root of the tree first. */
-  readonly ancestors: readonly Token[];
-  readonly ancestors_more: boolean;
-  readonly children: readonly Child[];
-  readonly children_next: string;
-  readonly descendants: Amount;
-  readonly leases: Amount;
-  /** The oldest of those that the token itself holds. */
-  readonly held_leases: readonly { readonly lease_id: string; readonly expire_time: string }[];
-  readonly cubbyhole: { readonly values: number; readonly bytes: number };
-}
+export type Child = TokenDetail["children"][number];
 
 export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =>
   api.read<TokenPage>("sys/tokens", query);
@@ -50,7 +35,7 @@ export async function revokeToken(api: Api, accessor: string): Promise<Answer<vo
 /** How often a job is read (ms). */
 export const POLL_MS = 400;
 
-type PreviewAnswer = Preview | { readonly job: string; readonly state: "counting"; readonly counted: number };
+type PreviewAnswer = RevocationPreview | RevocationCount;
 
 /**
  * Counts what a revocation would end. A large count continues in a job, which is followed to its end.
@@ -84,7 +69,7 @@ export async function previewRevocation(
 /** The number of selected tokens; nothing is revoked. */
 export async function countTokens(api: Api, selection: Selection): Promise<Answer<Amount>> {
   const answer = await previewRevocation(api, { ...selection, include_root: true, include_self: true });
-  return answer.ok ? done({ count: answer.value.count, more: answer.value.more }) : answer;
+  return answer.ok ? done({ count: answer.value.count, more: false }) : answer;
 }
 
 /** Begins a revocation of no more than `preview` has counted. Gives the id of the job. */
@@ -94,20 +79,16 @@ export async function beginRevocation(
   { count, total }: Pick<Preview, "count" | "total">,
 ): Promise<Answer<string>> {
   const body = { ...selection, dry_run: false, expected_count: count, expected_total: total };
-  const answer = await api.call<{ readonly job: string }>("sys/tokens/revoke", { body });
+  const answer = await api.call<StartedRevocation>("sys/tokens/revoke", { body });
   return answer.ok ? done(answer.value.data.job) : answer;
 }
 
-export const readJob = (api: Api, id: string): Promise<Answer<Job>> => api.read<Job>(`sys/tokens/jobs/${pathOf(id)}`);
+export const readJob = (api: Api, id: string): Promise<Answer<RevocationJob>> =>
+  api.read<RevocationJob>(`sys/tokens/jobs/${pathOf(id)}`);
 
 export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
   const answer = await api.call(`sys/tokens/jobs/${pathOf(id)}/stop`, { body: {} });
   return answer.ok ? done(undefined) : answer;
-}
-
-export interface EndedPage {
-  readonly tokens: readonly EndedToken[];
-  readonly next: string;
 }
 
 /** A token with its lineage, or how it ended while that is stored. */

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
+import type { TokenSummary } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 import { type Filter, filterBody } from "./filter.ts";
-import { type Amount, amountText, type Summary } from "./model.ts";
+import { type Amount, amountText } from "./model.ts";
 import { countTokens } from "./token.ts";
 
 interface TotalProps {
@@ -20,7 +21,7 @@ export function Total({ filter, shown, more, mayCount }: TotalProps) {
   const { api } = useSession();
   const key = JSON.stringify(filter);
   const isAll = key === "{}";
-  const summary = useLoad("total", () => api.read<Summary>("sys/tokens/summary"));
+  const summary = useLoad("total", () => api.read<TokenSummary>("sys/tokens/summary"));
   const [counting, setCounting] = useState<{ readonly key: string; readonly amount: Amount | null } | null>(null);
   const counts = counting?.key === key ? counting : null;
   const ask = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
-import type { Token } from "./model.ts";
 import { listTokens } from "./token.ts";
 
 const PAGE = 100;

@@ -2,6 +2,7 @@
 export * from "./allowed.tsx";
 export * from "./bars.tsx";
 export * from "./card.tsx";
+export * from "./chart-point.ts";
 export * from "./controls.tsx";
 export * from "./data-table.tsx";
 export * from "./download.ts";

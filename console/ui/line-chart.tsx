@@ -1,8 +1,8 @@
-import type { Point } from "../health/metrics.ts";
+import type { ChartPoint } from "./chart-point.ts";
 
 export interface Line {
   readonly name: string;
-  readonly points: readonly Point[];
+  readonly points: readonly ChartPoint[];
 }
 
 interface LineChartProps {
@@ -20,7 +20,7 @@ export function LineChart({ title, lines, format }: LineChartProps) {
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const values = lines.flatMap(({ points }) => points.flatMap(({ value }) => (value === null ? [] : [value])));
   const most = Math.max(...values, Number.MIN_VALUE);
-  const place = ({ at, value }: Point): string =>
+  const place = ({ at, value }: ChartPoint): string =>
     `${((WIDTH * (at - first)) / Math.max(1, last - first)).toFixed(1)},${(HEIGHT - 2 - ((HEIGHT - 6) * (value ?? 0)) / most).toFixed(1)}`;
   return (
     <figure class="chart">
@@ -56,8 +56,8 @@ export function LineChart({ title, lines, format }: LineChartProps) {
 }
 
 /** Runs of points with a value. */
-function unbroken(points: readonly Point[]): Point[][] {
-  const runs: Point[][] = [[]];
+function unbroken(points: readonly ChartPoint[]): ChartPoint[][] {
+  const runs: ChartPoint[][] = [[]];
   for (const point of points) {
     if (point.value === null) runs.push([]);
     else runs.at(-1)?.push(point);

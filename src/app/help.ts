@@ -1,7 +1,7 @@
 import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/operation.ts";
 import { VAULT } from "../wire/envelope.ts";
-import type { Shape } from "../wire/view.ts";
+import { isOneOf, isOrNull, type Shape } from "../wire/view.ts";
 import { openApiDocument, parameterDescription, pathParameters, routeFields } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";
 
@@ -85,6 +85,8 @@ function parametersOf(route: Route): [name: string, text: string][] {
 function typeName(shape: Shape, format: string | undefined): string {
   if (format === "seconds") return "duration (sec)";
   if (format === "kvpairs") return "keypair";
+  if (isOrNull(shape)) return typeName(shape[1], format);
+  if (isOneOf(shape)) return "string";
   if (typeof shape !== "string") return Array.isArray(shape) ? "slice" : "map";
   const [type = ""] = shape.split(" | ");
   return { integer: "int", boolean: "bool", object: "map" }[type] ?? type;

@@ -35,7 +35,7 @@ const CHECKS_SHAPE = [
   {
     name: "string",
     description: "string",
-    outcome: "string",
+    outcome: ["one of", "passed", "failed", "assumed", "not_reached"],
     bound: ["string"],
     actual: "string | null",
     message: "string | null",

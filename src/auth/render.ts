@@ -51,7 +51,7 @@ const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: string; id: 
     "integer",
     ({ token: { renewedAt } }) => (renewedAt === null ? undefined : unixSeconds(renewedAt)),
   ],
-  meta: ["object | null", ({ record }) => record.meta],
+  meta: [["or null", { "*": "string" }], ({ record }) => record.meta],
   num_uses: ["integer", ({ token }) => token.usesLeft],
   orphan: ["boolean", ({ token }) => token.orphan],
   path: ["string", ({ record }) => record.path],

@@ -4,14 +4,35 @@ type Scalar = "string" | "integer" | "number" | "boolean" | "object" | "any";
 /**
  * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `["string", null]` for a
  * list or null, `{ name: "string" }` for an object. A name that ends in `?` can be absent. The name `*` stands for all
- * other names.
+ * other names. `["or null", shape]` can be null, and `["one of", "a", "b"]` is one of these strings.
  */
 export type Shape =
   | Scalar
   | `${Scalar} | null`
   | readonly [Shape]
   | readonly [Shape, null]
+  | readonly ["or null", Shape]
+  | readonly ["one of", ...string[]]
   | { readonly [name: string]: Shape };
+
+/** The same fields, each of which can be absent. */
+export function optional(fields: View<never>["shape"]): View<never>["shape"] {
+  return Object.fromEntries(Object.entries(fields).map(([name, shape]) => [`${name.replace(/\?$/, "")}?`, shape]));
+}
+
+type ShapeOf<Kind> = Extract<Shape, Kind>;
+
+export function isOrNull(shape: Shape): shape is ShapeOf<readonly ["or null", Shape]> {
+  return Array.isArray(shape) && shape[0] === "or null";
+}
+
+export function isOneOf(shape: Shape): shape is ShapeOf<readonly ["one of", ...string[]]> {
+  return Array.isArray(shape) && shape[0] === "one of";
+}
+
+export function isList(shape: Shape): shape is readonly [Shape] | readonly [Shape, null] {
+  return Array.isArray(shape) && !isOrNull(shape) && !isOneOf(shape);
+}
 
 /** A field of an answer: its shape, and how its value is read. An undefined value is left out. */
 type ViewField<T> = readonly [shape: Shape, read: (thing: T) => unknown];

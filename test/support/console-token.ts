@@ -1,4 +1,4 @@
-import type { Token } from "../../console/tokens/model.ts";
+import type { Token } from "../../client/answers.d.ts";
 
 /** A token as the inventory answers it. */
 export const consoleToken = (fields: Partial<Token> = {}): Token => ({
@@ -7,6 +7,7 @@ export const consoleToken = (fields: Partial<Token> = {}): Token => ({
   path: "auth/aws/login",
   role: "web",
   mount: "auth/aws/",
+  mount_accessor: "auth_aws_1",
   type: "service",
   policies: ["default", "fleet"],
   entity_id: "",

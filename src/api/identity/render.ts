@@ -1,7 +1,7 @@
 import { formatRfc3339 } from "../../base/clock.ts";
 import type { AliasRecord, EntityMetadata, EntityRecord, GroupAliasRecord, GroupRecord } from "../../identity/model.ts";
 import type { Mount } from "../../system/mount.ts";
-import { fieldsOf, type ViewFields, view } from "../../wire/view.ts";
+import { fieldsOf, optional, type ViewFields, view } from "../../wire/view.ts";
 
 /** A record of the identity store, with the mounts, which its aliases refer to. */
 export interface Shown<T> {
@@ -21,8 +21,8 @@ const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
   id: ["string", ({ thing }) => thing.id],
   canonical_id: ["string", ({ thing }) => thing.entityId],
   name: ["string", ({ thing }) => thing.name],
-  metadata: ["object | null", ({ thing }) => nullIfEmpty(thing.metadata)],
-  custom_metadata: ["object | null", ({ thing }) => nullIfEmpty(thing.customMetadata)],
+  metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.metadata)],
+  custom_metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.customMetadata)],
   merged_from_canonical_ids: [["string", null], () => null],
   local: ["boolean", () => false],
   creation_time: ["string", ({ thing }) => formatRfc3339(thing.createdAt)],
@@ -33,7 +33,7 @@ const INNER_ALIAS_VIEW = view(ALIAS_OF_ENTITY);
 
 export const ALIAS_VIEW = view<Shown<AliasRecord>>({
   ...ALIAS_OF_ENTITY,
-  custom_metadata: ["object | null", ({ thing }) => thing.customMetadata],
+  custom_metadata: [["or null", { "*": "string" }], ({ thing }) => thing.customMetadata],
   namespace_id: ["string", () => "root"],
 });
 
@@ -54,7 +54,7 @@ export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>(fieldsOf(a
 export const ENTITY_VIEW = view<Shown<EntityRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
-  metadata: ["object | null", ({ thing }) => nullIfEmpty(thing.metadata)],
+  metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.metadata)],
   policies: [["string"], ({ thing }) => thing.policies],
   disabled: ["boolean", ({ thing }) => thing.disabled],
   namespace_id: ["string", () => "root"],
@@ -89,12 +89,15 @@ export const GROUP_VIEW = view<Shown<GroupRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
   type: ["string", ({ thing }) => thing.type],
-  metadata: ["object | null", ({ thing }) => nullIfEmpty(thing.metadata)],
+  metadata: [["or null", { "*": "string" }], ({ thing }) => nullIfEmpty(thing.metadata)],
   policies: [["string"], ({ thing }) => thing.policies],
   member_entity_ids: [["string", null], ({ thing }) => membersOf(thing, thing.memberEntityIds)],
   member_group_ids: [["string", null], ({ thing }) => membersOf(thing, thing.memberGroupIds)],
   parent_group_ids: [["string"], ({ thing }) => thing.parentGroupIds],
-  alias: ["object", ({ thing, mounts }) => (thing.alias ? GROUP_ALIAS_VIEW.show({ thing: thing.alias, mounts }) : {})],
+  alias: [
+    optional(GROUP_ALIAS_VIEW.shape),
+    ({ thing, mounts }) => (thing.alias ? GROUP_ALIAS_VIEW.show({ thing: thing.alias, mounts }) : {}),
+  ],
   namespace_id: ["string", () => "root"],
   creation_time: ["string", ({ thing }) => formatRfc3339(thing.createdAt)],
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],

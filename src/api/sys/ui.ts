@@ -6,14 +6,19 @@ import { DENIED, err } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { resultantAcl } from "../../policy/acl.ts";
 import { dataReply } from "../../wire/reply.ts";
+import { optional, type Shape } from "../../wire/view.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
+
+/** A mount. Without a token only its type, description and options are shown. */
+const { type: _, description: __, ...withToken } = MOUNT_VIEW.shape;
+const SHOWN_MOUNT: Shape = { type: "string", description: "string", ...optional(withToken) };
 
 /** Endpoints for user interfaces: mounts, and what a caller may do. */
 export const UI_ROUTES: readonly Route[] = [
   openRoute("read", "sys/internal/ui/mounts", {
     summary: "Lists the mounts that the caller can use; without a token those that are visible before login.",
     operationId: "internal-ui-list-enabled-visible-mounts",
-    answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
+    answers: dataAnswer({ auth: { "*": SHOWN_MOUNT }, secret: { "*": SHOWN_MOUNT } }),
     handle: async (context) => {
       const { loaded } = context;
       if (!loaded.ok) return loaded;

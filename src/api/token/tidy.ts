@@ -1,15 +1,36 @@
 import { showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, ENVELOPE } from "../../auth/route-description.ts";
-import { formatTime } from "../../base/clock.ts";
+import { formatRfc3339, formatTime } from "../../base/clock.ts";
 import { type Tidy, type TidyRun, tidyOf } from "../../tidy/tidy.ts";
 import { tidyReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 
+/** One run. */
+const RUN_VIEW = view<TidyRun>({
+  time_started: ["string", (run) => formatRfc3339(run.startedAt)],
+  time_finished: ["string | null", (run) => formatTime(run.finishedAt)],
+  accessors_examined: ["integer", ({ report }) => report.accessorsExamined],
+  accessors_removed: ["integer", ({ report }) => report.accessorsRemoved],
+  custom_ids_examined: ["integer", ({ report }) => report.customIdsExamined],
+  custom_ids_removed: ["integer", ({ report }) => report.customIdsRemoved],
+  tokens_swept: ["integer", ({ report }) => report.swept],
+  tokens_relisted: ["integer", ({ report }) => report.relisted],
+  tokens_revoked: ["integer", ({ report }) => report.revoked],
+  tokens_orphaned: ["integer", ({ report }) => report.orphaned],
+  cubbyhole_entries_removed: ["integer", ({ report }) => report.cubbyholeEntries],
+  leases_ended: ["integer", ({ report }) => report.leasesEnded],
+  rows_sealed: ["integer", ({ report }) => report.sealed],
+  rows_tampered: ["integer", ({ report }) => report.tampered],
+  tree_steps: ["integer", ({ report }) => report.treeSteps],
+  terms_dropped: ["integer", ({ report }) => report.termsDropped],
+  failures: ["integer", ({ report }) => report.failures],
+});
+
 const STATUS_VIEW = view<Awaited<ReturnType<Tidy["status"]>>>({
   state: ["string", ({ running, last }) => (running ? "running" : last ? "finished" : "never run")],
-  running: ["any", ({ running }) => running && renderRun(running)],
-  last: ["object | null", ({ last }) => last && renderRun(last)],
+  running: [["or null", RUN_VIEW.shape], ({ running }) => running && RUN_VIEW.show(running)],
+  last: [["or null", RUN_VIEW.shape], ({ last }) => last && RUN_VIEW.show(last)],
   background: [
     { shards: "number", checked: "number", since: "string | null", failures: "number" },
     ({ shards }) => ({ ...shards, since: formatTime(shards.since) }),
@@ -32,25 +53,3 @@ export const TIDY_ROUTES: readonly Route[] = [
     read: ({ env }) => tidyOf(env).status(),
   }),
 ];
-
-function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, unknown> {
-  return {
-    time_started: formatTime(startedAt),
-    time_finished: formatTime(finishedAt),
-    accessors_examined: report.accessorsExamined,
-    accessors_removed: report.accessorsRemoved,
-    custom_ids_examined: report.customIdsExamined,
-    custom_ids_removed: report.customIdsRemoved,
-    tokens_swept: report.swept,
-    tokens_relisted: report.relisted,
-    tokens_revoked: report.revoked,
-    tokens_orphaned: report.orphaned,
-    cubbyhole_entries_removed: report.cubbyholeEntries,
-    leases_ended: report.leasesEnded,
-    rows_sealed: report.sealed,
-    rows_tampered: report.tampered,
-    tree_steps: report.treeSteps,
-    terms_dropped: report.termsDropped,
-    failures: report.failures,
-  };
-}

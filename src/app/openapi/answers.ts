@@ -2,7 +2,7 @@ import type { Route } from "../../auth/route.ts";
 import type { AnswerDescription } from "../../auth/route-description.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { AUTH_VIEW, VAULT, WRAP_INFO_VIEW } from "../../wire/envelope.ts";
-import type { Shape } from "../../wire/view.ts";
+import { isList, isOneOf, isOrNull, type Shape } from "../../wire/view.ts";
 import { KINDS } from "../registry.ts";
 
 /** A schema of OpenAPI 3.0: JSON Schema with `nullable`. */
@@ -14,6 +14,8 @@ export function schemaOf(shape: Shape): JsonSchema {
     const [type, nullable] = shape.split(" | ");
     return type === "any" ? {} : { type, ...(nullable && { nullable: true }) };
   }
+  if (isOrNull(shape)) return { ...schemaOf(shape[1]), nullable: true };
+  if (isOneOf(shape)) return { type: "string", enum: shape.slice(1) };
   if (isList(shape)) return { type: "array", items: schemaOf(shape[0]), ...(shape.length > 1 && { nullable: true }) };
   const { "*": others, ...named } = shape;
   const properties = Object.entries(named).map(([name, value]) => [name.replace(/\?$/, ""), schemaOf(value)]);
@@ -24,10 +26,6 @@ export function schemaOf(shape: Shape): JsonSchema {
     ...(required.length > 0 && { required }),
     ...(others && { additionalProperties: schemaOf(others) }),
   };
-}
-
-function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | readonly [Shape, null] {
-  return Array.isArray(shape);
 }
 
 /** Every dialect of the interface. */
@@ -148,7 +146,7 @@ function bodyOf(answer: AnswerDescription, { fieldName }: Route): JsonSchema | n
 }
 
 function renamed(shape: Shape, fieldName: (name: string) => string): Shape {
-  if (typeof shape !== "object" || isList(shape)) return shape;
+  if (typeof shape !== "object" || isList(shape) || isOrNull(shape) || isOneOf(shape)) return shape;
   const entries = Object.entries(shape).map(([name, value]) => {
     const bare = name.replace(/\?$/, "");
     return [fieldName(bare) + name.slice(bare.length), value];

@@ -54,7 +54,8 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** `counted`: a dry run has ended. `refused`: the count is above `Expected`. */
-type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+export const JOB_STATES = ["counting", "counted", "refused", "running", "done", "stopped", "failed"] as const;
+type JobState = (typeof JOB_STATES)[number];
 
 /** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
 interface Expected {

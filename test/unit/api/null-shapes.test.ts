@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { AnswerDescription, RouteDescription } from "../../../src/auth/route-description.ts";
 import { JWT_METHOD } from "../../../src/methods/jwt/method.ts";
-import type { Shape } from "../../../src/wire/view.ts";
+import { isList, isOneOf, isOrNull, type Shape } from "../../../src/wire/view.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 /** Lists and maps that read null while nothing is in them: the reference shows them so, and clients compare. */
@@ -32,12 +32,10 @@ const NULL_WHEN_EMPTY = [
 /** Names of the lists and maps of a shape that can be null. */
 function nullableNames(shape: Shape, name: string): string[] {
   if (typeof shape === "string") return /^(object|any) \| null$/.test(shape) ? [name] : [];
+  if (isOneOf(shape)) return [];
+  if (isOrNull(shape)) return [name, ...nullableNames(shape[1], name)];
   if (isList(shape)) return [...(shape.length === 2 ? [name] : []), ...nullableNames(shape[0], name)];
-  return Object.entries(shape).flatMap(([inner, of]) => nullableNames(of, inner));
-}
-
-function isList(shape: Shape): shape is readonly [Shape] | readonly [Shape, null] {
-  return Array.isArray(shape);
+  return Object.entries(shape).flatMap(([inner, of]) => nullableNames(of, inner.replace(/\?$/, "")));
 }
 
 function answersOf({ answers }: RouteDescription): readonly AnswerDescription[] {

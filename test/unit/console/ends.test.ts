@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ends, hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
+import type { EndingTokens } from "../../../client/answers.d.ts";
+import { hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
 import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/span.ts";
 
 const ranges = fc.constantFrom(...RANGES.map(([range]) => range));
@@ -33,7 +34,8 @@ describe("what ends when", () => {
   });
 
   it("gives each bar a part for each group, and one for all others", () => {
-    const ends: Ends = {
+    const ends: EndingTokens = {
+      ...{ from: "2026-11-22T10:00:00Z", step: 3600, fresh_as_of: "2026-11-22T10:00:00Z" },
       ...{ total: 9, parts: [5, 4] },
       groups: [
         { key: "api", count: 4, parts: [4, 0] },

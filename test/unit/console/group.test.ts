@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Token } from "../../../client/answers.d.ts";
 import { counterOf, filterOfGroup, grouped, groupOf } from "../../../console/tokens/group.ts";
-import type { Token } from "../../../console/tokens/model.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("groups of tokens", () => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Area, layOut, neighbour } from "../../../console/forest/layout.ts";
 import { type Item, itemsOfMap, sumOf } from "../../../console/forest/map.ts";
+import { consoleToken } from "../../support/console-token.ts";
 
 const itemOf = (key: string, count: number): Item => ({ key, name: key, count, token: null, mount: "m", opens: "" });
 const frameOf = (key: string, counts: readonly number[]): Item => {
@@ -35,14 +36,15 @@ describe("the layout of the map", () => {
   it("counts in the area of small trees those that the server did not name", () => {
     const [group] = itemsOfMap({
       total: 20_109,
+      fresh_as_of: "",
       groups: [
         {
           mount: "auth/token/",
           count: 20_109,
           trees: 14,
           largest: [
-            { tree: "a", root: null, count: 20_000 },
-            { tree: "b", root: null, count: 2 },
+            { tree: "a", root: consoleToken({ display_name: "" }), count: 20_000 },
+            { tree: "b", root: consoleToken({ display_name: "" }), count: 2 },
           ],
           rest: { trees: 12, count: 107, estimated: true },
         },
@@ -51,7 +53,7 @@ describe("the layout of the map", () => {
     if (!group) throw new Error("the map has one group");
     const areas = leavesOf(layOut([group], 1_000, 480));
     expect(areas.map(({ item }) => [item.name, item.count])).toEqual([
-      ["a tree", 20_000],
+      ["token", 20_000],
       ["13 smaller trees", 109],
     ]);
     expect(areas[1]?.item).toMatchObject({

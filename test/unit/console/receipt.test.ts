@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Checked, Receipt } from "../../../console/receipts/receipt.ts";
+import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole.ts";
 import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/model.ts";
@@ -53,9 +53,10 @@ describe("the receipt of a revocation", () => {
   });
 
   it("adds up what the trees say, page after page", async () => {
-    const page = (alive: readonly string[], next: string): Checked => ({
-      checked: 3,
+    const page = (alive: readonly string[], next: string): EndedCheck => ({
+      checked: 4,
       ended: 3 - alive.length,
+      unknown: 1,
       alive,
       next,
     });
@@ -63,7 +64,7 @@ describe("the receipt of a revocation", () => {
       async (after) => done(after === "" ? page(["a1"], "c1") : page([], "")),
       () => true,
     );
-    expect(whole).toEqual(done({ checked: 6, ended: 5, alive: ["a1"], next: "" }));
+    expect(whole).toEqual(done({ checked: 8, ended: 5, unknown: 2, alive: ["a1"], next: "" }));
   });
 
   it("asks no more when the page is left, and is none when a page fails", async () => {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { RevocationJob } from "../../../client/answers.d.ts";
 import { compact, duration, localTime, queryTime, relative } from "../../../console/format.ts";
 import { queryOf } from "../../../console/href.ts";
 import { offsetOf, placeIn } from "../../../console/policies/policy.ts";
@@ -43,10 +44,13 @@ describe("times and numbers of the console", () => {
 
 describe("the numbers of a revocation", () => {
   const preview = {
-    ...{ count: 38, total: 1168, more: false, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } },
+    ...{ count: 38, total: 1168, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } },
+    by_other: { mount: 0, role: 0, owner: 0 },
     by: { mount: [], type: [], role: [], owner: [] },
   };
-  const job = {
+  const job: RevocationJob = {
+    ...{ dry_run: false, filter: {}, named: 0, asked_by: null, request_id: "", expected: 38, expected_total: 1168 },
+    ...{ started: "2026-11-22T05:06:00Z", spared: 0 },
     ...({ id: "j", state: "done", counted: 1168, preview, matched: 38, total: 1168, revoked: 38 } as const),
     ...{ ended_before: 0, mismatched: 0, remaining: null, finished: "2026-11-22T05:06:07Z", failures: [] },
   };

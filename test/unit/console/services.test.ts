@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { TokenMap } from "../../../client/answers.d.ts";
 import { categoryOf } from "../../../console/forest/colour.ts";
-import { type ForestMap, itemsOfMap, sumOf, treesIn } from "../../../console/forest/map.ts";
+import { itemsOfMap, sumOf, treesIn } from "../../../console/forest/map.ts";
 import { groupsText, itemsByGroup, itemsOfGroup } from "../../../console/forest/services.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
@@ -9,22 +10,18 @@ const tree = (tree: string, name: string, count: number, policy = "web") => ({
   root: consoleToken({ accessor: tree, display_name: name, policies: [policy], metadata: { owner: `of ${name}` } }),
   count,
 });
-const map: ForestMap = {
+const map: TokenMap = {
   groups: [
     {
       mount: "auth/aws/",
       count: 100,
       trees: 14,
-      largest: [
-        tree("a", "payments", 30),
-        tree("b", "payments", 20),
-        tree("c", "search", 10),
-        { tree: "d", root: null, count: 5 },
-      ],
+      largest: [tree("a", "payments", 30), tree("b", "payments", 20), tree("c", "search", 10), tree("d", "", 5)],
       rest: { trees: 10, count: 35, estimated: false },
     },
   ],
   total: 100,
+  fresh_as_of: "2026-11-22T10:00:00Z",
 };
 const items = itemsOfMap(map);
 
@@ -35,7 +32,7 @@ describe("the map by service", () => {
     const area = joined[0]?.items?.find(({ name }) => name === "payments");
     expect(area).toMatchObject({ count: 50, opens: "auth/aws/?payments" });
     expect(area?.joined).toHaveLength(2);
-    expect(joined[0]?.items?.map(({ name }) => name)).toEqual(["payments", "search", "a tree", "10 smaller trees"]);
+    expect(joined[0]?.items?.map(({ name }) => name)).toEqual(["payments", "search", "token", "10 smaller trees"]);
   });
 
   it("says of how many trees the groups are made when not all are in them", () => {
@@ -60,7 +57,7 @@ describe("the map by service", () => {
 
   it("draws the groups that the server has counted, with trees that are not named, and loses no token", () => {
     const [group] = map.groups;
-    const counted: ForestMap = {
+    const counted: TokenMap = {
       ...map,
       groups: group
         ? [
@@ -80,7 +77,7 @@ describe("the map by service", () => {
     expect(areas.map((area) => [area.name, area.count, treesIn(area)])).toEqual([
       ["payments", 70, 9],
       ["search", 10, 1],
-      ["a tree", 5, 1],
+      ["token", 5, 1],
       ["3 smaller trees", 15, 3],
     ]);
     const [frame] = itemsOfGroup(counted, itemsOfMap(counted), "name", "payments");
@@ -95,14 +92,14 @@ describe("the map by service", () => {
   });
 
   it("colours an area by what its trees have in common, and by nothing else", () => {
-    const mixed: ForestMap = {
+    const mixed: TokenMap = {
       ...map,
       groups: map.groups.map((group) => ({
         ...group,
         largest: [tree("a", "x", 2, "web"), tree("b", "x", 2, "fleet")],
       })),
     };
-    const categories = (of: ForestMap) =>
+    const categories = (of: TokenMap) =>
       itemsByGroup(of, itemsOfMap(of), "name", () => "")[0]?.items?.map((item) => categoryOf(item, "policy", 0));
     expect(categories(map)?.[0]).toBe("web");
     expect(categories(mixed)?.[0]).toBe("many");

@@ -20,7 +20,7 @@ import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fie
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { changedReply, endBelow, endedReply } from "../../changes.ts";
-import { actorObject } from "../tokens/ended.ts";
+import { ACTOR, actorObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 
 /** Maximum length of a path prefix, in characters. It is part of the name of the object that walks over the prefix. */
@@ -113,7 +113,7 @@ const REVOCATION_VIEW = view<{
   "issued_since?": ["string", ({ watermark }) => formatTime(sinceOf(watermark.scope)) ?? undefined],
   time: ["string", ({ watermark }) => formatRfc3339(watermark.madeAt)],
   created_before: ["string | null", ({ watermark }) => formatTime(watermark.createdBefore)],
-  asked_by: ["object | null", ({ watermark: { asked } }) => actorObject(asked.by)],
+  asked_by: [ACTOR, ({ watermark: { asked } }) => actorObject(asked.by)],
   request_id: ["string", ({ watermark }) => watermark.asked.request],
   request_path: ["string", ({ watermark }) => watermark.asked.path ?? ""],
   clean_up: [

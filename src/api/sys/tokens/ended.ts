@@ -23,9 +23,12 @@ import { type AccessorCredential, readAccessor, routedIdText } from "../../../to
 import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { inner, view } from "../../../wire/view.ts";
+import { inner, type Shape, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
+
+/** The token that made a request. Null: no token made it, or it is not known. */
+export const ACTOR: Shape = ["or null", { accessor: "string", display_name: "string", entity_id: "string" }];
 
 /** The end of a token. `others` is the number of tokens that ended with it; absent where it was not counted. */
 export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly others?: number }>({
@@ -35,7 +38,7 @@ export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly othe
     ({ token, end }) =>
       end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`,
   ],
-  by: ["object | null", ({ end }) => actorObject(end.by)],
+  by: [ACTOR, ({ end }) => actorObject(end.by)],
   cause: ["string", ({ end }) => end.cause],
   request_id: ["string", ({ end }) => end.request],
   request_path: ["string", ({ end }) => end.path ?? ""],
@@ -52,7 +55,7 @@ const RECEIPT_VIEW = view<{
   job: ["string", ({ job }) => job.id],
   state: ["string", ({ job }) => job.state],
   "complete?": ["boolean", ({ complete }) => complete],
-  asked_by: ["object | null", ({ job }) => actorObject(job.selection.asked.by)],
+  asked_by: [ACTOR, ({ job }) => actorObject(job.selection.asked.by)],
   request_id: ["string", ({ job }) => job.selection.asked.request],
   started: ["string", ({ job }) => formatRfc3339(job.startedAt)],
   finished: ["string | null", ({ job }) => formatTime(job.finishedAt)],
@@ -66,7 +69,7 @@ const RECEIPT_VIEW = view<{
   next: ["string", ({ page }) => page.next],
 });
 
-/** The token that made a request, as answers show it. */
+/** The value of an `ACTOR`. */
 export function actorObject(asker: Actor | null): Record<string, string> | null {
   return asker && { accessor: asker.accessor, display_name: asker.displayName, entity_id: asker.entityId };
 }

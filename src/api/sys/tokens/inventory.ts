@@ -105,19 +105,19 @@ const HELD_LEASE_VIEW = view<Lineage["heldLeases"][number]>({
 });
 const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
 
-/** The relatives of a token, and all that ends with it. None is in the answer about a token that has ended. */
+/** The relatives of a token, and all that ends with it. */
 const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType<typeof tokenRenderer> }>({
-  "ancestors?": [[TOKEN_SHAPE], ({ found, show }) => found.ancestors.map(show)],
-  "ancestors_more?": ["boolean", ({ found }) => found.ancestorsMore],
-  "children?": [
+  ancestors: [[TOKEN_SHAPE], ({ found, show }) => found.ancestors.map(show)],
+  ancestors_more: ["boolean", ({ found }) => found.ancestorsMore],
+  children: [
     [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
     ({ found, show }) => found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
   ],
-  "children_next?": ["string", ({ found }) => (found.next === null ? "" : String(found.next))],
-  "descendants?": [COUNT_SHAPE, ({ found }) => found.descendants],
-  "leases?": [COUNT_SHAPE, ({ found }) => found.leases],
-  "held_leases?": [[HELD_LEASE_VIEW.shape], ({ found }) => found.heldLeases.map(HELD_LEASE_VIEW.show)],
-  "cubbyhole?": [{ values: "integer", bytes: "integer", more: "boolean" }, ({ found }) => found.cubbyhole],
+  children_next: ["string", ({ found }) => (found.next === null ? "" : String(found.next))],
+  descendants: [COUNT_SHAPE, ({ found }) => found.descendants],
+  leases: [COUNT_SHAPE, ({ found }) => found.leases],
+  held_leases: [[HELD_LEASE_VIEW.shape], ({ found }) => found.heldLeases.map(HELD_LEASE_VIEW.show)],
+  cubbyhole: [{ values: "integer", bytes: "integer", more: "boolean" }, ({ found }) => found.cubbyhole],
 });
 
 /** The list of all tokens, as a read and as a list, and one token: found by its text, and shown with its relatives. */
@@ -167,7 +167,10 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
   tokenRoute("read", "sys/tokens/:accessor", {
     summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
     operationId: "inventory-read-lineage",
-    answers: dataAnswer({ token: TOKEN_SHAPE, "ended?": END_VIEW.shape, ...RELATIVES_VIEW.shape }),
+    answers: [
+      dataAnswer({ token: TOKEN_SHAPE, ...RELATIVES_VIEW.shape }),
+      dataAnswer({ token: TOKEN_SHAPE, ended: END_VIEW.shape }),
+    ],
     input: fieldSchema({
       after: PAGE.after.describe("The cursor in children_next of the previous page."),
       limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 by default."),

@@ -19,6 +19,7 @@ import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import {
   grownBeyond,
+  JOB_STATES,
   type ListedJob,
   type RevocationJob,
   revocationsOf,
@@ -32,7 +33,7 @@ import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";
-import { actorObject } from "./ended.ts";
+import { ACTOR, actorObject } from "./ended.ts";
 import { completeFilter, FILTER, type ReadFilter, readFilter } from "./filter-fields.ts";
 import { byMountPath, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
@@ -69,11 +70,11 @@ function largestFirst({ named }: GroupTally) {
 
 const JOB_VIEW = view<ListedJob>({
   id: ["string", (job) => job.id],
-  state: ["string", (job) => job.state],
+  state: [["one of", ...JOB_STATES], (job) => job.state],
   dry_run: ["boolean", (job) => job.dry],
   filter: ["object", (job) => JSON.parse(job.sent)],
   named: ["integer", (job) => job.named],
-  asked_by: ["object | null", ({ asked }) => actorObject(asked.by)],
+  asked_by: [ACTOR, ({ asked }) => actorObject(asked.by)],
   request_id: ["string", ({ asked }) => asked.request],
   started: ["string", (job) => formatRfc3339(job.startedAt)],
   finished: ["string | null", (job) => formatTime(job.finishedAt)],
@@ -93,6 +94,13 @@ const JOB_VIEW = view<ListedJob>({
   ],
   failures: [["string"], (job) => job.failures],
 });
+
+/** What a dry run counted, or the job that counts or revokes. */
+const REVOCATION_ANSWERS = [
+  dataAnswer({ ...TALLY_VIEW.shape, more: "boolean", sample: [TOKEN_SHAPE] }),
+  dataAnswer({ job: "string", state: ["one of", "counting"], counted: "integer" }),
+  dataAnswer({ job: "string", state: ["one of", "running"] }),
+] as const;
 
 const JOB_SHAPE = { ...JOB_VIEW.shape, "preview?": TALLY_VIEW.shape };
 
@@ -131,14 +139,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "I
   tokenRoute("update", "sys/tokens/revoke", {
     summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
     operationId: "inventory-revoke-tokens",
-    answers: dataAnswer({
-      "job?": "string",
-      "state?": "string",
-      "counted?": "integer",
-      "more?": "boolean",
-      ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
-      "sample?": [TOKEN_SHAPE],
-    }),
+    answers: REVOCATION_ANSWERS,
     input: BODY,
     prepare: readSelected,
     handle: revoke,
