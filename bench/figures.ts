@@ -55,14 +55,14 @@ export function renderCase({ date, commit, machine, options, tables, targets }: 
   return [
     `Measured on ${date}${commit === "" ? "" : ` at commit ${commit}`}${options === "" ? "" : ` with \`${options}\``}: ${machine}.`,
     ...tables.filter((table) => table.length > 0).map(renderTable),
-    ...(rows.length > 0 ? [markdownTable(["target", "measured", "at most", "met"], rows)] : []),
+    ...(rows.length > 0 ? [textTable(["target", "measured", "at most", "met"], rows)] : []),
   ].join("\n\n");
 }
 
 function renderTable(rows: readonly Row[]): string {
   const header = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const cell = (value: string | number = "") => (typeof value === "number" ? amount(value) : value);
-  return markdownTable(
+  return textTable(
     header,
     rows.map((row) => header.map((name) => cell(row[name]))),
   );
@@ -76,18 +76,17 @@ export function amount(value: number): string {
   return rounded.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Renders a Markdown table. The first column is left-aligned, the others are right-aligned. */
-export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
-  const widths = header.map((_, column) => Math.max(4, ...all.map((row) => row[column]?.length ?? 0)));
+/** Renders a table in a block of code. The first column is left-aligned, the others are right-aligned. */
+export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) => {
     const cells = widths.map((width, at) =>
       at === 0 ? (row[at] ?? "").padEnd(width) : (row[at] ?? "").padStart(width),
     );
-    return `| ${cells.join(" | ")} |`;
+    return cells.join("  ").trimEnd();
   };
-  const rule = widths.map((width, at) => (at === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
-  return [line(all[0] ?? []), `| ${rule.join(" | ")} |`, ...all.slice(1).map(line)].join("\n");
+  return ["```", ...all.map(line), "```"].join("\n");
 }
 
 /**

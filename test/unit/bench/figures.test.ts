@@ -25,15 +25,17 @@ it("a case is rendered with its tables, its targets and how it was measured", ()
   expect(text.split("\n")).toEqual([
     "Measured on 2026-11-22 at commit abc with `--rounds 3`: two cores.",
     "",
-    "| operation |    us | p99 ms |",
-    "| --------- | ----: | -----: |",
-    "| look-up   | 1,230 |        |",
-    "| renewal   |       |   0.50 |",
+    "```",
+    "operation     us  p99 ms",
+    "look-up    1,230",
+    "renewal             0.50",
+    "```",
     "",
-    "| target  | measured | at most |  met |",
-    "| ------- | -------: | ------: | ---: |",
-    "| look-up |     0.90 |    0.90 |  yes |",
-    "| renewal |        2 |    1.50 |   NO |",
+    "```",
+    "target   measured  at most  met",
+    "look-up      0.90     0.90  yes",
+    "renewal         2     1.50   NO",
+    "```",
   ]);
 });
 
