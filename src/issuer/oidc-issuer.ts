@@ -2,7 +2,7 @@ import { currentTime, earliest } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { mustServe } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
 import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
@@ -229,11 +229,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 
   /** Rotates the keys that are due. If that fails, for example while sealed, the old versions sign until a retry. */
   async #rotateDue(): Promise<void> {
-    const loaded = await loadInstallation(this.env);
-    if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
+    const { keys } = await mustServe(this.env);
     for (const { name, config, nextRotation } of this.#store.keys()) {
       if (nextRotation > currentTime()) continue;
-      const next = await newKeyPair(loaded.value.keys, config.algorithm);
+      const next = await newKeyPair(keys, config.algorithm);
       // Other requests may have run during the await: they may have rotated, deleted or changed the key.
       const key = this.#store.key(name);
       const now = currentTime();

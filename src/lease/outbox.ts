@@ -1,52 +1,53 @@
 import { currentTime } from "../base/clock.ts";
-import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { Outbox } from "../storage/outbox.ts";
+import { mustServe } from "../system/installation.ts";
 import type { SendFailure } from "./actions.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
 import type { LeaseEnv } from "./env.ts";
-import { MAX_REVOCATION_ATTEMPTS, retryDelayMs } from "./rules.ts";
+import { MAX_REVOCATION_ATTEMPTS, RETRY_BASE_MS } from "./rules.ts";
 import type { LeaseRow, LeaseStore } from "./store.ts";
 
-/** Maximum number of revocations that one alarm sends. */
-const PER_ALARM = 60;
 /** Characters of a stored error. */
 const MAX_ERROR = 240;
 
-/**
- * Sends the revocations of ended leases, each at least once. An attempt is counted before it is made. While it is in
- * flight the tree serves other requests, so the state of the lease is read again afterwards.
- */
+/** Sends the revocations of ended leases. */
 export class LeaseOutbox {
   readonly #env: LeaseEnv;
   readonly #store: LeaseStore;
+  readonly #outbox: Outbox<LeaseRow, SendFailure>;
 
   constructor(env: LeaseEnv, store: LeaseStore) {
     this.#env = env;
     this.#store = store;
+    this.#outbox = new Outbox({
+      pauseMs: RETRY_BASE_MS,
+      timeoutMs: TIMEOUT_MS,
+      due: (now, limit) => store.due(now, limit),
+      claim: (lease, attempts, nextAt) => store.claim(lease, attempts, nextAt),
+      send: (leases) => this.#send(leases),
+    });
   }
 
-  /** Sends due revocations, at most `PER_ALARM`. @throws Error while the service is sealed. */
+  /** Sends due revocations. @throws Error while the service is sealed. */
   async sendDue(): Promise<void> {
     if (this.#store.due(currentTime(), 1).length === 0) return;
-    // Loaded before an attempt is counted: while the service is sealed none can be made.
-    await this.#keys();
-    await this.send(this.#store.due(currentTime(), PER_ALARM).map(({ row }) => row));
+    // Before an attempt is counted: while the service is sealed none can be made.
+    await mustServe(this.#env);
+    await this.#outbox.sendDue();
   }
 
   /** Sends the revocations of these leases now, each once. Returns those that failed. */
-  async send(rows: readonly number[]): Promise<SendFailure[]> {
-    const claimed = this.#claim(rows);
-    const failures: SendFailure[] = [];
-    for (let i = 0; i < claimed.length; i += MAX_PARALLEL_CALLS) {
-      const keys = await this.#keys();
-      const group = claimed.slice(i, i + MAX_PARALLEL_CALLS);
-      const sent = await Promise.all(group.map((lease) => this.#sendOne(lease, keys)));
-      failures.push(...sent.filter((failure) => failure !== null));
-      await this.#forget(group.filter((_, at) => sent[at] === null));
-    }
-    return failures;
+  send(rows: readonly number[]): Promise<SendFailure[]> {
+    return this.#outbox.send(rows.flatMap((row) => this.#store.find(row) ?? []));
+  }
+
+  async #send(leases: readonly LeaseRow[]): Promise<SendFailure[]> {
+    const { keys } = await mustServe(this.#env);
+    const sent = await Promise.all(leases.map((lease) => this.#sendOne(lease, keys)));
+    await this.#forget(leases.filter((_, at) => sent[at] === null));
+    return sent.filter((failure) => failure !== null);
   }
 
   /** Deletes ended leases, from the index first: a crash in between repeats the step. */
@@ -55,19 +56,6 @@ export class LeaseOutbox {
     const byShard = [...Map.groupBy(tails, accessorShardNumber)];
     await Promise.all(byShard.map(([shard, of]) => accessorShard(this.#env, shard).removeLeases(of)));
     this.#store.remove(leases.map(({ row }) => row));
-  }
-
-  /**
-   * Counts an attempt for each lease with a pending revocation. The next attempt is scheduled for a time by which this
-   * call has ended, so the alarm does not send the same revocation meanwhile.
-   */
-  #claim(rows: readonly number[]): LeaseRow[] {
-    const now = currentTime();
-    return rows.flatMap((row, at) => {
-      const waiting = Math.floor(at / MAX_PARALLEL_CALLS) * TIMEOUT_MS;
-      const lease = this.#store.claim(row, (attempts) => now + waiting + retryDelayMs(attempts, Math.random()));
-      return lease ? [lease] : [];
-    });
   }
 
   /** Returns null when the target has accepted the revocation, or when it was forced. */
@@ -92,11 +80,5 @@ export class LeaseOutbox {
     if (this.#store.canGiveUp(lease.row)) this.#store.giveUp(lease.row, error);
     // Another attempt may have removed it from the index before `giveUpLease` listed it again.
     else if (!this.#store.find(lease.row)) await shard.removeLeases([tail]);
-  }
-
-  async #keys(): Promise<Keys> {
-    const loaded = await loadInstallation(this.#env);
-    if (!loaded.ok) throw new Error("revocations can't be signed while the service is sealed");
-    return loaded.value.keys;
   }
 }

@@ -5,8 +5,8 @@ import type { LeaseRecord, LeaseRequest } from "./actions.ts";
 
 /** Attempts to send a revocation before it is given up. */
 export const MAX_REVOCATION_ATTEMPTS = 6;
-/** Pause after the first failed attempt (ms), before jitter. It doubles after each further one. */
-const RETRY_BASE_MS = 10_000;
+/** Pause after the first failed attempt (ms), see `retryDelayMs`. */
+export const RETRY_BASE_MS = 10_000;
 
 const MAX_PATH = 512;
 const MAX_SEGMENTS = 16;
@@ -83,12 +83,4 @@ function grantLease(record: LeaseRecord, requested: number, otherwise: number, n
   if (endsBy === null || granted.value.expiresAt <= endsBy) return granted.value;
   // A lease never outlives the batch token that holds it.
   return { ...granted.value, expiresAt: endsBy, ttl: Math.ceil((endsBy - now) / 1000) };
-}
-
-/**
- * The pause after a failed attempt (ms) doubles with each. A jitter of up to half of it (`random`, from 0 to 1) spreads
- * the retries of attempts that failed at the same time.
- */
-export function retryDelayMs(attempts: number, random: number, baseMs = RETRY_BASE_MS): number {
-  return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));
 }

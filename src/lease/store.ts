@@ -188,17 +188,11 @@ export class LeaseStore {
     return this.tables.exec<LeaseRow>(query, now, limit).toArray();
   }
 
-  /**
-   * Counts an attempt and stores the time of the next one (ms), before the attempt is made. So no other call sends the
-   * same revocation meanwhile, and after a crash it is retried. Returns the lease; null when no revocation of it is
-   * pending.
-   */
-  claim(row: number, nextAttemptAt: (attempts: number) => number): LeaseRow | null {
-    const lease = this.find(row);
-    if (lease?.state !== TO_REVOKE) return null;
-    const attempts = lease.attempts + 1;
-    const attempt = { attempts, attempt_at: nextAttemptAt(attempts) };
-    setColumns(this.tables, "leases", attempt, "row = ?", row);
+  /** Counts an attempt to send a revocation, see `OutboxParts`. */
+  claim(lease: LeaseRow, attempts: number, nextAt: number): LeaseRow | null {
+    if (lease.state !== TO_REVOKE) return null;
+    const attempt = { attempts, attempt_at: nextAt };
+    setColumns(this.tables, "leases", attempt, "row = ?", lease.row);
     return { ...lease, ...attempt };
   }
 

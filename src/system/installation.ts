@@ -265,6 +265,13 @@ export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promi
   return loaded.value;
 }
 
+/** Loads the installation for work that no request waits for. @throws while no request is served. */
+export async function mustServe(env: SystemEnv): Promise<Installation> {
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) throw new Error(`the service answers no request: ${loaded.error.code}`);
+  return loaded.value;
+}
+
 /** Drops this isolate's copy. The next call reads the installation and opens its keys again, as in a new isolate. */
 export function forgetInstallation(): void {
   cached = null;

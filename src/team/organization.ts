@@ -8,7 +8,7 @@ import { type PageRequest, type RowPage, rowAfter } from "../storage/pages.ts";
 import { joinedChecks } from "../storage/row-seals.ts";
 import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { mustServe } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
@@ -274,9 +274,7 @@ export class Organization extends GroveObject<TeamEnv> {
   /** Creates the owners team. Its id is stored first, so that there is only one, even after a crash. */
   async #makeOwners(): Promise<void> {
     if (!this.#lacksOwners()) return;
-    const installation = await loadInstallation(this.env);
-    if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
-    const newId = await newTeamId(installation.value.keys);
+    const newId = await newTeamId((await mustServe(this.env)).keys);
     await this.keys.open();
     const before = this.#record;
     if (!before) return;

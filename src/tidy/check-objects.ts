@@ -1,7 +1,7 @@
 import { NAMED_CLASSES, type NamedClass, namedObject, namesOf } from "../backup/saved-objects.ts";
 import type { Env } from "../env.ts";
 import type { CheckedRows, SealPosition, SealStep } from "../storage/row-seals.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { mustServe } from "../system/installation.ts";
 
 /** Classes of teams, whose seals are checked with their lists (`reconcileTeams`), and classes without sealed rows. */
 const TEAMS: readonly NamedClass[] = ["Team", "Organization"];
@@ -13,8 +13,7 @@ const UNSEALED: readonly NamedClass[] = ["CustomIds", "OrganizationDirectory", "
  * (`failures`) and must not stop the check of the others. @throws while the service is sealed.
  */
 export async function checkObjects(env: Env): Promise<CheckedRows & { readonly failures: number }> {
-  const loaded = await loadInstallation(env);
-  if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
+  const installation = await mustServe(env);
   const found = { sealed: 0, tampered: 0, terms: new Set<number>(), failures: 0 };
   const attempt = async (object: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -36,7 +35,7 @@ export async function checkObjects(env: Env): Promise<CheckedRows & { readonly f
   for (const className of NAMED_CLASSES) {
     if (TEAMS.includes(className) || UNSEALED.includes(className)) continue;
     await attempt(className, async () => {
-      const names = await namesOf(env, loaded.value, className);
+      const names = await namesOf(env, installation, className);
       for (const name of names) await attempt(`${className} ${name}`, () => check(className, name));
     });
   }

@@ -1,19 +1,19 @@
 import { currentTime } from "../../base/clock.ts";
-import { inGroups } from "../../base/parallel.ts";
-import { retryDelayMs } from "../../lease/rules.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
+import { Outbox } from "../../storage/outbox.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import { loadInstallation } from "../../system/installation.ts";
+import { mustServe } from "../../system/installation.ts";
 import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
-import { MAX_NOTICE_ATTEMPTS, nextDueAt, noticesBetween, RETRY_BASE_MS, removableAt, type Trigger } from "./rules.ts";
-import { type Delivery, type SealedWebhook, sendToWebhook } from "./webhooks.ts";
+import { MAX_NOTICE_ATTEMPTS, NOTICE_PAUSE_MS, nextDueAt, noticesBetween, removableAt, type Trigger } from "./rules.ts";
+import { type Delivery, type SealedWebhook, sendToWebhook, WEBHOOK_TIMEOUT_MS } from "./webhooks.ts";
 
-/** Maximum number of tokens and of notices that one alarm handles. */
-const AT_ONCE = 60;
+/** Maximum number of tokens that one alarm handles. */
+const TOKENS_AT_ONCE = 60;
 
 interface NoticeRow extends Record<string, SqlStorageValue> {
   token_id: string;
@@ -37,8 +37,7 @@ const NOTICE: TableShape = {
 
 /**
  * The outbox of notices about the tokens of a team. When a token is due, one transaction sets its next due time and
- * stores a notice for each webhook. A notice is sent at least once. Each attempt is counted before it is made. The
- * notice is deleted when the organization has recorded the result.
+ * stores a notice for each webhook. The notice is deleted when the organization has recorded the result.
  */
 export class NoticeOutbox {
   readonly #env: TeamEnv;
@@ -66,7 +65,15 @@ export class NoticeOutbox {
     const organization = organizationNamed(this.#env, team.organization);
     const webhooks = await organization.enabledWebhooks(team.organizationId);
     if (hasDue) this.#storeNotices(team, webhooks, now);
-    const sent = await this.#send(webhooks, currentTime());
+    const { keys } = await mustServe(this.#env);
+    const outbox = new Outbox<NoticeRow, Delivery | null>({
+      pauseMs: NOTICE_PAUSE_MS,
+      timeoutMs: WEBHOOK_TIMEOUT_MS,
+      due: (at, limit) => this.#due(at, limit),
+      claim: (notice, attempts, nextAt) => this.#claim({ ...notice, attempts, next_at: nextAt }),
+      send: (notices) => Promise.all(notices.map((notice) => this.#send(notice, webhooks, keys))),
+    });
+    const sent = (await outbox.sendDue()).filter((delivery) => delivery !== null);
     if (sent.length > 0) await organization.noteDeliveries(team.organizationId, sent);
     // Only these: the organization may not have recorded the results of other finished notices.
     for (const { tokenId, webhookId, trigger, state } of sent) {
@@ -75,7 +82,7 @@ export class NoticeOutbox {
   }
 
   #storeNotices(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
-    for (const { token, dueAt } of this.#store.dueTokens(now, AT_ONCE)) {
+    for (const { token, dueAt } of this.#store.dueTokens(now, TOKENS_AT_ONCE)) {
       for (const { trigger, at } of noticesBetween(token, dueAt, now)) {
         for (const { id: webhookId, triggers, since } of webhooks) {
           if (triggers.includes(trigger) && at >= since) this.#add(team, token, trigger, webhookId, now);
@@ -104,36 +111,30 @@ export class NoticeOutbox {
     });
   }
 
-  async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
-    const installation = await loadInstallation(this.#env);
-    if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");
-    const { keys } = installation.value;
-    const claimed = this.#due(now).map((notice) => this.#claim(notice, now));
-    const deliveries: Delivery[] = [];
-    await inGroups(claimed, async (notice) => {
-      const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
-      const before = storedJson<Delivery>(notice.delivery);
-      if (notice.done || !webhook) {
-        // A finished notice whose result must be recorded again, or a notice for a webhook that was disabled.
-        if (notice.done) deliveries.push(before);
-        else this.#notices.delete(notice.token_id, notice.webhook_id, notice.trigger);
-        return;
-      }
-      const id = `${notice.webhook_id}.${notice.token_id}.${notice.trigger}`;
-      const { delivered, ...result } = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
-      const { attempts } = notice;
-      const done = delivered || attempts >= MAX_NOTICE_ATTEMPTS;
-      const state = delivered ? "delivered" : done ? "failed" : "waiting";
-      const delivery: Delivery = { ...before, state, attempts, sentAt: now, ...result };
-      if (done) this.#finish(notice, delivery);
-      deliveries.push(delivery);
-    });
-    return deliveries;
+  /** Makes an attempt. Returns null for a notice that has ended otherwise. */
+  async #send(notice: NoticeRow, webhooks: readonly SealedWebhook[], keys: Keys): Promise<Delivery | null> {
+    const { token_id, webhook_id, trigger, attempts } = notice;
+    const before = storedJson<Delivery>(notice.delivery);
+    // Finished before: the organization must record the result again.
+    if (notice.done) return before;
+    const webhook = webhooks.find(({ id }) => id === webhook_id);
+    if (!webhook) {
+      this.#notices.delete(token_id, webhook_id, trigger);
+      return null;
+    }
+    const sentAt = currentTime();
+    const id = `${webhook_id}.${token_id}.${trigger}`;
+    const { delivered, ...result } = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
+    const done = delivered || attempts >= MAX_NOTICE_ATTEMPTS;
+    const state = delivered ? "delivered" : done ? "failed" : "waiting";
+    const delivery: Delivery = { ...before, state, attempts, sentAt, ...result };
+    if (done) this.#finish(notice, delivery);
+    return delivery;
   }
 
   /** The notices that are due at `now` (ms). Notices that were tampered with are never due, but stay for tidy. */
-  #due(now: number): NoticeRow[] {
-    const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE);
+  #due(now: number, limit: number): NoticeRow[] {
+    const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, limit);
     for (const { token_id, webhook_id, trigger } of tampered) {
       const one = "token_id = ? AND webhook_id = ? AND trigger = ?";
       this.#sql.exec(`UPDATE notices SET next_at = NULL WHERE ${one}`, token_id, webhook_id, trigger);
@@ -141,10 +142,7 @@ export class NoticeOutbox {
     return good;
   }
 
-  /** Counts an attempt before it is made, and sets when the next one is due. */
-  #claim(notice: NoticeRow, now: number): NoticeRow {
-    const attempts = notice.attempts + 1;
-    const claimed = { ...notice, attempts, next_at: now + retryDelayMs(attempts, Math.random(), RETRY_BASE_MS) };
+  #claim(claimed: NoticeRow): NoticeRow {
     this.#notices.put(claimed);
     return claimed;
   }

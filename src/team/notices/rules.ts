@@ -18,7 +18,7 @@ export const TRIGGERS: readonly Trigger[] = STAGES.map(({ trigger }) => trigger)
 /** Maximum number of attempts of a delivery. The last one is some fourteen hours after the first. */
 export const MAX_NOTICE_ATTEMPTS = 12;
 /** Pause after the first attempt (ms), see `retryDelayMs`. */
-export const RETRY_BASE_MS = 15_000;
+export const NOTICE_PAUSE_MS = 15_000;
 /** How long a rotation can be repeated (ms). */
 export const REPLAY_MS = DAY_MS;
 

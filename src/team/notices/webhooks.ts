@@ -122,7 +122,8 @@ function webhookOf({ record, secret }: WebhookRow): SealedWebhook {
   return { ...storedJson<Webhook>(record), secret: secret && new Uint8Array(secret) };
 }
 
-const TIMEOUT_MS = 5_000;
+/** Time limit for the answer of a webhook (ms). */
+export const WEBHOOK_TIMEOUT_MS = 5_000;
 
 /** HMAC-SHA512 of the body in hex, with the webhook's token as the key. As in notifications of HCP Terraform. */
 const SIGNATURE_HEADER = "X-TFE-Notification-Signature";
@@ -174,7 +175,7 @@ export async function sendToWebhook(
     if (secret === null) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
+  const limits = { timeoutMs: WEBHOOK_TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
   const sent = await send({ method: "POST", url: url.value, headers, body }, limits);
   if (!sent.ok) return failed(sent.error === "timeout" ? "no answer in time" : "can't be reached");
   const { status } = sent.value;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { leasePathProblem, planLease, planLeaseRenewal, retryDelayMs } from "../../../src/lease/rules.ts";
+import { leasePathProblem, planLease, planLeaseRenewal } from "../../../src/lease/rules.ts";
 
 const NOW = Date.UTC(2027, 2, 1);
 const REQUEST = { path: "db/creds/app", ttl: 0, maxTtl: 0, renewable: true, target: "https://db.example.com/" };
@@ -93,15 +93,5 @@ describe("the lifetime of a lease", () => {
       ),
       { numRuns: 300 },
     );
-  });
-});
-
-describe("the pause after a failed revocation", () => {
-  it("begins at 10 s and doubles, half more or less", () => {
-    expect([1, 2, 3, 4, 5].map((attempt) => retryDelayMs(attempt, 0.5))).toEqual([
-      10_000, 20_000, 40_000, 80_000, 160_000,
-    ]);
-    expect(retryDelayMs(1, 0)).toBe(5_000);
-    expect(retryDelayMs(1, 1)).toBe(15_000);
   });
 });
