@@ -1,13 +1,13 @@
 import { TEAMS } from "../api/team/kind.ts";
-import type { AuthMethod, Kinds } from "../auth/kinds.ts";
+import { type AuthMethod, type CredentialKind, type Kinds, kindsOf } from "../auth/kinds.ts";
 import { AWS_METHOD, CLOUD_METHOD } from "../methods/aws/method.ts";
 import { JWT_METHOD } from "../methods/jwt/method.ts";
 
 /** The auth methods that can be mounted. The token method is not one of them: it has one permanent mount. */
 const METHODS: readonly AuthMethod[] = [AWS_METHOD, CLOUD_METHOD, JWT_METHOD];
 
+/** The kinds of credentials besides tokens in trees and batch tokens. */
+const CREDENTIALS: readonly CredentialKind[] = [TEAMS];
+
 /** What is registered with the core. Nothing else imports from the folder of a kind. */
-export const KINDS: Kinds = {
-  methods: new Map(METHODS.map((method) => [method.type, method])),
-  credentials: [TEAMS],
-};
+export const KINDS: Kinds = kindsOf(METHODS, CREDENTIALS);

@@ -11,7 +11,7 @@ import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
 import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
-import { POLICY_ROUTES } from "../api/sys/policies.ts";
+import { policyRoutes } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { ENDED_TOKEN_ROUTES } from "../api/sys/tokens/ended.ts";
@@ -25,6 +25,7 @@ import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
 import { TOKEN_ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
+import { withPolicyPaths } from "../auth/route.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoute } from "./openapi/document.ts";
 import { RouteTable, type RouteTables } from "./places.ts";
@@ -35,7 +36,7 @@ const FIXED = new RouteTable([
   ...STATUS_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,
-  ...POLICY_ROUTES,
+  ...policyRoutes(KINDS.credentials.flatMap(({ holders }) => holders)),
   ...MOUNT_ROUTES,
   ...QUOTA_ROUTES,
   ...AUDIT_ROUTES,
@@ -59,7 +60,10 @@ const FIXED = new RouteTable([
   ...explainRoutes(() => TABLES),
 ]);
 const APIS = KINDS.credentials.flatMap(({ apis }) =>
-  apis.map(({ routes, dialect }) => new RouteTable(routes, dialect)),
+  apis.map(({ dialect, routes, alternatePath }) => {
+    const spelled = alternatePath ? withPolicyPaths({ alternatePath }, routes) : routes;
+    return new RouteTable(spelled, dialect);
+  }),
 );
 const TOKENS = new RouteTable([
   ...CREATE_ROUTES,

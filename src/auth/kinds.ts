@@ -1,35 +1,68 @@
+import { type SavedClass, type SavedClasses, savedClasses } from "../backup/saved-objects.ts";
 import type { Result } from "../base/result.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
+import type { PolicyHolders } from "../policy/holders.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
+import type { ObjectCheck } from "../tidy/report.ts";
 import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import type { CredentialFormat } from "./credential.ts";
-import type { Route } from "./route.ts";
+import type { Route, TokenRoute } from "./route.ts";
 
 /** The kinds of mounts and of credentials besides those of the core. `src/app/registry.ts` lists them. */
 export interface Kinds {
   /** By the type of their mounts. */
   readonly methods: ReadonlyMap<string, AuthMethod>;
   readonly credentials: readonly CredentialKind[];
+  /** The classes of objects in backups, in their order. */
+  readonly objects: ReadonlyMap<string, SavedClass>;
+}
+
+export function kindsOf(methods: readonly AuthMethod[], credentials: readonly CredentialKind[]): Kinds {
+  const classes = (kinds: readonly (AuthMethod | CredentialKind)[]) => kinds.map(({ objects }) => objects);
+  return {
+    methods: new Map(methods.map((method) => [method.type, method])),
+    credentials,
+    objects: savedClasses(classes(credentials), classes(methods)),
+  };
+}
+
+/** What every kind has. */
+interface Kind {
+  /** Its classes of objects in backups: a class that refers to another one comes before it. */
+  readonly objects: SavedClasses;
 }
 
 /** A kind of credential. */
-export interface CredentialKind {
+export interface CredentialKind extends Kind {
   readonly format: CredentialFormat;
   /** The interfaces in which it is managed. Their paths begin with segments of their own. */
   readonly apis: readonly Api[];
+  /** What gives policies to its credentials. */
+  readonly holders: readonly PolicyHolderKind[];
+  /** Compares its lists with its objects, and checks the seals of both. `aged` terms are dropped if nothing needs them. */
+  tidy(env: Env, aged: readonly AgedTerm[]): Promise<ObjectCheck>;
 }
 
-/** Routes with full paths, and the dialect of their requests. */
-export interface Api {
+/** Things that give policies. */
+export interface PolicyHolderKind {
+  /** In the plural, for example "teams". */
+  readonly name: string;
+  /** Returns those that give a policy. At most `maxAsked` objects are asked. */
+  giving(env: Env, policy: string, maxAsked: number): Promise<PolicyHolders>;
+}
+
+/** Routes with full paths, the dialect of their requests, and the second spelling of their paths, if they have one. */
+export interface Api extends Pick<TokenRoute, "alternatePath"> {
   readonly dialect: Dialect;
   readonly routes: readonly Route[];
 }
 
 /** A kind of mount: an auth method. */
-export interface AuthMethod {
+export interface AuthMethod extends Kind {
   readonly type: string;
   /** Its endpoints, by the path below a mount. Logins are among them. */
   readonly routes: readonly Route[];

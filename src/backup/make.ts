@@ -45,11 +45,12 @@ export interface ListedPart {
 
 /** Reads the places of a request for a part: where it begins, and where it ends at the latest. */
 export async function readPartRequest(
+  env: Env,
   installation: Installation,
   { run, number, position, until }: PartRequest,
 ): Promise<Result<{ readonly from: PartPosition; readonly last: PartPosition }>> {
-  const from = readPosition(position);
-  const last = readPosition(until);
+  const from = readPosition(env, position);
+  const last = readPosition(env, until);
   if (!from || !last) return refuse("position is none that this server has answered");
   const started = run === "" ? ok(null) : await readStart(installation, run, currentTime());
   if (!started.ok) return started;
@@ -62,7 +63,7 @@ export async function makePart(
   installation: Installation,
   request: PartRequest,
 ): Promise<Result<{ run: string; part: ListedPart; bytes: Uint8Array<ArrayBuffer> | null }>> {
-  const places = await readPartRequest(installation, request);
+  const places = await readPartRequest(env, installation, request);
   if (!places.ok) return places;
   const { from, last } = places.value;
   const { run: given, number, position, known } = request;

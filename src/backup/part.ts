@@ -38,7 +38,7 @@ export interface PartPosition {
 }
 
 /** Reads a position that an earlier answer contained; null for another text. Only callers with sudo send one. */
-export function readPosition(text: string): PartPosition | null {
+export function readPosition(env: Env, text: string): PartPosition | null {
   if (text === "") return { after: "", within: null };
   try {
     const read: unknown = JSON.parse(text);
@@ -47,7 +47,7 @@ export function readPosition(text: string): PartPosition | null {
     if (within === null) return { after, within: null };
     if (!isObject(within) || typeof within.key !== "string" || typeof within.tries !== "number") return null;
     const page = within.page === null ? null : readPagePosition(within.page);
-    if (!objectPlaceOf(within.key) || page === undefined) return null;
+    if (!objectPlaceOf(env, within.key) || page === undefined) return null;
     return { after, within: { key: within.key, tries: within.tries, page } };
   } catch {
     return null;
@@ -70,12 +70,12 @@ const GROUP = 6;
 const MAX_TRIES = 10;
 
 /** Makes a part of pages, by the keys of their objects. `next`: where the next part begins; null after the last. */
-function partOf(pages: ReadonlyMap<string, ObjectPage>, next: PartPosition | null) {
+function partOf(env: Env, pages: ReadonlyMap<string, ObjectPage>, next: PartPosition | null) {
   const firstPages = [...pages.values()].filter(({ schema }) => schema.length > 0);
   const schemas = [...new Set(firstPages.map(({ schema }) => JSON.stringify(schema)))];
   const objects = [...pages].map(
     ([key, { schema, ...content }]): SavedPage => ({
-      ...placeAt(key),
+      ...placeAt(env, key),
       ...content,
       schema: schema.length === 0 ? null : schemas.indexOf(JSON.stringify(schema)),
     }),
@@ -101,8 +101,8 @@ export async function readPart(env: Env, installation: Installation, from: PartP
   for (let at = 0; at < keys.length && characters < PART_CHARACTERS; at += GROUP) {
     const group = keys.slice(at, at + GROUP);
     // The part with the System object is restored first. Objects that were read before it go into another part.
-    if (read.size > 0 && group.some((key) => placeAt(key).className === "System")) break;
-    const pages = await inGroups(group, (key) => objectAt(env, placeAt(key)).exportPage(null, PART_CHARACTERS));
+    if (read.size > 0 && group.some((key) => placeAt(env, key).className === "System")) break;
+    const pages = await inGroups(group, (key) => objectAt(env, placeAt(env, key)).exportPage(null, PART_CHARACTERS));
     for (const [index, key] of group.entries()) {
       // The next part reads the rest of the group again.
       if (characters >= PART_CHARACTERS) break;
@@ -110,7 +110,7 @@ export async function readPart(env: Env, installation: Installation, from: PartP
       if (page === "changed") throw new Error("the first page of an object can't differ from an earlier page");
       if (page?.next) {
         const within = { key, page: null, tries: 0 };
-        return read.size > 0 ? partOf(read, { after, within }) : readLarge(env, after, within);
+        return read.size > 0 ? partOf(env, read, { after, within }) : readLarge(env, after, within);
       }
       if (page) read.set(key, page.page);
       characters += page?.characters ?? 0;
@@ -118,21 +118,21 @@ export async function readPart(env: Env, installation: Installation, from: PartP
     }
   }
   const isEnd = found.length < FOUND_AT_ONCE && after === (found.at(-1) ?? from.after);
-  return partOf(read, isEnd ? null : { after, within: null });
+  return partOf(env, read, isEnd ? null : { after, within: null });
 }
 
 async function readLarge(env: Env, after: string, { key, page, tries }: NonNullable<PartPosition["within"]>) {
   for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
-    const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);
+    const read = await objectAt(env, placeAt(env, key)).exportPage(from, PAGE_CHARACTERS);
     if (read === "changed") continue;
     const within = read?.next ? { key, page: read.next, tries: tried } : null;
-    return partOf(new Map(read && [[key, read.page]]), { after: within ? after : key, within });
+    return partOf(env, new Map(read && [[key, read.page]]), { after: within ? after : key, within });
   }
   return err(key);
 }
 
-function placeAt(key: string): ObjectPlace {
-  const place = objectPlaceOf(key);
+function placeAt(env: Env, key: string): ObjectPlace {
+  const place = objectPlaceOf(env, key);
   if (!place) throw new Error("this is no key of an object");
   return place;
 }

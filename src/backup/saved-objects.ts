@@ -5,17 +5,13 @@ import type { Env } from "../env.ts";
 import { entityShardName, identityOf } from "../identity/stubs.ts";
 import { askShards } from "../listing/accessor-shards.ts";
 import type { ObjectPage, PagePosition, PageRead } from "../storage/object-pages.ts";
-import { allPages } from "../storage/pages.ts";
 import type { SealPosition, SealStep } from "../storage/row-seals.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
-import { accessShardNames } from "../system/access-shards.ts";
 import type { Installation } from "../system/installation.ts";
-import { organizationDirectory, organizationNamed, organizationObjectName, teamObjectName } from "../team/find.ts";
+import type { Mount } from "../system/mount.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { ADDRESS_BYTES, decodeStoredId, readAddress, routedIdText } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
-
-const PAGE = 200;
 
 /** The methods of an object that a backup and a restore call. */
 export interface SavedObject {
@@ -33,103 +29,88 @@ interface Namespace {
   getByName(name: string): NamedObject;
 }
 
-/** The objects of a class: their namespace, and the names of those that may have stored something. */
-interface NamedObjects {
+/** The objects of a class in backups. */
+export interface SavedClass {
   readonly in: (env: Env) => Namespace;
-  readonly names: (env: Env, installation: Installation) => readonly string[] | Promise<readonly string[]>;
+  /** Returns the names of the objects that may have stored something. */
+  readonly names: (env: Env, mounts: readonly Mount[]) => readonly string[] | Promise<readonly string[]>;
+  /** True for one object of a fixed name that stores nothing before the installation has keys. */
+  readonly storesUnderKeys?: true;
 }
 
-/** A mount has one object of this name, in the class of its method. The object of another class has stored nothing. */
-const mountNames: NamedObjects["names"] = (_, { mounts }) => mounts.map(({ uuid }) => uuid);
+export type SavedClasses = Readonly<Record<string, SavedClass>>;
 
-/**
- * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to
- * another one comes before it, so that no row of the backup names an object that is missing. The System object is the
- * last: its watermarks, keys and policies are as new as everything else, or newer.
- */
-const OBJECTS = {
+/** Returns the names of the objects of mounts. The object of a mount of another type has stored nothing. */
+export const mountNames: SavedClass["names"] = (_, mounts) => mounts.map(({ uuid }) => uuid);
+
+const CUSTOM_IDS: SavedClasses = {
   CustomIds: {
     in: (env) => env.CUSTOM_IDS,
     names: () => Array.from({ length: CUSTOM_ID_SHARDS }, (_, n) => customIdsName(n)),
   },
-  Team: { in: (env) => env.TEAM, names: teamNames },
-  Organization: {
-    in: (env) => env.ORGANIZATION,
-    names: async (env) => (await organizations(env)).map(organizationObjectName),
-  },
-  OrganizationDirectory: { in: (env) => env.ORGANIZATION_DIRECTORY, names: () => ["organizations"] },
+};
+
+const BEFORE_MOUNTS: SavedClasses = {
   EntityShard: {
     in: (env) => env.ENTITY_SHARD,
     names: async (env) => (await identityOf(env).shards()).map(entityShardName),
   },
-  Identity: { in: (env) => env.IDENTITY, names: () => ["identity"] },
-  TokenRoles: { in: (env) => env.TOKEN_ROLES, names: () => ["token"] },
+  Identity: { in: (env) => env.IDENTITY, names: () => ["identity"], storesUnderKeys: true },
+  TokenRoles: { in: (env) => env.TOKEN_ROLES, names: () => ["token"], storesUnderKeys: true },
   TokenRevocations: { in: (env) => env.TOKEN_REVOCATIONS, names: () => ["revocations"] },
-  CloudAccessList: { in: (env) => env.CLOUD_ACCESS_LIST, names: (_, { mounts }) => mounts.flatMap(accessShardNames) },
-  CloudAuth: { in: (env) => env.CLOUD_AUTH, names: mountNames },
-  JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames },
-  OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"] },
+};
+
+const AFTER_MOUNTS: SavedClasses = {
+  OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"], storesUnderKeys: true },
   System: { in: (env) => env.SYSTEM, names: () => ["system"] },
-} satisfies Readonly<Record<string, NamedObjects>>;
+};
 
-export type NamedClass = keyof typeof OBJECTS;
-
-function isNamed(className: string): className is NamedClass {
-  return Object.hasOwn(OBJECTS, className);
+/**
+ * Returns the classes of objects in a backup, in the order in which it reads them after the trees. A class that refers
+ * to another one comes before it, so that no row of the backup names an object that is missing. The System object is
+ * the last: its watermarks, keys and policies are as new as everything else, or newer.
+ */
+export function savedClasses(credentials: readonly SavedClasses[], mounts: readonly SavedClasses[]) {
+  const all = [CUSTOM_IDS, ...credentials, BEFORE_MOUNTS, ...mounts, AFTER_MOUNTS];
+  return new Map(all.flatMap((classes) => Object.entries(classes)));
 }
 
-/** The classes besides that of trees, in the order of a backup. */
-export const NAMED_CLASSES: readonly NamedClass[] = Object.keys(OBJECTS).filter(isNamed);
-
-type SavedClass = "TokenTree" | NamedClass;
-const ORDER: readonly SavedClass[] = ["TokenTree", ...NAMED_CLASSES];
+const TREES = "TokenTree";
 
 /** Identifies an object: a tree by its id, any other object by its name. */
 export interface ObjectPlace {
-  readonly className: SavedClass;
+  readonly className: string;
   readonly name: string;
 }
 
+/** The letter of a class in keys, by its place in the order of a backup. */
+function letterOf({ kinds }: Env, className: string): string {
+  return String.fromCharCode(97 + [TREES, ...kinds.objects.keys()].indexOf(className));
+}
+
 /** The key of an object: a letter for its class, and its name. A backup reads objects in the order of their keys. */
-function keyOf(className: SavedClass, name: string): string {
-  return `${String.fromCharCode(97 + ORDER.indexOf(className))} ${name}`;
+function keyOf(env: Env, className: string, name: string): string {
+  return `${letterOf(env, className)} ${name}`;
 }
 
 /** The key of a tree. Trees are in the order in which their accessors are listed. */
-export function keyOfTree(treeId: string): string {
-  return keyOf("TokenTree", routedIdText(treeId, 0, new Uint8Array()));
-}
-
-function beginningOf(className: SavedClass): string {
-  return keyOf(className, "");
+export function keyOfTree(env: Env, treeId: string): string {
+  return keyOf(env, TREES, routedIdText(treeId, 0, new Uint8Array()));
 }
 
 /** The object with this key; null for a text that is no key. */
-export function objectPlaceOf(key: string): ObjectPlace | null {
-  const className = ORDER.find((one) => key.startsWith(beginningOf(one)));
-  if (!className) return null;
-  const name = key.slice(beginningOf(className).length);
-  if (className !== "TokenTree") return { className, name };
+export function objectPlaceOf(env: Env, key: string): ObjectPlace | null {
+  const className = [TREES, ...env.kinds.objects.keys()].find((one) => key.startsWith(keyOf(env, one, "")));
+  if (className === undefined) return null;
+  const name = key.slice(keyOf(env, className, "").length);
+  if (className !== TREES) return { className, name };
   const address = fromBase64Url(name);
   return address?.length === ADDRESS_BYTES ? { className, name: readAddress(address).treeId } : null;
 }
 
-/** True for the name of a class that is in backups. */
-export function isSavedClass(className: unknown): className is SavedClass {
-  return ORDER.some((one) => one === className);
-}
-
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
-  return className === "TokenTree" ? treeAt(env, name) : namedObject(env, className, name);
+  return className === TREES ? treeAt(env, name) : namedObject(env, className, name);
 }
-
-/** Objects that store nothing before the installation has keys. */
-const STORED_UNDER_KEYS: readonly ObjectPlace[] = [
-  { className: "Identity", name: "identity" },
-  { className: "TokenRoles", name: "token" },
-  { className: "OidcIssuer", name: "issuer" },
-  { className: "OrganizationDirectory", name: "organizations" },
-];
 
 /** Refuses to initialize a deployment, or to restore into it, whose objects have rows. */
 export const LOST_SYSTEM = invalid(
@@ -138,29 +119,42 @@ export const LOST_SYSTEM = invalid(
 
 /** True in a deployment without keys whose objects have rows: those of an installation that lost its System object. */
 export async function hasLostSystem(env: Env): Promise<boolean> {
-  const pages = await Promise.all(STORED_UNDER_KEYS.map((place) => objectAt(env, place).exportPage(null, 1)));
+  const stored = [...env.kinds.objects].filter(([, { storesUnderKeys }]) => storesUnderKeys);
+  const pages = await Promise.all(
+    stored.map(async ([className]) => {
+      const [name = ""] = await namesOf(env, [], className);
+      return namedObject(env, className, name).exportPage(null, 1);
+    }),
+  );
   return pages.some((page) => page !== null);
 }
 
-export function namedObject(env: Env, className: NamedClass, name: string): NamedObject {
-  return within(env, OBJECTS[className].in(env)).getByName(name);
+/** @throws for a class that is in no backup: a bug, or a part that another version has made. */
+function classOf({ kinds }: Env, className: string): SavedClass {
+  const found = kinds.objects.get(className);
+  if (!found) throw new Error("no backup holds an object of this class");
+  return found;
+}
+
+export function namedObject(env: Env, className: string, name: string): NamedObject {
+  return within(env, classOf(env, className).in(env)).getByName(name);
 }
 
 /** The names of the objects of a class. Some of these objects may have stored nothing. */
-export async function namesOf(env: Env, installation: Installation, className: NamedClass): Promise<readonly string[]> {
-  return OBJECTS[className].names(env, installation);
+export async function namesOf(env: Env, mounts: readonly Mount[], className: string): Promise<readonly string[]> {
+  return classOf(env, className).names(env, mounts);
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
-export async function objectsAfter(env: Env, installation: Installation, after: string, limit: number) {
+export async function objectsAfter(env: Env, { mounts }: Installation, after: string, limit: number) {
   // True when all objects of the class come before `after`.
-  const isPast = (className: SavedClass) => after.slice(0, 1) > beginningOf(className).slice(0, 1);
-  const keys = isPast("TokenTree") ? [] : await treesAfter(env, after, limit);
-  for (const className of NAMED_CLASSES) {
+  const isPast = (className: string) => after.slice(0, 1) > letterOf(env, className);
+  const keys = isPast(TREES) ? [] : await treesAfter(env, after, limit);
+  for (const className of env.kinds.objects.keys()) {
     if (keys.length >= limit) break;
     if (isPast(className)) continue;
-    const names = await namesOf(env, installation, className);
-    const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
+    const names = await namesOf(env, mounts, className);
+    const found = names.map((name) => keyOf(env, className, name)).filter((key) => key > after);
     keys.push(...found.sort());
   }
   return keys.slice(0, limit);
@@ -172,29 +166,9 @@ export async function objectsAfter(env: Env, installation: Installation, after: 
  */
 async function treesAfter(env: Env, after: string, limit: number): Promise<string[]> {
   const allocated = await askShards(env, (shard) => shard.allocatedTrees());
-  const from = after.slice(beginningOf("TokenTree").length);
+  const from = after.slice(keyOf(env, TREES, "").length);
   const listed = await askShards(env, (shard) => shard.treesAfter(from, limit));
   const ids = listed.flat().flatMap((accessor) => decodeStoredId(accessor)?.treeId ?? []);
-  const keys = [...ids, ...allocated.flat()].map(keyOfTree).filter((key) => key > after);
+  const keys = [...ids, ...allocated.flat()].map((id) => keyOfTree(env, id)).filter((key) => key > after);
   return [...new Set(keys)].sort().slice(0, limit);
-}
-
-async function organizations(env: Env): Promise<string[]> {
-  const names: string[] = [];
-  const directory = organizationDirectory(env);
-  for await (const { items } of allPages((after) => directory.after(after, PAGE))) {
-    names.push(...items.map(({ name }) => name));
-  }
-  return names;
-}
-
-async function teamNames(env: Env): Promise<string[]> {
-  const names: string[] = [];
-  for (const organization of await organizations(env)) {
-    const stub = organizationNamed(env, organization);
-    for await (const { routes } of allPages((after) => stub.teamRoutes(after, PAGE))) {
-      names.push(...routes.map(teamObjectName));
-    }
-  }
-  return names;
 }

@@ -2,6 +2,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { within } from "../base/location.ts";
 import { nameKey } from "../base/name.ts";
 import type { Keys } from "../crypto/key-ring.ts";
+import { allPages } from "../storage/pages.ts";
 import type { TeamEnv } from "./env.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
 
@@ -31,6 +32,28 @@ export function organizationObjectName(name: string): string {
 /** The list of all organizations. */
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {
   return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
+}
+
+const PAGE = 200;
+
+/** The names of all organizations. */
+export async function organizationsOf(env: TeamEnv): Promise<string[]> {
+  const names: string[] = [];
+  const directory = organizationDirectory(env);
+  for await (const { items } of allPages((after) => directory.after(after, PAGE))) {
+    names.push(...items.map(({ name }) => name));
+  }
+  return names;
+}
+
+/** The routes of all teams. */
+export async function teamRoutesOf(env: TeamEnv): Promise<string[]> {
+  const found: string[] = [];
+  for (const organization of await organizationsOf(env)) {
+    const stub = organizationNamed(env, organization);
+    for await (const { routes } of allPages((after) => stub.teamRoutes(after, PAGE))) found.push(...routes);
+  }
+  return found;
 }
 
 /** The path of a team or of a token: the first segment, the id, and the rest. */

@@ -1,3 +1,4 @@
+import type { CheckedRows } from "../storage/row-seals.ts";
 import { NO_REPAIRS } from "../tree/tidy/step.ts";
 
 /** What a tidy run has checked and repaired so far, in numbers: nothing yet. */
@@ -18,3 +19,9 @@ export const NO_REPORT = {
 };
 
 export type TidyReport = Readonly<typeof NO_REPORT>;
+
+/** What a check of rows outside trees has found. Its other numbers are added to the report. */
+export interface ObjectCheck extends CheckedRows {
+  /** Number of objects that did not answer. */
+  readonly failures: number;
+}

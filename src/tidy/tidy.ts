@@ -11,11 +11,10 @@ import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
-import { reconcileTeams } from "../team/reconcile.ts";
 import { SAFETY_AGE_MS, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
-import { NO_REPORT, type TidyReport } from "./report.ts";
+import { NO_REPORT, type ObjectCheck, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
@@ -143,10 +142,11 @@ export class Tidy extends GroveObject<Env> {
     const trees = this.tables.exec<{ treeId: string; position: string }>(query);
     const work = Array.from(trees, ({ treeId, position }) => ({ treeId, from: storedJson<TreePosition>(position) }));
     if (work.length > 0 || run.position) return this.#save(work, await listStep(this.env, { ...run, work }));
-    // The lists of teams and of their tokens come last, so that a failure in them repeats nothing of the above.
-    const teams = await reconcileTeams(this.env, run.aged);
-    const objects = await checkObjects(this.env);
-    let report = addNumbers(addNumbers(run.report, teams), objects);
+    // Other objects come last, so that a failure in them repeats nothing of the above.
+    const checks: ObjectCheck[] = [];
+    for (const kind of this.env.kinds.credentials) checks.push(await kind.tidy(this.env, run.aged));
+    checks.push(await checkObjects(this.env));
+    let report = checks.reduce<TidyReport>(addNumbers, run.report);
     const aged = run.aged.map(({ version }) => version);
     const isLeftOut = this.#shards.isLeftOut(run.number);
     // A run that has read the accessors itself needs no check of a shard: this limits nothing.
@@ -161,7 +161,7 @@ export class Tidy extends GroveObject<Env> {
     }
     // Nothing below a tampered row was checked, so it may need any term.
     if (report.failures === 0 && shards && report.tampered + shards.tampered === 0) {
-      const needed = new Set([...run.needed, ...teams.terms, ...objects.terms, ...shards.needed]);
+      const needed = new Set([...run.needed, ...checks.flatMap(({ terms }) => terms), ...shards.needed]);
       const idle = aged.filter((version) => !needed.has(version) && shards.aged.includes(version));
       report = addNumbers(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
     }

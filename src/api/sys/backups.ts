@@ -77,10 +77,12 @@ export const BACKUP_ROUTES: readonly Route[] = [
       ),
       known: text().describe("SHA-256 of a part that the client has: the answer is then without content."),
     }),
-    prepare: async ({ installation, fields }) => {
+    prepare: async ({ env, installation, fields }) => {
       const isFirst = fields.number === 0;
       const counts = fields.number >= 0 && isFirst === (fields.run === "");
-      return counts ? readPartRequest(installation, fields) : refuse("number must count the parts of a run from 0");
+      return counts
+        ? readPartRequest(env, installation, fields)
+        : refuse("number must count the parts of a run from 0");
     },
     handle: async ({ env, installation, fields }) => {
       const made = await makePart(env, installation, fields);

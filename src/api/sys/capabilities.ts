@@ -8,7 +8,6 @@ import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
-import { canonicalTeamPath } from "../../team/find.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { deprecated, fieldSchema, list, pasted, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";
@@ -116,11 +115,12 @@ async function answer(context: CallContext, paths: readonly string[], holder: To
   return acl.ok ? answerByAcl(context, paths, acl.value) : err(DENIED);
 }
 
-async function answerByAcl({ env, installation }: CallContext, paths: readonly string[], acl: Acl): Answered {
+async function answerByAcl(context: CallContext, paths: readonly string[], acl: Acl): Answered {
+  const { installation } = context;
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {
-      const alternatePath = acl.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
+      const alternatePath = acl.isRoot ? null : await alternatePathOf(context, path);
       const mount = installation.mountPathServing(path.replace(/^\/+/, ""));
       return [path, capabilitiesOf(acl, { path, mount, ...(alternatePath !== null && { alternatePath }) }, now)];
     }),
@@ -128,4 +128,12 @@ async function answerByAcl({ env, installation }: CallContext, paths: readonly s
   const only = paths.length === 1 ? entries[0] : undefined;
   const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
   return injectedReply(data);
+}
+
+async function alternatePathOf({ env, installation }: CallContext, path: string): Promise<string | null> {
+  for (const { alternatePath } of env.kinds.credentials.flatMap(({ apis }) => apis)) {
+    const found = (await alternatePath?.({ env, installation }, path)) ?? null;
+    if (found !== null) return found;
+  }
+  return null;
 }

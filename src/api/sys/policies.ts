@@ -1,3 +1,4 @@
+import type { PolicyHolderKind } from "../../auth/kinds.ts";
 import {
   type Answered,
   type CallContext,
@@ -37,7 +38,7 @@ import { PAGE, type PageFields, pageOf } from "../../wire/page.ts";
 import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
 import { changedReply } from "../changes.ts";
-import { POLICY_USAGE_ROUTE } from "./policy-usage.ts";
+import { policyUsageRoute } from "./policy-usage.ts";
 
 /** The policies that exist in every installation and can't be written, by name. */
 const FIXED: ReadonlyMap<string, StoredPolicy> = new Map([
@@ -228,97 +229,99 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
 }
 
 /** Policies, at both paths where clients look for them. */
-export const POLICY_ROUTES: readonly Route[] = withParameters(
-  { name: "The name of the policy" },
-  // Policies are evaluated for the name as it is stored: otherwise another spelling would avoid a rule.
-  withPolicyPaths(
-    {
-      canonicalPath: (path) =>
-        path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
-    },
-    [
-      simpleRoute(["read", "list"], "sys/policy", {
-        summary: "Lists the policies.",
-        operationId: { read: "policies-list", list: "policies-list-with-list" },
-        answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
-        input: NAMES,
-        handle: async (context) => {
-          const keys = await listNames(context);
-          return injectedReply({ keys, policies: keys });
-        },
-      }),
-      ...routesAt("sys/policy"),
-      simpleRoute("list", "sys/policies/acl", {
-        summary: "Lists the policies.",
-        operationId: "policies-list-acl-policies",
-        answers: KEYS,
-        input: NAMES,
-        handle: async (context) => dataReply({ keys: await listNames(context) }),
-      }),
-      ...routesAt("sys/policies/acl"),
-      simpleRoute("list", "sys/policies/detailed/acl", {
-        summary: "Lists the policies with their texts.",
-        operationId: "system-list-policies-detailed-acl",
-        answers: DETAILED,
-        input: NAMES,
-        handle: listDetailed,
-      }),
-      simpleRoute("list", "sys/policies/detailed/acl/:name{.+}", {
-        summary: "Lists the policies below a name with slashes, with their texts.",
-        operationId: "system-list-policies-detailed-acl-name",
-        parameters: { name: PREFIX },
-        answers: DETAILED,
-        input: NAMES,
-        handle: listDetailed,
-      }),
-      POLICY_USAGE_ROUTE,
-      tokenRoute("update", "sys/policy/:name{.+}", {
-        summary: "Creates or replaces a policy.",
-        operationId: "policies-write-acl-policy2",
-        answers: DONE_OR_WARNED,
-        input: OLD_WRITE_FIELDS,
-        prepare: async (context) => readWrite(context, context.fields.policy || context.fields.rules),
-        handle: (context) => writePolicy(context, context.fields.rules === "" ? [] : [RULES_DEPRECATED]),
-      }),
-      tokenRoute("update", "sys/policies/acl/:name{.+}", {
-        summary: "Creates or replaces a policy.",
-        operationId: "policies-write-acl-policy",
-        answers: DONE_OR_WARNED,
-        input: WRITE_FIELDS,
-        prepare: async (context) => readWrite(context, context.fields.policy),
-        handle: (context) => writePolicy(context),
-      }),
-      tokenRoute("patch", "sys/policies/acl/:name{.+}", {
-        summary: "Changes the parts of a policy that are sent.",
-        operationId: "policies-patch-acl-policy",
-        answers: ENVELOPE,
-        input: PATCH_FIELDS,
-        prepare: async ({ params, fields }) => {
-          const name = writableName(params);
-          if (!name.ok) return name;
-          const now = currentTime();
-          const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
-          if (!content.ok) return content;
-          const expiry = policyExpiry(fields.expiration, fields.ttl, now);
-          if (!expiry.ok) return refuse(expiry.error);
-          // A ttl of 0 removes the expiration.
-          const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
-          const change = {
-            content: content.value,
-            expiresAt,
-            cas: fields.cas ?? null,
-            casRequired: fields.cas_required,
-            allowSlashes: fields.allow_slashes_in_identity_templates,
-            allowWildcards: fields.allow_wildcards_in_identity_templates,
-          };
-          return ok({ name: name.value, change });
-        },
-        handle: async ({ env, params, prepared: { name, change } }) => {
-          const patched = await systemOf(env).patchPolicy(name, change, currentTime());
-          const warnings = nameWarnings(params, name);
-          return changedReply(env, patched, { kind: "data", data: null, warnings });
-        },
-      }),
-    ],
-  ),
-);
+export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Route[] {
+  return withParameters(
+    { name: "The name of the policy" },
+    // Policies are evaluated for the name as it is stored: otherwise another spelling would avoid a rule.
+    withPolicyPaths(
+      {
+        canonicalPath: (path) =>
+          path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
+      },
+      [
+        simpleRoute(["read", "list"], "sys/policy", {
+          summary: "Lists the policies.",
+          operationId: { read: "policies-list", list: "policies-list-with-list" },
+          answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+          input: NAMES,
+          handle: async (context) => {
+            const keys = await listNames(context);
+            return injectedReply({ keys, policies: keys });
+          },
+        }),
+        ...routesAt("sys/policy"),
+        simpleRoute("list", "sys/policies/acl", {
+          summary: "Lists the policies.",
+          operationId: "policies-list-acl-policies",
+          answers: KEYS,
+          input: NAMES,
+          handle: async (context) => dataReply({ keys: await listNames(context) }),
+        }),
+        ...routesAt("sys/policies/acl"),
+        simpleRoute("list", "sys/policies/detailed/acl", {
+          summary: "Lists the policies with their texts.",
+          operationId: "system-list-policies-detailed-acl",
+          answers: DETAILED,
+          input: NAMES,
+          handle: listDetailed,
+        }),
+        simpleRoute("list", "sys/policies/detailed/acl/:name{.+}", {
+          summary: "Lists the policies below a name with slashes, with their texts.",
+          operationId: "system-list-policies-detailed-acl-name",
+          parameters: { name: PREFIX },
+          answers: DETAILED,
+          input: NAMES,
+          handle: listDetailed,
+        }),
+        policyUsageRoute(holders),
+        tokenRoute("update", "sys/policy/:name{.+}", {
+          summary: "Creates or replaces a policy.",
+          operationId: "policies-write-acl-policy2",
+          answers: DONE_OR_WARNED,
+          input: OLD_WRITE_FIELDS,
+          prepare: async (context) => readWrite(context, context.fields.policy || context.fields.rules),
+          handle: (context) => writePolicy(context, context.fields.rules === "" ? [] : [RULES_DEPRECATED]),
+        }),
+        tokenRoute("update", "sys/policies/acl/:name{.+}", {
+          summary: "Creates or replaces a policy.",
+          operationId: "policies-write-acl-policy",
+          answers: DONE_OR_WARNED,
+          input: WRITE_FIELDS,
+          prepare: async (context) => readWrite(context, context.fields.policy),
+          handle: (context) => writePolicy(context),
+        }),
+        tokenRoute("patch", "sys/policies/acl/:name{.+}", {
+          summary: "Changes the parts of a policy that are sent.",
+          operationId: "policies-patch-acl-policy",
+          answers: ENVELOPE,
+          input: PATCH_FIELDS,
+          prepare: async ({ params, fields }) => {
+            const name = writableName(params);
+            if (!name.ok) return name;
+            const now = currentTime();
+            const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+            if (!content.ok) return content;
+            const expiry = policyExpiry(fields.expiration, fields.ttl, now);
+            if (!expiry.ok) return refuse(expiry.error);
+            // A ttl of 0 removes the expiration.
+            const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
+            const change = {
+              content: content.value,
+              expiresAt,
+              cas: fields.cas ?? null,
+              casRequired: fields.cas_required,
+              allowSlashes: fields.allow_slashes_in_identity_templates,
+              allowWildcards: fields.allow_wildcards_in_identity_templates,
+            };
+            return ok({ name: name.value, change });
+          },
+          handle: async ({ env, params, prepared: { name, change } }) => {
+            const patched = await systemOf(env).patchPolicy(name, change, currentTime());
+            const warnings = nameWarnings(params, name);
+            return changedReply(env, patched, { kind: "data", data: null, warnings });
+          },
+        }),
+      ],
+    ),
+  );
+}

@@ -1,59 +1,59 @@
+import type { PolicyHolderKind } from "../../auth/kinds.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
 import { entitiesGiving } from "../../identity/entities.ts";
 import { loadGroups } from "../../identity/standing.ts";
 import { countOf } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
 import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";
 import { normalizePolicyName } from "../../policy/names.ts";
-import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { dataReply } from "../../wire/reply.ts";
 
-/** Maximum number of organizations, and of auth mounts, that one answer asks: each is a call to an object. */
+/** Maximum number of auth mounts, and of objects of each kind, that one answer asks: each is a call to an object. */
 const MAX_ASKED = 200;
 
 const HOLDERS = { count: "integer", more: "boolean", names: ["string"] } as const;
 
 /**
  * Who has a policy or gives it. It also answers for a policy that does not exist: its holders would get the rules of a
- * policy that is written under this name.
+ * policy that is written under this name. `others` are asked besides roles, entities and groups.
  */
-export const POLICY_USAGE_ROUTE: Route = simpleRoute("read", "sys/policies/usage/acl/:name{.+}", {
-  summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
-  operationId: "policies-read-acl-usage",
-  answers: dataAnswer({
-    name: "string",
-    tokens: "integer",
-    roles: HOLDERS,
-    entities: HOLDERS,
-    groups: HOLDERS,
-    teams: HOLDERS,
-  }),
-  handle: async (context) => {
-    const { env, params } = context;
-    const name = normalizePolicyName(params.name ?? "");
-    await publishRecent(env, currentTime());
-    const [tokens, roles, entities, groups, teams] = await Promise.all([
-      countOf(env, "policy", [name]),
-      rolesGiving(context, name),
-      entitiesGiving(env, name),
-      loadGroups(env, 0),
-      teamsWith(env, name),
-    ]);
-    return dataReply({
-      name,
-      tokens: tokens.get(name) ?? 0,
-      roles,
-      entities,
-      groups: holdersOf(groups.giving(name)),
-      teams,
-    });
-  },
-});
+export function policyUsageRoute(others: readonly PolicyHolderKind[]): Route {
+  const names = others.map(({ name }) => name);
+  const given = ["roles", "entities", "groups", ...names];
+  return simpleRoute("read", "sys/policies/usage/acl/:name{.+}", {
+    summary: `Shows how many tokens have a policy, and which ${given.slice(0, -1).join(", ")} and ${given.at(-1)} give it.`,
+    operationId: "policies-read-acl-usage",
+    answers: dataAnswer({
+      name: "string",
+      tokens: "integer",
+      ...Object.fromEntries(given.map((name) => [name, HOLDERS])),
+    }),
+    handle: async (context) => {
+      const { env, params } = context;
+      const name = normalizePolicyName(params.name ?? "");
+      await publishRecent(env, currentTime());
+      const [tokens, roles, entities, groups, ...found] = await Promise.all([
+        countOf(env, "policy", [name]),
+        rolesGiving(context, name),
+        entitiesGiving(env, name),
+        loadGroups(env, 0),
+        ...others.map((other) => other.giving(env, name, MAX_ASKED)),
+      ]);
+      return dataReply({
+        name,
+        tokens: tokens.get(name) ?? 0,
+        roles,
+        entities,
+        groups: holdersOf(groups.giving(name)),
+        ...Object.fromEntries(names.map((name, at) => [name, found[at]])),
+      });
+    },
+  });
+}
 
 async function rolesGiving({ env, installation }: CallContext, policy: string): Promise<PolicyHolders> {
   const { mounts } = installation;
@@ -62,10 +62,4 @@ async function rolesGiving({ env, installation }: CallContext, policy: string): 
     return holdersOf(roles.map((role) => `auth/${mount.path}role/${role}`));
   });
   return joinedHolders([await tokenRoles(env).allowing(policy), ...found], mounts.length > MAX_ASKED);
-}
-
-async function teamsWith(env: Env, policy: string): Promise<PolicyHolders> {
-  const { items, next } = await organizationDirectory(env).after(0, MAX_ASKED);
-  const found = await inGroups(items, ({ name }) => organizationNamed(env, name).teamsWithPolicy(policy));
-  return joinedHolders(found, next !== null);
 }

@@ -1,4 +1,16 @@
 import type { CredentialKind } from "../../auth/kinds.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { joinedHolders } from "../../policy/holders.ts";
+import {
+  canonicalTeamPath,
+  organizationDirectory,
+  organizationNamed,
+  organizationObjectName,
+  organizationsOf,
+  teamObjectName,
+  teamRoutesOf,
+} from "../../team/find.ts";
+import { reconcileTeams } from "../../team/reconcile.ts";
 import { VAULT } from "../../wire/envelope.ts";
 import { JSON_API } from "../json-api/dialect.ts";
 import { TEAM_TOKENS } from "./credential.ts";
@@ -9,6 +21,33 @@ export const TEAMS: CredentialKind = {
   format: TEAM_TOKENS,
   apis: [
     { dialect: VAULT, routes: DISCOVERY_ROUTES },
-    { dialect: JSON_API, routes: TEAM_ROUTES },
+    {
+      dialect: JSON_API,
+      routes: TEAM_ROUTES,
+      alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),
+    },
   ],
+  holders: [
+    {
+      name: "teams",
+      async giving(env, policy, maxAsked) {
+        const { items, next } = await organizationDirectory(env).after(0, maxAsked);
+        const found = await inGroups(items, ({ name }) => organizationNamed(env, name).teamsWithPolicy(policy));
+        return joinedHolders(found, next !== null);
+      },
+    },
+  ],
+  objects: {
+    Team: { in: (env) => env.TEAM, names: async (env) => (await teamRoutesOf(env)).map(teamObjectName) },
+    Organization: {
+      in: (env) => env.ORGANIZATION,
+      names: async (env) => (await organizationsOf(env)).map(organizationObjectName),
+    },
+    OrganizationDirectory: {
+      in: (env) => env.ORGANIZATION_DIRECTORY,
+      names: () => ["organizations"],
+      storesUnderKeys: true,
+    },
+  },
+  tidy: reconcileTeams,
 };

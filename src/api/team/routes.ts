@@ -1,7 +1,6 @@
-import { openRoute, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
+import { openRoute, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
-import { canonicalTeamPath } from "../../team/find.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
@@ -50,9 +49,7 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     },
   }),
   ...ORGANIZATION_ROUTES,
-  ...withPolicyPaths(
-    { alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path) },
-    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES],
-  ),
+  ...TEAMS_ROUTES,
+  ...TEAM_TOKEN_ROUTES,
   ...WEBHOOK_ROUTES,
 ]);

@@ -1,10 +1,12 @@
 import type { AuthMethod } from "../../auth/kinds.ts";
 import { type Answered, type Route, withParameters, withPolicyPaths } from "../../auth/route.ts";
+import { mountNames } from "../../backup/saved-objects.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { namedRole } from "../roles.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
+import { accessShardNames } from "./mount/access-shards.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
 import { LIST_ROUTES } from "./routes/lists.ts";
@@ -80,6 +82,8 @@ function translateFailure(failure: Failure): Failure {
   return "message" in failure ? { ...failure, message: translateMessage("aws", failure.message) } : failure;
 }
 
+const TYPES: ReadonlySet<string> = new Set(["cloud", "aws"]);
+
 /** Logins of instances and principals of a cloud. */
 export const CLOUD_METHOD: AuthMethod = {
   type: "cloud",
@@ -87,6 +91,13 @@ export const CLOUD_METHOD: AuthMethod = {
   renew: renewCloudLogin,
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
   rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
+  objects: {
+    CloudAccessList: {
+      in: (env) => env.CLOUD_ACCESS_LIST,
+      names: (_, mounts) => mounts.filter(({ type }) => TYPES.has(type)).flatMap(({ uuid }) => accessShardNames(uuid)),
+    },
+    CloudAuth: { in: (env) => env.CLOUD_AUTH, names: mountNames },
+  },
   async erase(env, mount) {
     const objects = [cloudAuthAt(env, mount), ...accessShardsOf(env, mount)];
     await Promise.all(objects.map((object) => object.erase()));

@@ -9,6 +9,7 @@ import {
   withPolicyPaths,
 } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
+import { mountNames } from "../../backup/saved-objects.ts";
 import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
@@ -111,5 +112,6 @@ export const JWT_METHOD: AuthMethod = {
     return named === "" ? ((await jwtAuthAt(env, mount).readConfig())?.defaultRole ?? "") : (named ?? "");
   },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
+  objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),
 };

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { readToken } from "../../../src/auth/caller.ts";
 import type { CredentialFormat } from "../../../src/auth/credential.ts";
+import { kindsOf } from "../../../src/auth/kinds.ts";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import type { Installation } from "../../../src/system/installation.ts";
 import { newTokenIds } from "../../../src/token/ids.ts";
@@ -11,12 +12,13 @@ const TREE = "00".repeat(32);
 const KEYS = await importKeys(newKeyRing(0));
 const INSTALLATION = { keys: KEYS } as unknown as Installation;
 
+const NOTHING = { sealed: 0, tampered: 0, terms: [], failures: 0 };
+
 function readWith(format: Pick<CredentialFormat, "matches">, text: string) {
   const read: CredentialFormat["read"] = async (_, text) =>
     text.endsWith("!") ? { kind: "registered", type: "marked", text, authenticate: async () => null } : null;
-  const env = environmentWith({
-    kinds: { methods: new Map(), credentials: [{ format: { ...format, read }, apis: [] }] },
-  });
+  const kind = { format: { ...format, read }, apis: [], holders: [], objects: {}, tidy: async () => NOTHING };
+  const env = environmentWith({ kinds: kindsOf([], [kind]) });
   return readToken(env, INSTALLATION, text);
 }
 

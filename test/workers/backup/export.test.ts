@@ -4,7 +4,7 @@ import { keyOfTree } from "../../../src/backup/saved-objects.ts";
 import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { type AnsweredPart, backUp, finish, textOf } from "../../support/backups.ts";
-import { call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 import { keysOfInstallation, locate } from "../../support/trees.ts";
 
 let root: string;
@@ -52,7 +52,7 @@ it("a position that no answer had is refused, or read from the beginning of its 
   const { stub, treeId } = await locate(root);
   const read = await stub.exportPage(null, 1);
   if (read === null || read === "changed" || !read.next) throw new Error("the tree was not read in pages");
-  const key = keyOfTree(treeId);
+  const key = keyOfTree(bindings, treeId);
   const { next } = read;
   for (const page of ["first", { ...next, after: "x" }, { ...next, after: [{ b: "?" }] }, { ...next, mark: 1 }])
     expect((await part({ after: "", within: { key, page, tries: 0 } })).status).toBe(400);

@@ -2,13 +2,13 @@ import { mountOf, type ReadyContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
-import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
 import { CopySource, copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
+import { ACCESS_SHARDS, accessShardName, accessShardOf } from "./access-shards.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import {
   beginReading,

@@ -1,10 +1,10 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudAccessList } from "../../../../src/methods/aws/mount/access-list.ts";
+import { accessShardOf } from "../../../../src/methods/aws/mount/access-shards.ts";
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
 import { accessShardFor } from "../../../../src/methods/aws/mount/mount.ts";
 import type { InstanceLogin } from "../../../../src/methods/aws/rules/access.ts";
-import { accessShardOf } from "../../../../src/system/access-shards.ts";
 import { holdAlarmsOf, ringAlarm } from "../../../support/calls.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
 import { failStatement } from "../../../support/faults.ts";

@@ -13,10 +13,7 @@ export function accessShardName(uuid: string, shard: number): string {
   return `${uuid} ${shard}`;
 }
 
-/** The types of mounts that have an access list. */
-const TYPES: ReadonlySet<string> = new Set(["cloud", "aws"]);
-
-/** The names of all shards of a mount; none of one without an access list. */
-export function accessShardNames({ uuid, type }: { readonly uuid: string; readonly type: string }): string[] {
-  return TYPES.has(type) ? Array.from({ length: ACCESS_SHARDS }, (_, shard) => accessShardName(uuid, shard)) : [];
+/** The names of all shards of a mount. */
+export function accessShardNames(uuid: string): string[] {
+  return Array.from({ length: ACCESS_SHARDS }, (_, shard) => accessShardName(uuid, shard));
 }
