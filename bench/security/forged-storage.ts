@@ -14,7 +14,7 @@ const ORIGIN =
 
 /** Attacks by someone who writes what Grove itself writes without a seal, and has Grove go by it. */
 export const FORGED_STORAGE: Checks = {
-  async "rows of one mount in the object of another"(subject) {
+  async "3.1 rows of one mount in the object of another"(subject) {
     const loginOfDev = await mountWithKey(subject, "dev");
     await mountWithKey(subject, "prod");
     await loginOfDev("dev", 200);
@@ -31,7 +31,7 @@ export const FORGED_STORAGE: Checks = {
     return "refused, and logged as tampering";
   },
 
-  async "a policy planted before a server is initialized"(subject) {
+  async "3.2b a policy planted before an initialization"(subject) {
     return withServer(async (fresh) => {
       let schema: string[] = [];
       await subject.whileStopped((open) => {
@@ -50,7 +50,7 @@ export const FORGED_STORAGE: Checks = {
     });
   },
 
-  async "a policy planted before a restore begins"() {
+  async "3.2 a policy planted before a restore begins"() {
     return withServer(async (fresh) => {
       const root = text((await fresh.answers(200, "PUT", "sys/init", { token: "", body: {} })).body, "root_token");
       const old = await defaultToken(fresh, root);
@@ -69,7 +69,7 @@ export const FORGED_STORAGE: Checks = {
     });
   },
 
-  async "a server whose keys were deleted"() {
+  async "3.2b a server whose keys were deleted"() {
     return withServer(async (fresh) => {
       await fresh.answers(200, "PUT", "sys/init", { token: "", body: {} });
       await fresh.whileStopped((open) => {
@@ -81,7 +81,7 @@ export const FORGED_STORAGE: Checks = {
     });
   },
 
-  async "a part of a backup that expands to gigabytes"() {
+  async "3.9 a part of a backup that expands to gigabytes"() {
     const secrets = newSecrets();
     const { head, part } = await withServer(async (fresh) => {
       const { body } = await fresh.answers(200, "PUT", "sys/init", { token: "", body: {} });

@@ -5,7 +5,7 @@ import type { Subject } from "./subject.ts";
 
 /** Attacks by a client whose issuer lets it choose its subject, its groups and claims. */
 export const JWT_NAMES: Checks = {
-  async "a JWT sent without the name of its field"(subject) {
+  async "3.5 a JWT sent without the name of its field"(subject) {
     const signed = await mount(subject, "pasted", {});
     const jwt = await signed({ sub: "pasted" });
     const headers = { "Content-Type": "application/x-www-form-urlencoded" };
@@ -19,7 +19,7 @@ export const JWT_NAMES: Checks = {
     return "logged as a hash; lines are short";
   },
 
-  async "logins without their role to avoid its quota"(subject) {
+  async "3.6 logins without their role to avoid its quota"(subject) {
     await mount(subject, "unnamed", {});
     const quota = { path: "auth/unnamed", role: "r", rate: 2, interval: "10m" };
     await subject.call("POST", "sys/quotas/rate-limit/unnamed", { body: quota });
@@ -29,7 +29,7 @@ export const JWT_NAMES: Checks = {
     return "429 by the quota of the default role";
   },
 
-  async "a Kelvin sign in place of a K"(subject) {
+  async "3.7 a Kelvin sign in place of a K"(subject) {
     const signed = await mount(subject, "kelvin", { groups_claim: "groups" });
     const { body } = await subject.call("GET", "sys/auth/kelvin");
     const fields = { name: "kelvin-kings", type: "external", policies: "kings" };
@@ -49,7 +49,7 @@ export const JWT_NAMES: Checks = {
     return "another entity, and no group";
   },
 
-  async "values that a template does not insert"(subject) {
+  async "3.8 values that a template does not insert"(subject) {
     const role = { claim_mappings: { team: "team" }, token_no_default_policy: true };
     const signed = await mount(subject, "chosen", role);
     const { body } = await subject.call("GET", "sys/auth/chosen");

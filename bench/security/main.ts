@@ -8,6 +8,7 @@ import { SECOND_REVIEW } from "./second-review.ts";
 import { SPELLED_PATHS } from "./spelled-paths.ts";
 import { STORAGE_WRITER } from "./storage-writer.ts";
 import { Subject } from "./subject.ts";
+import { UNREAD_ANSWERS } from "./unread-answers.ts";
 
 /**
  * Starts a server as `npm run serve` does, and repeats the attacks that security reviews found to succeed once.
@@ -25,6 +26,7 @@ try {
     ...JWT_NAMES,
     ...BACKUPS,
     ...EXPLANATIONS,
+    ...UNREAD_ANSWERS,
     ...SPELLED_PATHS,
   };
   for (const [name, attack] of Object.entries(checks)) {

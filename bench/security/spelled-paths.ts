@@ -38,7 +38,7 @@ export const SPELLED_PATHS: Checks = {
   },
 
   // The last one: a server that fails here serves nobody for a while.
-  async "a path of many words that have two spellings"(subject) {
+  async "3.3 a path of many words that have two spellings"(subject) {
     const token = await tokenWith(subject, "one-deny", 'path "elsewhere" { capabilities = ["deny"] }');
     const path = `auth/${"identity-accesslist/".repeat(40)}x`;
     const attacks = [

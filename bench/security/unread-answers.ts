@@ -1,0 +1,99 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Checks, must } from "./check.ts";
+import type { Subject } from "./subject.ts";
+
+const ATTACKERS = Array.from({ length: 40 }, (_, at) => `127.0.2.${at + 1}`);
+const CONNECTIONS_OF_EACH = 8;
+const REQUEST = "GET /v1/sys/internal/specs/openapi HTTP/1.1\r\nHost: grove\r\n\r\n";
+const PIPELINED = 40;
+/** Longer than the gateway keeps an unread answer of this size, so that connections are cut and opened again (ms). */
+const ATTACK_MS = 100_000;
+/** Time between two requests of the other clients (ms). */
+const BETWEEN_MS = 250;
+/** Measured requests without the attack. */
+const QUIET_REQUESTS = 80;
+/** Limit of the other clients' latency on an idle machine (ms). */
+const LIMIT_MS = 100;
+/** Limit on a busy machine, as a ratio to the longest latency without the attack. */
+const LIMIT_FACTOR = 10;
+
+/** Attacks by clients that request much and read nothing. */
+export const UNREAD_ANSWERS: Checks = { "3.4 forty addresses that read no answer": unreadAnswers };
+
+/**
+ * Forty addresses request a large document on eight connections each, read nothing, and open again what is cut.
+ * Meanwhile clients of other addresses, each a new one, request `sys/health`.
+ *
+ * @returns the latencies of the other clients
+ */
+async function unreadAnswers(subject: Subject): Promise<string> {
+  const quiet = await latencies(subject, (count) => count < QUIET_REQUESTS);
+  const attack = new Attack(subject.port);
+  const end = performance.now() + ATTACK_MS;
+  try {
+    const times = await latencies(subject, () => performance.now() < end);
+    const longest = Math.max(...times);
+    const limitMs = Math.max(LIMIT_MS, LIMIT_FACTOR * Math.max(...quiet));
+    const measured = `${describe(times)}; without the attack ${describe(quiet)}; ${attack.opened} connections`;
+    must(longest <= limitMs, `${measured}; the limit is ${limitMs} ms`);
+    return measured;
+  } finally {
+    attack.end();
+  }
+}
+
+/** Sends requests one after the other, each from another address, while `goesOn` returns true. Latencies in ms. */
+async function latencies(subject: Subject, goesOn: (count: number) => boolean): Promise<number[]> {
+  const times: number[] = [];
+  while (goesOn(times.length)) {
+    const from = `127.0.${3 + Math.floor(times.length / 250)}.${(times.length % 250) + 1}`;
+    const began = performance.now();
+    await subject.answers(200, "GET", "sys/health", { token: "", from });
+    times.push(Math.ceil(performance.now() - began));
+    await pause(BETWEEN_MS);
+  }
+  return times;
+}
+
+function describe(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const share = (part: number) => sorted[Math.ceil(sorted.length * part) - 1];
+  return `median ${share(0.5)} ms, p99 ${share(0.99)} ms, longest ${share(1)} ms of ${times.length}`;
+}
+
+/** The connections of the attackers. */
+class Attack {
+  /** Connections that were opened, those after a cut included. */
+  opened = 0;
+  readonly #port: number;
+  readonly #sockets = new Set<Socket>();
+  readonly #writing: NodeJS.Timeout;
+  #ended = false;
+
+  constructor(port: number) {
+    this.#port = port;
+    for (const address of ATTACKERS) for (let n = 0; n < CONNECTIONS_OF_EACH; n++) this.#open(address);
+    // A client that does not read learns that its connection was cut when it writes.
+    this.#writing = setInterval(() => {
+      for (const socket of this.#sockets) socket.write(REQUEST);
+    }, 1_000);
+  }
+
+  end(): void {
+    this.#ended = true;
+    clearInterval(this.#writing);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #open(localAddress: string): void {
+    const socket = connect({ host: "127.0.0.1", port: this.#port, localAddress }).on("error", () => {});
+    this.opened++;
+    this.#sockets.add(socket);
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      if (!this.#ended) this.#open(localAddress);
+    });
+    socket.write(REQUEST.repeat(PIPELINED));
+  }
+}
