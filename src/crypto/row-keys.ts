@@ -31,6 +31,8 @@ export type SealedKind =
   | "deny list entry"
   | "entity"
   | "entity name"
+  | "entity merge"
+  | "merged entity"
   | "group"
   | "group member"
   | "group in group"

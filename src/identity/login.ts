@@ -78,12 +78,19 @@ async function askForEntity(env: IdentityEnv, { mountAccessor, name, metadata }:
 }
 
 /** Sets the entity's external groups of the mount to those that the method names. null when the entity is deleted. */
-async function withLoginGroups(env: IdentityEnv, state: EntityState, { mountAccessor, groups: names }: LoginAlias) {
+async function withLoginGroups(
+  env: IdentityEnv,
+  state: EntityState,
+  { mountAccessor, groups: names }: Pick<LoginAlias, "mountAccessor" | "groups">,
+): Promise<EntityState | null> {
   if (names === undefined || (names.length === 0 && state.groupIds.length === 0)) return state;
   const after = (await loadGroups(env)).afterLogin(mountAccessor, names, state.groupIds);
   if (after.size === state.groupIds.length && state.groupIds.every((id) => after.has(id))) return state;
   const { id } = state.entity;
   await identityOf(env).setLoginGroups(id, mountAccessor, names);
   entityCopies.forget(id);
-  return loadState(env, id);
+  const written = await loadState(env, id);
+  if (written === null || written.entity.id === id) return written;
+  // It was merged into another entity meanwhile, which may not have the groups of this login.
+  return withLoginGroups(env, written, { mountAccessor, groups: names });
 }

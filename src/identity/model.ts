@@ -18,6 +18,8 @@ export interface EntityRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly aliases: readonly AliasRecord[];
+  /** Ids of the entities that were merged into it, directly or before. Their tokens act for it. */
+  readonly mergedIds: readonly string[];
   readonly directGroupIds: readonly string[];
   /** Groups that it is a member of only through other groups. */
   readonly inheritedGroupIds: readonly string[];
@@ -86,6 +88,11 @@ export interface EntityState {
   readonly entity: TemplateEntity;
   /** Ids of its direct groups. */
   readonly groupIds: readonly string[];
+}
+
+/** The answer for an entity that was merged into another one. */
+export interface MergedInto {
+  readonly mergedInto: string;
 }
 
 /** The data of a group that requests need: all but its members. */

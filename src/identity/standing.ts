@@ -20,6 +20,8 @@ export const entityCopies = new IsolateCopy<string, EntityState | null>(
   (a, b) => a?.revision === b?.revision,
   (state) => JSON.stringify(state).length,
 );
+/** Merges that a read follows. A merge shortens the way of what was merged before: two, and one that ends meanwhile. */
+const MAX_MERGES_FOLLOWED = 4;
 /** Views that were made of these copies, with the revision of the groups in them; -1 for an entity without groups. */
 const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();
 
@@ -32,10 +34,23 @@ export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityVi
   return state && loadView(env, state);
 }
 
-/** Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. */
+/**
+ * Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. An
+ * entity that was merged into another one gives that: its id differs from `id` then.
+ */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
-  const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
-  return (await entityCopies.load(id, maxCopyAgeMs(env), read, waitUntil)) ?? null;
+  return (await entityCopies.load(id, maxCopyAgeMs(env), () => readState(env, id), waitUntil)) ?? null;
+}
+
+/** Reads an entity from its home, or the entity into which it was merged from there. */
+async function readState(env: IdentityEnv, id: string): Promise<EntityState | null> {
+  let at = id;
+  for (let steps = 0; steps <= MAX_MERGES_FOLLOWED; steps++) {
+    const found = (await homeOf(env, at)?.entity(at)) ?? null;
+    if (!found || !("mergedInto" in found)) return found;
+    at = found.mergedInto;
+  }
+  return null;
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */

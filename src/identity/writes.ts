@@ -26,6 +26,7 @@ import {
   newEntityId,
   randomShard,
   shardOfAlias,
+  shardOfEntity,
 } from "./shard/place.ts";
 import { askHomes, entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
@@ -95,8 +96,13 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
     return (await findEntity(env, key))?.id ?? identityOf(env).entityOfName(key.name);
   });
   const ids = named.filter((id) => id !== null);
-  const aliases = await askHomes(env, ids, (home, here) => home.deleteEntities(here));
+  const deleted = await askHomes(env, ids, (home, here) => home.deleteEntities(here));
+  const aliases = deleted.flatMap((entity) => entity.aliases);
   await inGroups(aliases, (alias) => releaseAlias(env, alias));
+  const mergedIds = deleted.flatMap((entity) => entity.mergedIds);
+  await inGroups([...Map.groupBy(mergedIds, shardOfEntity)], async ([shard, here]) => {
+    if (shard !== null) await entityShard(env, shard).dropMerged(here, ids);
+  });
   await identityOf(env).forgetEntities(ids);
 }
 

@@ -2,7 +2,7 @@ import { originOfCaller } from "../../auth/caller.ts";
 import { type Answered, type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { NOT_FOUND, ok, refuse } from "../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import {
   findEntity,
@@ -12,10 +12,11 @@ import {
   readAlias,
   readEntity,
 } from "../../identity/entities.ts";
-import { mergeEntities } from "../../identity/merge.ts";
+import { MAX_MERGED } from "../../identity/merge.ts";
 import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
+import { identityOf } from "../../identity/stubs.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
 import { untilInEffect } from "../../system/in-effect.ts";
 import { systemOf } from "../../system/system.ts";
@@ -125,33 +126,35 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     },
   }),
   tokenRoute("update", "identity/entity/merge", {
-    summary: "Merges entities into another one. Their aliases and groups move, their tokens end.",
+    summary: "Merges entities into another one. Their aliases and groups move, their tokens become tokens of it.",
     operationId: "entity-merge",
     answers: NO_CONTENT,
     input: fieldSchema({
       to_entity_id: text().describe("The id of the entity that gets the aliases and groups"),
-      from_entity_ids: sent(list()).describe("The ids of the entities that are merged and deleted"),
+      from_entity_ids: sent(list()).describe(`The ids of the entities that are merged; at most ${MAX_MERGED}`),
       force: flag(false).describe("True: of two aliases on one mount the one of `to_entity_id` stays"),
       conflicting_alias_ids_to_keep: sent(list()).describe("Aliases that stay where there are two on one mount"),
     }),
     prepare: async ({ fields }) => {
       const { to_entity_id: into, from_entity_ids: from = [], conflicting_alias_ids_to_keep: keep = [] } = fields;
       if (into === "") return refuse("missing entity id to merge to");
-      return from.length === 0
-        ? refuse("missing entity ids to merge from")
-        : ok({ into, from, force: fields.force, keep });
+      if (from.length === 0) return refuse("missing entity ids to merge from");
+      const sources = [...new Set(from)];
+      return sources.length > MAX_MERGED
+        ? refuse(`from_entity_ids must not have more than ${MAX_MERGED} ids`)
+        : ok({ into, from: sources, force: fields.force, keep });
     },
     handle: async ({ env, prepared }) => {
-      const merged = await mergeEntities(env, prepared);
+      const merged = await identityOf(env).merge(prepared);
       // Also after a refusal: an alias may have moved.
       forgetEntities();
-      return merged.ok ? deletedReply(env) : merged;
+      return merged.ok ? ok(EMPTY) : merged;
     },
   }),
   simpleRoute("read", "identity/entity/id/:id/not-before", {
     summary: "Shows the time before which tokens of an entity are refused.",
     operationId: "entity-read-not-before",
-    answers: dataAnswer({ not_before: "string" }),
+    answers: dataAnswer({ not_before: "string | null" }),
     handle: async ({ env, installation, params }) => {
       const id = params.id ?? "";
       if (!(await findEntity(env, { id }))) return NOT_FOUND;
@@ -166,15 +169,16 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     prepare: async ({ fields }) => readPastTime(fields.not_before || "now", "not_before", currentTime()),
     // The tokens are refused at once. The next tidy run deletes them.
     handle: async ({ env, params, prepared: createdBefore, caller, request }) => {
-      const id = params.id ?? "";
-      if (!(await findEntity(env, { id }))) return NOT_FOUND;
-      const watermark = {
-        id: crypto.randomUUID(),
-        scope: entityScope(id),
-        createdBefore,
-        asked: originOfCaller(caller, request),
-      };
-      return endedReply(env, await systemOf(env).addWatermark(watermark, currentTime()));
+      const entity = await findEntity(env, { id: params.id ?? "" });
+      if (!entity) return NOT_FOUND;
+      const asked = originOfCaller(caller, request);
+      let ended: Result<unknown> = ok(null);
+      // Its own last: a crash before that leaves what is read unchanged, and the same request completes it.
+      for (const id of [...entity.mergedIds, entity.id]) {
+        const watermark = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore, asked };
+        if (ended.ok) ended = await systemOf(env).addWatermark(watermark, currentTime());
+      }
+      return endedReply(env, ended);
     },
   }),
   ...ALIAS_ROUTES,

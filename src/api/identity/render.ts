@@ -60,7 +60,7 @@ export const ENTITY_VIEW = view<Shown<EntityRecord>>({
   namespace_id: ["string", () => "root"],
   creation_time: ["string", ({ thing }) => formatRfc3339(thing.createdAt)],
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
-  merged_entity_ids: [["string", null], () => null],
+  merged_entity_ids: [["string", null], ({ thing }) => (thing.mergedIds.length === 0 ? null : thing.mergedIds)],
   aliases: [
     [INNER_ALIAS_VIEW.shape],
     ({ thing, mounts }) => thing.aliases.map((alias) => INNER_ALIAS_VIEW.show({ thing: alias, mounts })),

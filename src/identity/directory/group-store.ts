@@ -17,6 +17,7 @@ import type {
 } from "../model.ts";
 import { generatedGroupName, newNameProblem, usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
+import type { MergeStore } from "./merge-store.ts";
 
 type Times = Record<"created_at" | "updated_at", number>;
 type GroupRow = Record<"id" | "name" | "name_key" | "metadata" | "policies", string> & Times & { type: GroupType };
@@ -42,11 +43,11 @@ export class GroupStore {
   readonly members: MembershipStore;
   readonly #aliases: SealedTable<GroupAliasRow>;
 
-  constructor(sql: Sql, seals: RowSeals, onMemberChange: (entityId: string) => void) {
+  constructor(sql: Sql, seals: RowSeals, merges: MergeStore, onMemberChange: (entityId: string) => void) {
     this.#sql = sql;
     const sealed = ["name", "name_key", "metadata", "policies", "type"];
     this.#sealed = new SealedTable(sql, seals, { table: "groups", kind: "group", key: ["id"], sealed });
-    this.members = new MembershipStore(sql, seals, onMemberChange);
+    this.members = new MembershipStore(sql, seals, merges, onMemberChange);
     const ofAlias = ["group_id", "name", "name_key", "mount_accessor"];
     const aliases = { table: "group_aliases", kind: "group alias", key: ["id"], sealed: ofAlias } as const;
     this.#aliases = new SealedTable(sql, seals, aliases);

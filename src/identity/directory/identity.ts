@@ -1,11 +1,12 @@
 import { currentTime } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Result } from "../../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
+import { type Merge, mergeEntities } from "../merge.ts";
 import type {
   AliasPlace,
   AllGroups,
@@ -20,6 +21,7 @@ import type {
 import { shardOfEntity } from "../shard/place.ts";
 import { entityShard } from "../stubs.ts";
 import { GroupStore } from "./group-store.ts";
+import { MERGE_MIGRATIONS, MergeStore } from "./merge-store.ts";
 
 /** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [
@@ -125,9 +127,18 @@ export class Identity extends GroveObject<IdentityEnv> {
   });
   readonly #versionTables = new Tables(this.ctx.storage.sql, DIRECTORY_VERSION_MIGRATIONS, "directory_version");
   readonly #version = new SealedTable<{ id: number; version: number }>(this.#versionTables, this.seals, VERSION);
-  readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
+  readonly #mergeTables = new Tables(this.ctx.storage.sql, MERGE_MIGRATIONS, "merges");
+  readonly #merges = new MergeStore(this.#mergeTables, this.seals);
+  readonly #groups = new GroupStore(
+    this.tables,
+    this.seals,
+    this.#merges,
+    (entityId) => void this.#changed.add(entityId),
+  );
   /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
+  /** Ends with the last merge that was asked for. */
+  #lastMerge: Promise<unknown> = Promise.resolve();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
@@ -193,20 +204,48 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
+  /** Merges entities into another one, see `mergeEntities`. One merge at a time, so that none meets another. */
+  merge(merge: Merge): Promise<Result<null>> {
+    const result = this.#lastMerge.then(() => mergeEntities(this.env, this, merge));
+    this.#lastMerge = result.catch(() => null);
+    return result;
+  }
+
   /**
-   * Makes an entity a member of all groups of others. Safe to repeat.
-   * @returns false, without a change, when a membership was tampered with.
+   * Notes that entities are being merged into another one, and makes it a member of all their groups. Safe to repeat.
+   * @returns a refusal, without a change, when one of them is part of another merge that a crash interrupted;
+   *   "permission_denied" when a membership was tampered with, as the target could get more than its groups deny.
    */
-  async copyMemberships(from: readonly string[], into: string): Promise<boolean> {
+  async beginMerge(from: readonly string[], into: string): Promise<Result<null>> {
+    await this.keys.open();
+    this.#mergeTables.create();
     return this.#change(() => {
+      const other = this.#merges.naming([...from, into]).find(({ target }) => target !== into);
+      if (other) {
+        const { source, target } = other;
+        return refuse(`entity ${source} is being merged into ${target}: repeat that merge, which was interrupted`);
+      }
       const groups = [...from, into].map((id) => this.#groups.members.ofEntity(id));
-      if (groups.includes(null)) return false;
+      if (groups.includes(null)) return err(DENIED);
+      this.#merges.begin(from, into);
       const held = new Set(groups.at(-1));
       for (const id of new Set(groups.flatMap((ids) => ids ?? []))) {
         if (!held.has(id)) this.#groups.members.addEntity(id, into);
       }
-      return true;
+      return ok(null);
     });
+  }
+
+  /** Returns those of the entities whose merge into another one has begun. */
+  async begunMerges(from: readonly string[], into: string): Promise<string[]> {
+    await this.keys.open();
+    const begun = this.#merges.naming(from).filter(({ source, target }) => target === into && from.includes(source));
+    return begun.map(({ source }) => source);
+  }
+
+  /** Notes that entities are no longer being merged. Safe to repeat. `forgetEntities` does it for merged ones. */
+  endMerge(from: readonly string[]): void {
+    this.#merges.end(from);
   }
 
   /** Returns all groups as requests need them; null when the revision `known` of the caller is current. */
@@ -323,6 +362,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   #forget(entityId: string): void {
     this.#names.delete(entityId);
     this.#groups.members.forgetEntity(entityId);
+    this.#merges.forgetEntity(entityId);
   }
 
   #entryOf(entityId: string): DirectoryEntry {

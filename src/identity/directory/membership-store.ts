@@ -1,6 +1,7 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import type { Sql } from "../../storage/tables.ts";
+import type { MergeStore } from "./merge-store.ts";
 
 type EntityMember = Record<"entity_id" | "group_id", string>;
 type GroupMember = Record<"member_id" | "group_id", string>;
@@ -10,11 +11,17 @@ export class MembershipStore {
   readonly #sql: Sql;
   readonly #entities: SealedTable<EntityMember>;
   readonly #groups: SealedTable<GroupMember>;
+  readonly #merges: MergeStore;
   readonly #onChange: (entityId: string) => void;
 
-  /** @param onChange called when an entity joins or leaves a group. */
-  constructor(sql: Sql, seals: RowSeals, onChange: (entityId: string) => void) {
+  /**
+   * @param merges where an entity is being merged into another one, this joins each group with it: the merge has copied
+   *   the memberships when it began.
+   * @param onChange called when an entity joins or leaves a group.
+   */
+  constructor(sql: Sql, seals: RowSeals, merges: MergeStore, onChange: (entityId: string) => void) {
     this.#sql = sql;
+    this.#merges = merges;
     this.#onChange = onChange;
     const ofEntities = { table: "group_entities", kind: "group member", key: ["entity_id", "group_id"] } as const;
     this.#entities = new SealedTable(sql, seals, { ...ofEntities, sealed: [] });
@@ -66,8 +73,7 @@ export class MembershipStore {
   }
 
   addEntity(groupId: string, entityId: string): void {
-    this.#onChange(entityId);
-    this.#entities.put({ entity_id: entityId, group_id: groupId });
+    for (const id of this.#withTargets([entityId])) this.#add(groupId, id);
   }
 
   removeEntity(groupId: string, entityId: string): void {
@@ -79,11 +85,20 @@ export class MembershipStore {
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
     const { good, tampered } = this.#entities.judged("WHERE group_id = ?", groupId);
     const before = new Set(good.map(({ entity_id }) => entity_id));
-    const after = new Set(entityIds);
+    const after = this.#withTargets(entityIds);
     for (const { entity_id } of [...good, ...tampered]) {
       if (!after.has(entity_id)) this.removeEntity(groupId, entity_id);
     }
-    for (const entityId of after) if (!before.has(entityId)) this.addEntity(groupId, entityId);
+    for (const entityId of after) if (!before.has(entityId)) this.#add(groupId, entityId);
+  }
+
+  #add(groupId: string, entityId: string): void {
+    this.#onChange(entityId);
+    this.#entities.put({ entity_id: entityId, group_id: groupId });
+  }
+
+  #withTargets(entityIds: readonly string[]): ReadonlySet<string> {
+    return new Set([...entityIds, ...this.#merges.targetsOf(entityIds)]);
   }
 
   replaceGroups(groupId: string, memberIds: readonly string[]): void {

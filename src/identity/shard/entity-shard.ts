@@ -1,5 +1,6 @@
 import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
+import { Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
   EntityRecord,
   EntityState,
   EntityWrite,
+  MergedInto,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
 import {
@@ -21,12 +23,15 @@ import {
   type Entity,
   entityStateOf,
   followed,
+  hasOnly,
   isTooLarge,
   MAX_ALIAS_CHARACTERS,
   newEntity,
   recordOf,
   withActivated,
+  withMerged,
   withoutAlias,
+  withoutMerged,
   withoutReserved,
   withReserved,
 } from "./entity.ts";
@@ -39,12 +44,20 @@ import {
   type NamePart,
   type StoredEntity,
 } from "./entity-store.ts";
+import { MERGED_MIGRATIONS, MergedStore } from "./merged-store.ts";
 import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
 
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
 /** Maximum number of rows that a search without an index reads: a few ms of the object's thread. */
 const MAX_SEARCHED = 5000;
+
+/** What a deleted entity leaves behind in other objects. */
+export interface DeletedEntity {
+  /** Its aliases, reserved ones included. */
+  readonly aliases: readonly AliasRecord[];
+  readonly mergedIds: readonly string[];
+}
 
 const NOTHING = { metadata: null, policies: null, disabled: null } as const;
 
@@ -55,6 +68,7 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  */
 export class EntityShard extends GroveObject<IdentityEnv> {
   readonly #entities = new EntityStore(this.tables, this.seals);
+  readonly #merged = new MergedStore(new Tables(this.ctx.storage.sql, MERGED_MIGRATIONS, "merged"), this.seals);
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, ENTITY_SHARD_MIGRATIONS);
@@ -105,10 +119,18 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return found ? this.#logIn(found, place, metadata, now) : ok(null);
   }
 
-  /** Returns an entity as requests need it; null when it does not exist (any more) or was tampered with. */
-  async entity(id: string): Promise<EntityState | null> {
-    const found = await this.#good(id);
-    return found && entityStateOf(found.entity, found.revision);
+  /**
+   * Returns an entity as requests need it, or the one into which it was merged; null when it does not exist (any more)
+   * or was tampered with.
+   */
+  async entity(id: string): Promise<EntityState | MergedInto | null> {
+    await this.keys.open();
+    const found = this.#entities.byId(id);
+    if (found === null) {
+      const mergedInto = this.#merged.targetOf(id);
+      return mergedInto === null ? null : { mergedInto };
+    }
+    return isGood(found) ? entityStateOf(found.entity, found.revision) : null;
   }
 
   /** Returns an entity by its id, or null. */
@@ -147,16 +169,68 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return found !== null;
   }
 
-  /** Deletes entities, also tampered ones. Safe to repeat. @returns their aliases, reserved ones included. */
-  async deleteEntities(ids: readonly string[]): Promise<AliasRecord[]> {
+  /** Deletes entities, also tampered ones. Safe to repeat. @returns what other objects still have about them. */
+  async deleteEntities(ids: readonly string[]): Promise<DeletedEntity[]> {
     await this.keys.open();
     return ids.flatMap((id) => {
       const found = this.#entities.byId(id);
       if (found !== null) this.#entities.delete(id);
       if (!isGood(found)) return [];
-      const { aliases, reserved } = found.entity;
-      return [...aliases, ...reserved].map((alias) => ({ ...alias, entityId: id }));
+      return [{ aliases: allAliasesOf(found.entity), mergedIds: found.entity.mergedIds }];
     });
+  }
+
+  /** Adds ids to those that were merged into an entity. Safe to repeat. @returns false when there is no entity. */
+  async addMerged(id: string, mergedIds: readonly string[]): Promise<boolean> {
+    const found = await this.#good(id);
+    if (found) this.#entities.update(found, withMerged(found.entity, mergedIds));
+    return found !== null;
+  }
+
+  /** Undoes `addMerged` for ids that were not merged after all. Safe to repeat. */
+  async removeMerged(id: string, mergedIds: readonly string[]): Promise<void> {
+    const found = await this.#good(id);
+    if (found) this.#entities.update(found, withoutMerged(found.entity, mergedIds));
+  }
+
+  /**
+   * Replaces an entity by the note that it was merged into another one, in one transaction.
+   * @param leaving its aliases as the caller read them: those that end with it.
+   * @returns the entity, unchanged, as `left` when it has another alias, or a reserved one; null when it does not exist.
+   */
+  async mergeInto(
+    id: string,
+    target: string,
+    leaving: readonly AliasRecord[],
+  ): Promise<{ readonly merged: boolean; readonly aliases: AliasRecord[] } | null> {
+    const found = await this.#good(id);
+    if (!found) return null;
+    const aliases = allAliasesOf(found.entity);
+    if (!hasOnly(found.entity, leaving)) return { merged: false, aliases };
+    this.#merged.put(id, target);
+    this.#entities.delete(id);
+    return { merged: true, aliases };
+  }
+
+  /** Makes entities that were merged lead to `target`; skips others. Safe to repeat. @returns those that lead there. */
+  async redirectMerged(ids: readonly string[], target: string): Promise<string[]> {
+    await this.keys.open();
+    return ids.filter((id) => {
+      const before = this.#merged.targetOf(id);
+      if (before !== null && before !== target) this.#merged.put(id, target);
+      return before !== null;
+    });
+  }
+
+  /** Returns those of the ids whose entities were merged into `target`. */
+  async mergedAmong(ids: readonly string[], target: string): Promise<string[]> {
+    await this.keys.open();
+    return ids.filter((id) => this.#entities.byId(id) === null && this.#merged.targetOf(id) === target);
+  }
+
+  /** Forgets entities that were merged into deleted ones. Safe to repeat. */
+  dropMerged(ids: readonly string[], targets: readonly string[]): void {
+    this.#merged.drop(ids, targets);
   }
 
   /** Stores the directory's entries about entities, unless the shard has a newer version. Safe to repeat. */
@@ -295,6 +369,10 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     await this.keys.open();
     if (!this.tables.exist) await identityOf(this.env).admitShard(number);
   }
+}
+
+function allAliasesOf({ id, aliases, reserved }: Entity): AliasRecord[] {
+  return [...aliases, ...reserved].map((alias) => ({ ...alias, entityId: id }));
 }
 
 function isGood(found: FoundEntity): found is StoredEntity {

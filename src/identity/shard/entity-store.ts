@@ -277,7 +277,8 @@ export class EntityStore {
 }
 
 function columnsOf(entity: Entity, indexed: AliasPlace | null, directoryVersion: number): Columns {
-  const { id, name, ...content } = entity;
+  const { id, name, mergedIds, ...fields } = entity;
+  const content = mergedIds.length === 0 ? fields : { ...fields, mergedIds };
   return {
     id,
     alias_mount: indexed?.mountAccessor ?? null,
@@ -290,5 +291,5 @@ function columnsOf(entity: Entity, indexed: AliasPlace | null, directoryVersion:
 }
 
 function entityOf({ id, name, content }: Columns): Entity {
-  return { ...storedJson<Omit<Entity, "id" | "name">>(content), id, name };
+  return { mergedIds: [], ...storedJson<Omit<Entity, "id" | "name" | "mergedIds">>(content), id, name };
 }

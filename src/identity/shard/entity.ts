@@ -1,6 +1,14 @@
 import { nameKey } from "../../base/name.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
-import type { AliasPlace, EntityAlias, EntityMetadata, EntityRecord, EntityState, EntityWrite } from "../model.ts";
+import type {
+  AliasPlace,
+  AliasRecord,
+  EntityAlias,
+  EntityMetadata,
+  EntityRecord,
+  EntityState,
+  EntityWrite,
+} from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { nameOfEntity } from "./place.ts";
 
@@ -9,7 +17,7 @@ export const MAX_ALIAS_CHARACTERS = 2 ** 18;
 
 /** An entity as its shard stores it. Times in ms. */
 export interface Entity
-  extends Pick<EntityRecord, "id" | "metadata" | "policies" | "disabled" | "createdAt" | "updatedAt"> {
+  extends Pick<EntityRecord, "id" | "metadata" | "policies" | "disabled" | "mergedIds" | "createdAt" | "updatedAt"> {
   /** Name that an operator gave it; null for none. The directory decides about the name and the groups. */
   readonly name: string | null;
   readonly aliases: readonly EntityAlias[];
@@ -19,7 +27,9 @@ export interface Entity
   readonly groupIds: readonly string[] | null;
 }
 
-const EMPTY = { name: null, metadata: {}, policies: [], disabled: false, reserved: [], groupIds: [] } as const;
+const EMPTY = {
+  ...{ name: null, metadata: {}, policies: [], disabled: false, reserved: [], mergedIds: [], groupIds: [] },
+} as const;
 
 /** Returns a new entity. `now` in ms. */
 export function newEntity(
@@ -97,6 +107,22 @@ export function afterLogin(
   if (!alias || metadata === null || sameMetadata(alias.metadata, metadata)) return own;
   const changed = { ...alias, metadata, updatedAt: now };
   return { ...own, aliases: own.aliases.map((other) => (other.id === alias.id ? changed : other)) };
+}
+
+/** Returns an entity into which these were merged too. */
+export function withMerged(entity: Entity, ids: readonly string[]): Entity {
+  return { ...entity, mergedIds: [...new Set([...entity.mergedIds, ...ids])] };
+}
+
+/** Returns an entity into which none of these was merged. */
+export function withoutMerged(entity: Entity, ids: readonly string[]): Entity {
+  return { ...entity, mergedIds: entity.mergedIds.filter((id) => !ids.includes(id)) };
+}
+
+/** True when the active aliases of an entity are all among those that were read, unchanged, and none is reserved. */
+export function hasOnly(entity: Entity, read: readonly AliasRecord[]): boolean {
+  const known = new Set(read.map((alias) => JSON.stringify(alias)));
+  return entity.reserved.length === 0 && recordOf(entity).aliases.every((alias) => known.has(JSON.stringify(alias)));
 }
 
 /** True when both have the same names with the same values. */

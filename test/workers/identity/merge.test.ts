@@ -2,9 +2,9 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Identity } from "../../../src/identity/directory/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { forgetEntities } from "../../../src/identity/standing.ts";
-import { identityOf } from "../../../src/identity/stubs.ts";
-import { failing } from "../../support/calls.ts";
+import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { homeOf, identityOf } from "../../../src/identity/stubs.ts";
+import { atCalls, atNth, failing } from "../../support/calls.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 
@@ -111,6 +111,10 @@ describe("a merge of entities", () => {
     [{ to_entity_id: "ID", from_entity_ids: ["ID"] }, "to_entity_id should not be present in from_entity_ids"],
     [{ to_entity_id: "ID", from_entity_ids: ["nobody"] }, "entity id to merge from is invalid"],
     [{ to_entity_id: "nobody", from_entity_ids: ["ID"] }, "entity id to merge to is invalid"],
+    [
+      { to_entity_id: "ID", from_entity_ids: Array.from({ length: 101 }, (_, at) => `nobody ${at}`) },
+      "from_entity_ids must not have more than 100 ids",
+    ],
   ])("of %j is refused", async (fields, message) => {
     const { id } = await entity({});
     const body = JSON.parse(JSON.stringify(fields).replaceAll('"ID"', JSON.stringify(id)));
@@ -119,12 +123,14 @@ describe("a merge of entities", () => {
   });
 
   it.each([
-    ["the groups", () => failing(Identity, "copyMemberships", "crash")],
+    ["the groups", () => failing(Identity, "beginMerge", "crash")],
     ["the first alias", () => failing(EntityShard, "reserveAlias", "crash")],
     ["the name of an alias", () => failing(EntityShard, "claimAlias", "crash")],
     ["the new place of an alias", () => failing(EntityShard, "activateAlias", "crash")],
     ["the old place of an alias", () => failing(EntityShard, "dropAlias", "crash")],
-    ["the merged entity", () => failing(EntityShard, "deleteEntities", "crash")],
+    ["the list of merged entities", () => failing(EntityShard, "addMerged", "crash")],
+    ["the merged entity", () => failing(EntityShard, "mergeInto", "crash")],
+    ["what was merged before", () => failing(EntityShard, "redirectMerged", "crash")],
     ["its name", () => failing(Identity, "forgetEntities", "crash")],
   ])(
     "that a crash interrupts at %s lets the alias log in, and is completed by the same request",
@@ -132,17 +138,217 @@ describe("a merge of entities", () => {
       vi.spyOn(console, "error").mockImplementation(() => {});
       const target = await entity({ [first]: `eve ${what}` });
       const source = await entity({ [second]: `eve ${what}` });
+      const earlier = await entity({});
+      await merge({ to_entity_id: source.id, from_entity_ids: [earlier.id] });
       const group = (await post("group", { name: `g ${what}`, member_entity_ids: source.id })).body.data.id;
       const fault = crash();
       const body = { to_entity_id: target.id, from_entity_ids: [source.id] };
       expect((await merge(body)).status).toBeGreaterThanOrEqual(500);
       fault.end();
       expect([target.id, source.id]).toContain(await login(second, `eve ${what}`));
-      const again = await merge(body);
-      if (again.status !== 204) expect(await read(source.id)).toBeUndefined();
+      expect([(await merge(body)).status, (await merge(body)).status]).toEqual([204, 204]);
+      expect((await read(target.id)).merged_entity_ids).toEqual([earlier.id, source.id]);
       expect(await login(second, `eve ${what}`)).toBe(target.id);
       expect((await read(target.id)).group_ids).toEqual([group]);
       expect(await read(source.id)).toBeUndefined();
     },
   );
+});
+
+/** The id of the entity whose policies a token of this entity has; undefined when it is refused. */
+async function standsFor(id: string): Promise<string | undefined> {
+  forgetEntities();
+  return (await loadEntity(bindings, id))?.entity.id;
+}
+
+describe("merges that meet", () => {
+  it("leave one of two entities that are merged into each other", async () => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const one = await entity({ [first]: `left ${attempt}` });
+      const other = await entity({ [second]: `right ${attempt}` });
+      const answers = await Promise.all([
+        merge({ to_entity_id: one.id, from_entity_ids: [other.id] }),
+        merge({ to_entity_id: other.id, from_entity_ids: [one.id] }),
+      ]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, 400]);
+      const left = answers[0]?.status === 204 ? one.id : other.id;
+      expect(await aliasesOf(left)).toEqual([`left ${attempt}`, `right ${attempt}`]);
+      expect([await standsFor(one.id), await standsFor(other.id)]).toEqual([left, left]);
+    }
+  });
+
+  it("of three entities in a circle leave one of them", async () => {
+    const ids = [(await entity({})).id, (await entity({})).id, (await entity({})).id];
+    await Promise.all(ids.map((id, at) => merge({ to_entity_id: id, from_entity_ids: [ids.at(at - 1)] })));
+    const left: string[] = [];
+    for (const id of ids) if (await read(id)) left.push(id);
+    expect(left).toHaveLength(1);
+    expect(await Promise.all(ids.map((id) => standsFor(id)))).toEqual(ids.map(() => left[0]));
+  });
+
+  it("are both answered as done when they ask for the same", async () => {
+    const target = await entity({ [first]: "same" });
+    const source = await entity({ [second]: "same" });
+    const body = { to_entity_id: target.id, from_entity_ids: [source.id] };
+    expect((await Promise.all([merge(body), merge(body)])).map(({ status }) => status)).toEqual([204, 204]);
+    expect(await aliasesOf(target.id)).toEqual(["same", "same"]);
+  });
+
+  it("are refused while a crash has interrupted one of the same entities, until that is repeated", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const [target, source, third] = [await entity({}), await entity({}), await entity({})];
+    const fault = failing(EntityShard, "mergeInto", "crash");
+    const body = { to_entity_id: target.id, from_entity_ids: [source.id] };
+    expect((await merge(body)).status).toBeGreaterThanOrEqual(500);
+    fault.end();
+    for (const [to, from] of [
+      [source, target],
+      [source, third],
+      [third, source],
+      [third, target],
+    ]) {
+      const refused = await merge({ to_entity_id: to?.id, from_entity_ids: [from?.id] });
+      expect([refused.status, refused.body.errors]).toEqual([400, [expect.stringContaining("repeat that merge")]]);
+    }
+    expect([await standsFor(source.id), await standsFor(third.id)]).toEqual([source.id, third.id]);
+    expect((await merge(body)).status).toBe(204);
+    expect((await merge({ to_entity_id: third.id, from_entity_ids: [target.id] })).status).toBe(204);
+    expect([await standsFor(source.id), await standsFor(target.id)]).toEqual([third.id, third.id]);
+    expect((await read(third.id)).merged_entity_ids).toEqual([source.id, target.id]);
+  });
+
+  it.each(["source", "target"] as const)(
+    "go on after a crash when the %s of the interrupted one is deleted",
+    async (gone) => {
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      const entities = { target: await entity({}), source: await entity({}) };
+      const fault = failing(EntityShard, "mergeInto", "crash");
+      const body = { to_entity_id: entities.target.id, from_entity_ids: [entities.source.id] };
+      expect((await merge(body)).status).toBeGreaterThanOrEqual(500);
+      fault.end();
+      await call("DELETE", `identity/entity/id/${entities[gone].id}`, { token: root });
+      const left = entities[gone === "source" ? "target" : "source"];
+      const other = await entity({});
+      expect((await merge({ to_entity_id: other.id, from_entity_ids: [left.id] })).status).toBe(204);
+      expect(await standsFor(entities[gone].id)).toBeUndefined();
+      expect((await merge(body)).status).toBe(400);
+    },
+  );
+
+  it("that are refused after they began leave nothing of themselves", async () => {
+    const target = await entity({ [first]: "refused" });
+    const source = await entity({});
+    // A second alias of the mount comes when the aliases have been compared.
+    const late = atNth(EntityShard, "addMerged", 1, async (proceed) => {
+      await post("entity-alias", { name: "too late", mount_accessor: first, canonical_id: source.id });
+      return proceed();
+    });
+    const refused = await merge({ to_entity_id: target.id, from_entity_ids: [source.id] });
+    expect([refused.status, late.calls.length]).toEqual([400, 1]);
+    expect((await read(target.id)).merged_entity_ids).toBeNull();
+    expect(await aliasesOf(source.id)).toEqual(["too late"]);
+    const back = { to_entity_id: source.id, from_entity_ids: [target.id], force: true };
+    expect((await merge(back)).status).toBe(204);
+  });
+});
+
+describe("what is written during a merge", () => {
+  /** Merges while something is written, after the aliases have moved and before the source ends. */
+  async function mergeWhile(target: string, source: string, write: () => Promise<unknown>): Promise<void> {
+    const late = atNth(EntityShard, "mergeInto", 1, async (proceed) => {
+      await write();
+      return proceed();
+    });
+    expect((await merge({ to_entity_id: target, from_entity_ids: [source] })).status).toBe(204);
+    expect(late.calls.length).toBeGreaterThan(0);
+  }
+
+  it("moves too: an alias of the source", async () => {
+    const [target, source] = [await entity({}), await entity({ [first]: "moves first" })];
+    await mergeWhile(target.id, source.id, () =>
+      post("entity-alias", { name: "moves late", mount_accessor: second, canonical_id: source.id }),
+    );
+    expect(await aliasesOf(target.id)).toEqual(["moves first", "moves late"]);
+    expect(await login(second, "moves late")).toBe(target.id);
+  });
+
+  it("moves too: an alias that was moved back to the source", async () => {
+    const [target, source] = [await entity({}), await entity({ [first]: "to and fro" })];
+    await mergeWhile(target.id, source.id, () =>
+      post("entity-alias", { id: source.aliases[0], canonical_id: source.id }),
+    );
+    expect(await aliasesOf(target.id)).toEqual(["to and fro"]);
+    expect(await login(first, "to and fro")).toBe(target.id);
+  });
+
+  it.each([
+    ["is written again: an alias that the source has reserved", "claimAlias", []],
+    ["moves too: an alias whose name leads to the source already", "activateAlias", ["held at activateAlias"]],
+  ] as const)("%s", async (_, step, moved) => {
+    const [target, source] = [await entity({}), await entity({})];
+    const name = `held at ${step}`;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let arrived = () => {};
+    const reached = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const fault = atCalls(EntityShard, step, async ({ args, proceed }) => {
+      if (!JSON.stringify(args).includes(source.id)) return proceed();
+      fault.end();
+      arrived();
+      await held;
+      return proceed();
+    });
+    const written = post("entity-alias", { name, mount_accessor: first, canonical_id: source.id });
+    await reached;
+    expect((await merge({ to_entity_id: target.id, from_entity_ids: [source.id] })).status).toBe(204);
+    release();
+    expect((await written).status).toBe(503);
+    expect(await aliasesOf(target.id)).toEqual(moved);
+    const repeated = await post("entity-alias", { name, mount_accessor: first, canonical_id: target.id });
+    expect(repeated.status).toBeLessThan(300);
+    expect(await aliasesOf(target.id)).toEqual([name]);
+    expect(await login(first, name)).toBe(target.id);
+  });
+
+  it("counts for the target: a membership of the source", async () => {
+    const [target, source, other] = [await entity({}), await entity({}), await entity({})];
+    const group = (await post("group", { name: "g-late", member_entity_ids: [other.id] })).body.data.id;
+    await mergeWhile(target.id, source.id, () =>
+      post(`group/id/${group}`, { member_entity_ids: [source.id, other.id] }),
+    );
+    expect((await read(target.id)).group_ids).toEqual([group]);
+    const { data } = (await call("GET", `identity/group/id/${group}`, { token: root })).body;
+    expect(data.member_entity_ids).toEqual([target.id, other.id].sort());
+  });
+
+  it("ends the merge: the deletion of the source", async () => {
+    const [target, source] = [await entity({}), await entity({})];
+    const gone = atNth(EntityShard, "mergeInto", 1, async (proceed) => {
+      await call("DELETE", `identity/entity/id/${source.id}`, { token: root });
+      return proceed();
+    });
+    expect((await merge({ to_entity_id: target.id, from_entity_ids: [source.id] })).status).toBe(400);
+    expect(gone.calls).toHaveLength(1);
+    expect(await standsFor(source.id)).toBeUndefined();
+  });
+});
+
+it("an entity is merged from 100 others at most", async () => {
+  const [target, source, another] = [await entity({}), await entity({}), await entity({})];
+  const before = async (id: string, number: number) =>
+    homeOf(bindings, id)?.addMerged(
+      id,
+      Array.from({ length: number }, (_, at) => `${id} ${at}`),
+    );
+  await before(target.id, 60);
+  await before(source.id, 39);
+  const both = await merge({ to_entity_id: target.id, from_entity_ids: [source.id, another.id] });
+  expect([both.status, both.body.errors[0]]).toEqual([400, expect.stringContaining("100 entities")]);
+  expect(await standsFor(source.id)).toBe(source.id);
+  expect((await merge({ to_entity_id: target.id, from_entity_ids: [source.id] })).status).toBe(204);
+  expect((await merge({ to_entity_id: target.id, from_entity_ids: [another.id] })).status).toBe(400);
 });

@@ -306,6 +306,24 @@ describe("rotation", () => {
   });
 });
 
+describe("an entity that was merged into another one", () => {
+  it("gets identity tokens of the other one, and those from before are not active", async () => {
+    await post(oidc("key/merged"), { algorithm: "ES256", allowed_client_ids: "*" });
+    await post(oidc("role/merged"), { key: "merged", client_id: "client", ttl: "1h" });
+    const { token: caller, entity } = await person("merged");
+    const before = (await get(oidc("token/merged"), caller)).body.data.token;
+    const target = (await post("identity/entity")).body.data.id;
+    await post("identity/entity/merge", { to_entity_id: target, from_entity_ids: [entity] });
+    const after = (await get(oidc("token/merged"), caller)).body.data.token;
+    expect((await verified(after)).payload.sub).toBe(target);
+    const active = async (token: string) => (await post(oidc("introspect"), { token })).body;
+    expect([await active(after), await active(before)]).toEqual([
+      { active: true },
+      { active: false, error: "entity was not found" },
+    ]);
+  });
+});
+
 describe("introspection", () => {
   it("tells whether a token is good now", async () => {
     await post(oidc("key/spect"), { algorithm: "ES256", allowed_client_ids: "*" });

@@ -316,6 +316,32 @@ const CASES: readonly Case[] = [
     after: null,
   },
   {
+    kind: "entity merge",
+    table: "merges",
+    object: async () => identityOf(bindings),
+    make: async () => expect(await identityOf(bindings).beginMerge(["one"], "two")).toMatchObject({ ok: true }),
+    forge: `UPDATE merges SET target = 'another'`,
+    ask: () => identityOf(bindings).begunMerges(["one"], "two"),
+    before: ["one"],
+    after: [],
+  },
+  {
+    kind: "merged entity",
+    table: "merged",
+    object: async () => homeOfMerged(),
+    make: async () => {
+      if (people.merged !== "") return;
+      const target = (await post("identity/entity")).body.data.id;
+      people.merged = (await post("identity/entity")).body.data.id;
+      await post("identity/entity/merge", { to_entity_id: target, from_entity_ids: [people.merged] });
+    },
+    // A token of the merged entity would become one of Ann.
+    forge: `UPDATE merged SET target = 'ann'`,
+    ask: async () => (await homeOfMerged().entity(people.merged)) !== null,
+    before: true,
+    after: false,
+  },
+  {
     kind: "entity name",
     table: "entity_names",
     object: async () => identityOf(bindings),
@@ -443,7 +469,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** What the cases about identity share. */
-const people = { entity: "", mount: "", group: "", other: "" };
+const people = { entity: "", merged: "", mount: "", group: "", other: "" };
 /** What the cases about teams share. */
 const team = { id: "", token: "" };
 
@@ -455,13 +481,15 @@ async function statusOfTeam(): Promise<number> {
   return (await api("GET", "account/details", { token: team.token })).status;
 }
 
+const homeOfMerged = () => entityShard(bindings, shardOfEntity(people.merged) ?? 0);
 const homeOfAnn = () => entityShard(bindings, shardOfEntity(people.entity) ?? 0);
 
 /** The policies that an entity and its groups give; null for none that counts. */
 async function policiesOfAnn(): Promise<readonly string[] | null> {
   const state = await homeOfAnn().entity(people.entity);
   const groups = await identityOf(bindings).allGroups(null);
-  return state && groups && (entityView(state, new GroupDirectory(groups))?.policies ?? null);
+  if (!state || "mergedInto" in state) return null;
+  return groups && (entityView(state, new GroupDirectory(groups))?.policies ?? null);
 }
 
 const robotAlias = () => ({ mountAccessor: people.mount, name: "Robot" });

@@ -144,16 +144,6 @@ const WAYS: readonly Way[] = [
     },
   ],
   [
-    "the merge of an entity",
-    204,
-    async (name) => {
-      const { token, entity } = await batchOfEntity(name);
-      const { id } = dataOf<{ id: string }>(await post("identity/entity", { name: `${name} stays` }));
-      const body = { to_entity_id: id, from_entity_ids: [entity] };
-      return { token, end: () => post("identity/entity/merge", body), isOnce: true };
-    },
-  ],
-  [
     "the deletion of many entities",
     204,
     async (name) => {
