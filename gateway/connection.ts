@@ -4,9 +4,9 @@ import { ByteReader, flushed } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { isPlatformPath, renderAnswerHead, renderRequestHead } from "./headers.ts";
-import { type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
+import { announcesBody, type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
 import { type Limits, transferDueMs } from "./limits.ts";
-import { BUSY, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
+import { BUSY, LATE, type Refusal, renderReadiness, renderRefusal, TOO_LARGE } from "./refusal.ts";
 import type { Room } from "./room.ts";
 import type { ShareNetworks } from "./shares.ts";
 import { UnreadAnswer } from "./unread-answer.ts";
@@ -21,12 +21,17 @@ export interface ConnectionSettings {
   /** Memory for answers that clients have not read. */
   readonly answerRoom: Room;
   readonly limits: Limits;
+  /** Answers `GET /ready`, which balancers ask. Absent: the service answers it as any other path. */
+  readonly readiness?: () => Promise<boolean>;
   /** Called for each request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 
 /** How long a client may send after the last answer (ms). An earlier reset could discard the answer before it is read. */
 const LINGER_MS = 2_000;
+
+/** The target of balancers. It is outside of the service's paths. */
+const READY_TARGET = "/ready";
 
 const NO_BODY: Buffer = Buffer.alloc(0);
 
@@ -117,6 +122,8 @@ export class ClientConnection {
 
   /** Receives the body of a request and answers the request. True when the connection can serve another one. */
   async #serve(head: RequestHead): Promise<boolean> {
+    const { readiness } = this.#settings;
+    if (readiness && asksReadiness(head)) return this.#sendReadiness(head, await readiness());
     const { maxBytes } = this.#settings.bodyBound(head.target);
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = new MessageBody(this.#reader, head.body, maxBytes);
@@ -262,6 +269,14 @@ export class ClientConnection {
     return closes ? this.#close() : true;
   }
 
+  /** Answers a balancer. There is no audit line, as it asks every second. */
+  #sendReadiness(head: RequestHead, isReady: boolean): boolean {
+    if (this.#closing || this.#socket.destroyed) return false;
+    const closes = !head.keepAlive || this.#stopping;
+    this.#socket.write(renderReadiness(isReady, closes, head.method === "HEAD"), "latin1");
+    return closes ? this.#close() : true;
+  }
+
   /** Closes after everything was sent, and reads on for a moment so that the client gets it. Always false. */
   #close(): false {
     if (this.#closing || this.#socket.destroyed) return false;
@@ -278,4 +293,8 @@ export class ClientConnection {
     this.#socket.resetAndDestroy();
     return false;
   }
+}
+
+function asksReadiness({ method, target, body }: RequestHead): boolean {
+  return target === READY_TARGET && (method === "GET" || method === "HEAD") && !announcesBody(body);
 }

@@ -105,7 +105,7 @@ function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
 }
 
 /** True when a body of at least one byte is announced. */
-function announcesBody(framing: BodyFraming): boolean {
+export function announcesBody(framing: BodyFraming): boolean {
   return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
 }
 

@@ -55,6 +55,20 @@ export function renderRefusal(refusal: Refusal, head: RefusedRequest | undefined
   return `${lines.join("\r\n")}\r\n\r\n${head?.method === "HEAD" ? "" : body}`;
 }
 
+/** The answer to `GET /ready`: whether this node may get requests. */
+export function renderReadiness(isReady: boolean, closes: boolean, isHead: boolean): string {
+  const body = `${JSON.stringify({ ready: isReady })}\n`;
+  const lines = [
+    `HTTP/1.1 ${isReady ? "200 OK" : "503 Service Unavailable"}`,
+    `Date: ${new Date().toUTCString()}`,
+    "Content-Type: application/json",
+    "Cache-Control: no-store",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(closes ? ["Connection: close"] : []),
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n${isHead ? "" : body}`;
+}
+
 /**
  * The audit line of a refused request, with the fields of the service's audit lines. It has no secret and no field of a body.
  *

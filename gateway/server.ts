@@ -39,6 +39,8 @@ export interface GatewayOptions extends UpstreamSettings, Partial<Limits> {
   readonly listen: ListenAddress;
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList;
+  /** Answers `GET /ready`, which balancers ask; absent for a gateway without them. */
+  readonly readiness?: () => Promise<boolean>;
   /** Writes an audit line for a request that the gateway answers itself. */
   readonly audit: (line: string) => void;
 }
@@ -60,8 +62,12 @@ export interface GatewayFigures {
 export interface Gateway {
   readonly port: number;
   figures(): GatewayFigures;
-  /** Refuses all requests with a reason, including those in flight. Without a reason, sends requests again. */
-  suspend(reason: string | undefined): void;
+  /**
+   * Refuses all requests with a reason, including those in flight. Without a reason, sends requests again.
+   *
+   * @param retryAfterSeconds when clients should try again; absent when only the operator can help
+   */
+  suspend(reason: string | undefined, retryAfterSeconds?: number): void;
   /** Accepts no more requests, lets those in flight finish for a while, and ends. */
   stop(): Promise<void>;
 }
@@ -89,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       owedMs: limits.readMs,
     }),
     limits,
+    ...(options.readiness && { readiness: options.readiness }),
     onRefusal: (refusal, head, address) => {
       refusals.set(refusal.status, (refusals.get(refusal.status) ?? 0) + 1);
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
@@ -121,7 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       answerBytes: settings.answerRoom.used,
       refusals,
     }),
-    suspend: (reason) => settings.upstream.suspend(reason),
+    suspend: (reason, retryAfterSeconds) => settings.upstream.suspend(reason, retryAfterSeconds),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const connection of connections.open) connection.stop();

@@ -45,9 +45,14 @@ export interface UpstreamAnswer {
 /** The service behind the gateway. */
 export interface UpstreamSettings {
   readonly upstream: UpstreamAddress;
+  /** True when something starts the service again after its end. Then a lost request is answered 503, with Retry-After. */
+  readonly isRestarted?: boolean;
   /** Writes a line for the operator. It has no secrets. */
   readonly log: (line: string) => void;
 }
+
+const UNREACHABLE: Refusal = { status: 502, message: "the service is not reachable" };
+const RESTARTED: Refusal = { status: 503, message: "the service ended and starts again", retryAfterSeconds: 2 };
 
 /** The service behind the gateway, with a pool of connections. */
 export class Upstream {
@@ -87,7 +92,8 @@ export class Upstream {
    * out, so it is never sent again.
    *
    * @param sender uses its share until the answer is released
-   * @returns a refusal: 503 when the request was not sent or the gateway is suspended, 502 when the service did not answer
+   * @returns a refusal: 503 when the request was not sent or the gateway is suspended, 502 (503 with `isRestarted`) when
+   *   the service did not answer
    */
   async send(request: WholeRequest, sender: Sender): Promise<Result<UpstreamAnswer, Refusal>> {
     const { networks, turn } = sender;
@@ -111,7 +117,7 @@ export class Upstream {
     };
     if (!head.ok) {
       end(false);
-      return err(this.#suspended ?? { status: 502, message: "the service is not reachable" });
+      return err(this.#suspended ?? (this.#settings.isRestarted ? RESTARTED : UNREACHABLE));
     }
     const { keepAlive, body } = head.value;
     let isReleased = false;
@@ -123,8 +129,13 @@ export class Upstream {
   }
 
   /** Refuses all requests with a reason, including those in flight. Without a reason, sends requests again. */
-  suspend(reason: string | undefined): void {
-    this.#suspended = reason === undefined ? undefined : { status: 503, message: reason };
+  suspend(reason: string | undefined, retryAfterSeconds?: number): void {
+    const refusal = {
+      status: 503,
+      message: reason ?? "",
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    };
+    this.#suspended = reason === undefined ? undefined : refusal;
     if (reason !== undefined) for (const connection of this.#open) connection.destroy();
   }
 

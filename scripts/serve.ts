@@ -1,87 +1,86 @@
-import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import { startGateway } from "../gateway/server.ts";
 import type { UpstreamAddress } from "../gateway/upstream.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
-import { Child, followErrors } from "./local/child.ts";
+import type { Child } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
-import { CRON_MS, startCron } from "./local/cron.ts";
+import { CRON_MS, hourOf, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
-import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
-import { placeWorker } from "./serve/built-worker.ts";
+import { takeHour } from "./serve/cluster/hourly.ts";
+import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join.ts";
+import { type ClusterNode, LastError, startNode } from "./serve/cluster/node.ts";
+import { type ClusterPlace, readClusterSettings } from "./serve/cluster/settings.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
-import { SELF_HOSTED, workerModel } from "./serve/worker.ts";
-import { findWorkerd, workerdConfig } from "./serve/workerd-config.ts";
+import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";
 
 /** How long the Worker may take to answer. */
 const ANSWER_MS = 60_000;
 
-/** Longest path of a Unix domain socket on every system (macOS has the shortest). */
-const MAX_SOCKET_PATH_BYTES = 103;
-
-/** Sockets of the Worker for the gateway and for the cron trigger. Only the server's user can open them. */
-const WORKER_SOCKET = "worker.sock";
-const CRON_SOCKET = "cron.sock";
-const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
+/** When clients of a node whose Worker has ended should try again (s): most starts take less. */
+const RESTART_SECONDS = 2;
 
 const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
 const say = (line: string): void => console.error(`serve: ${line}`);
 
-/** Builds the Worker, writes workerd's configuration and starts it. */
-async function startWorker(command: ServeCommand, data: DataDirectory, commit: string): Promise<Result<Child, string>> {
-  const socket = data.file(WORKER_SOCKET);
-  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
-    return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
-  }
-  const workerd = findWorkerd();
-  if (!workerd.ok) return workerd;
-  const definition = await placeWorker(data.file("worker"));
-  if (!definition.ok) return definition;
-  const metadataServices = usesMetadataServices(process.env);
-  const settings = {
-    ...settingsFromEnvironment(definition.value.vars, process.env),
-    ...(commit !== "" && { GROVE_COMMIT: commit }),
-    CLOUD_METADATA_CREDENTIALS: String(metadataServices),
-    GROVE_PRIVATE_HOSTS: command.privateHosts.text,
-    ...SELF_HOSTED,
-  };
-  if (!("GROVE_SEAL_KEY" in settings)) {
-    say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
-  }
-  const worker = workerModel(definition.value, Object.keys(settings));
-  if (!worker.ok) return worker;
-  for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
+/** A Worker that was started, and who keeps it running. */
+type StartedWorker =
+  | { readonly kind: "alone"; readonly worker: Child }
+  | ({ readonly kind: "node" } & ClusterNode & JoinedNode);
 
-  data.remove(SOCKETS);
-  mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
-  const config = workerdConfig({
-    worker: worker.value,
-    objects: data.file("objects"),
-    socket,
-    cronSocket: data.file(CRON_SOCKET),
-    ...(command.direct !== undefined && { direct: command.direct }),
-    installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
-    privateHosts: command.privateHosts.blocks,
-    metadataServices,
+/** Starts the Worker of a server that is one process, whose data are in its directory. */
+async function startAlone(
+  command: ServeCommand,
+  data: DataDirectory,
+  commit: string,
+): Promise<Result<StartedWorker, string>> {
+  if (data.has(NODE_FILE)) {
+    return err(`${data.path} is of a node of a cluster, whose data are in its bucket; choose another --data DIR`);
+  }
+  const prepared = await prepareWorker({ command, data, commit, node: undefined, showError: console.error, say });
+  return prepared.ok ? ok({ kind: "alone", worker: prepared.value.start() }) : prepared;
+}
+
+/** Starts the Worker of a node of a cluster. */
+async function startInCluster(
+  place: ClusterPlace,
+  command: ServeCommand,
+  data: DataDirectory,
+  commit: string,
+  asked: Promise<void>,
+): Promise<Result<StartedWorker, string>> {
+  const settings = readClusterSettings(place, process.env);
+  if (!settings.ok) return settings;
+  const taken = await portProblem(settings.value.listen, "choose another with --cluster-listen HOST:PORT");
+  if (taken !== undefined) return err(taken);
+  const { timeDivisor, listen } = settings.value;
+  const joined = await joinCluster({
+    settings: settings.value,
+    environment: process.env,
+    data,
+    asked,
+    pause: (ms) => pause(ms, undefined, { ref: false }),
+    say,
   });
-  data.write("worker/config.capnp", config);
-  const child = new Child({
-    command: workerd.value,
-    args: ["serve", data.file("worker/config.capnp"), "config"],
-    env: { ...process.env, ...settings },
-    output: "errors",
-  });
-  followErrors(child, console.error);
-  return ok(child);
+  if (!joined.ok) return joined;
+  const lastError = new LastError();
+  const showError = (line: string): void => {
+    lastError.note(line);
+    console.error(line);
+  };
+  const prepared = await prepareWorker({ command, data, commit, node: joined.value, showError, say });
+  if (!prepared.ok) return prepared;
+  const socket = data.file(WORKER_SOCKET);
+  const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, say });
+  return ok({ kind: "node", ...joined.value, ...node });
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
@@ -89,24 +88,36 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   if (taken !== undefined) return err(taken);
   const directTaken = command.direct && (await portProblem(command.direct, "choose another with --direct PORT"));
   if (directTaken !== undefined) return err(directTaken);
-  const data = DataDirectory.open(command.data);
-  if (!data.ok) return data;
-  const worker = await startWorker(command, data.value, commit);
-  if (!worker.ok) return worker;
+  const opened = DataDirectory.open(command.data);
+  if (!opened.ok) return opened;
+  const data = opened.value;
+  const started =
+    command.cluster === undefined
+      ? await startAlone(command, data, commit)
+      : await startInCluster(command.cluster, command, data, commit, asked);
+  if (!started.ok) {
+    data.close();
+    return started;
+  }
+  const { worker } = started.value;
+  const node = started.value.kind === "node" ? started.value : undefined;
 
   const fail = async (message: string): Promise<Result<never, string>> => {
-    await worker.value.stop();
-    data.value.close();
+    await worker.stop();
+    data.close();
     return err(message);
   };
-  const gone = Promise.race([asked.then(() => "asked to stop"), worker.value.ended]);
-  const socket = data.value.file(WORKER_SOCKET);
-  if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, ANSWER_MS))) {
+  const gone = Promise.race([asked.then(() => "asked to stop"), worker.ended]);
+  const socket = data.file(WORKER_SOCKET);
+  // A node waits for as long as its bucket is out of reach.
+  const limitMs = node === undefined ? ANSWER_MS : Number.POSITIVE_INFINITY;
+  if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, limitMs))) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
   }
   const gateway = await startGateway({
     listen: command.listen,
     upstream: { kind: "socket", path: socket },
+    ...(node !== undefined && { isRestarted: true, readiness: node.isReady }),
     trustedProxies: command.trustedProxies,
     clientSharePercent: command.clientSharePercent,
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
@@ -114,11 +125,12 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     audit: console.log,
   });
   if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
+  node?.worker.follow((problem) => gateway.value.suspend(problem, RESTART_SECONDS));
   const metrics =
     command.metrics &&
     (await serveMetrics(command.metrics, {
       figures: gateway.value.figures,
-      processes: { gateway: "self", worker: worker.value.pid },
+      processes: () => ({ gateway: "self", worker: worker.pid }),
     }));
   if (metrics?.ok === false) {
     await gateway.value.stop();
@@ -128,27 +140,35 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   // A missing seal key was reported before the slow part of the start.
   const refusal =
     process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
-  for (const warning of [refusal, restoreWarning(data.value, Date.now())]) {
-    if (warning !== undefined) say(warning);
-  }
-  const stopNoting = noteServing(data.value);
-  const cron: UpstreamAddress = { kind: "socket", path: data.value.file(CRON_SOCKET) };
-  const stopCron = startCron(() => succeeds(cron, "/", CRON_MS), say);
-  const pauses = new Pauses(worker.value, data.value.file(PAUSE_SOCKET));
+  if (refusal !== undefined) say(refusal);
+  const alone = started.value.kind === "alone" ? serveAlone(started.value.worker, data) : undefined;
+  const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
+  const stopCron = startCron(async () => {
+    const isElsewhere = node !== undefined && !(await takeHour(node.bucket, hourOf(Date.now())));
+    return isElsewhere || succeeds(cron, "/", CRON_MS);
+  }, say);
   return ok({
     gateway: gateway.value,
-    child: worker.value,
-    stopping: () => {
+    child: worker,
+    stopping: async () => {
       stopCron();
-      pauses.close();
+      alone?.pauses.close();
+      await node?.handOver();
     },
     close: () => {
       if (metrics?.ok) void metrics.value.stop();
-      stopNoting();
-      data.value.remove(SOCKETS);
-      data.value.close();
+      alone?.stopNoting();
+      data.remove(SOCKETS);
+      data.close();
     },
   });
+}
+
+/** What only a server has whose data are in its directory: a warning about restored data, and backups while it runs. */
+function serveAlone(worker: Child, data: DataDirectory) {
+  const warning = restoreWarning(data, Date.now());
+  if (warning !== undefined) say(warning);
+  return { stopNoting: noteServing(data), pauses: new Pauses(worker, data.file(PAUSE_SOCKET)) };
 }
 
 async function serve(command: ServeCommand): Promise<number> {

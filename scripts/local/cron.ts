@@ -6,6 +6,11 @@ export const CRON_MS = 60_000;
 
 const HOUR_MS = 3_600_000;
 
+/** The number of the hour since 1970 of a time in ms. */
+export function hourOf(now: number): number {
+  return Math.floor(now / HOUR_MS);
+}
+
 /** Time from `now` to the next firing of the cron trigger; both in ms. */
 export function untilCron(now: number): number {
   return HOUR_MS - ((now + HOUR_MS - CRON_MINUTE * 60_000) % HOUR_MS);

@@ -37,6 +37,11 @@ export class DataDirectory {
     return join(this.path, name);
   }
 
+  /** True when there is such an entry. */
+  has(name: string): boolean {
+    return existsSync(this.file(name));
+  }
+
   /** Writes a small file that only this user can read. */
   write(name: string, content: string): void {
     // Removed first, as an existing file keeps its mode.
@@ -46,7 +51,7 @@ export class DataDirectory {
 
   /** The content of a small file without the line end. A missing file is made with the result of `make`. */
   readOrMake(name: string, make: () => string): string {
-    if (!existsSync(this.file(name))) this.write(name, `${make()}\n`);
+    if (!this.has(name)) this.write(name, `${make()}\n`);
     return readFileSync(this.file(name), "utf8").trim();
   }
 

@@ -5,9 +5,9 @@ import type { Child } from "./child.ts";
 /** The parts of a running server. */
 export interface Running {
   readonly gateway: Gateway;
-  readonly child: Child;
-  /** Called before either is stopped. */
-  readonly stopping?: () => void;
+  readonly child: Pick<Child, "ended" | "stop" | "kill">;
+  /** Called before either is stopped, and awaited: requests are still served meanwhile. */
+  readonly stopping?: () => Promise<void> | void;
   /** Frees resources after both have ended. */
   readonly close: () => void;
 }
@@ -47,14 +47,18 @@ export async function runServer<Started extends Running>(
   announce(started.value);
   const { gateway, child, stopping, close } = started.value;
   const ended = await Promise.race([asked.then(() => undefined), child.ended]);
-  stopping?.();
   const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
   const hardEnd = setTimeout(() => {
     say(`not everything has ended in time; ${childName} is killed`);
     child.kill();
     giveUp();
   }, hardEndMs);
-  await Promise.race([gateway.stop().then(() => child.stop()), givenUp]);
+  const stop = async (): Promise<void> => {
+    await stopping?.();
+    await gateway.stop();
+    await child.stop();
+  };
+  await Promise.race([stop(), givenUp]);
   clearTimeout(hardEnd);
   close();
   if (ended === undefined) return 0;

@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { GATEWAY_FLAGS, parseGatewayFlags } from "../gateway/arguments.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
 import { parseListen, parsePrivateHosts } from "../local/listen.ts";
+import { parseClusterPlace } from "./cluster/settings.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 
@@ -20,6 +21,12 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             addresses, CIDR blocks, and names that lead to them or to public ones (default none)
   --metrics HOST:PORT       answers GET /metrics about the gateway and the processes, without a token, at an address for
                             Prometheus alone (default none; the service's own are at /v1/sys/metrics)
+  --cluster s3://BUCKET/PREFIX
+                            makes this server a node of a cluster, whose data are in the bucket (docs/cluster.md)
+  --cluster-listen HOST:PORT
+                            where the other nodes reach this one: a private address
+  --cluster-advertise HOST:PORT
+                            the address that they are told instead
   --help                    this text
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
@@ -38,6 +45,9 @@ export function parseServeArguments(argv: readonly string[]) {
     direct: { type: "string" },
     metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
+    cluster: { type: "string" },
+    "cluster-listen": { type: "string" },
+    "cluster-advertise": { type: "string" },
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
@@ -50,12 +60,15 @@ export function parseServeArguments(argv: readonly string[]) {
   if (!metrics.ok) return metrics;
   const privateHosts = parsePrivateHosts(values["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
+  const cluster = parseClusterPlace(values);
+  if (!cluster.ok) return cluster;
   return ok({
     ...shared.value,
     data: values.data,
     direct: direct.value,
     metrics: metrics.value,
     privateHosts: privateHosts.value,
+    cluster: cluster.value,
   });
 }
 

@@ -7,7 +7,7 @@ import { type Family, prometheusText, type Sample } from "../../src/metrics/fami
 export interface MetricsSource {
   figures(): GatewayFigures;
   /** Process ids by the name on the page. */
-  readonly processes: Readonly<Record<string, number | "self" | undefined>>;
+  readonly processes: () => Readonly<Record<string, number | "self" | undefined>>;
 }
 
 /** A page of metrics that listens. */
@@ -43,7 +43,7 @@ export async function serveMetrics(listen: ListenAddress, source: MetricsSource)
 /** The page. */
 export function metricsText({ figures, processes }: MetricsSource): string {
   const { connections, requests, bodyBytes, answerBytes, refusals } = figures();
-  const used = Object.entries(processes).flatMap(([name, pid]) => {
+  const used = Object.entries(processes()).flatMap(([name, pid]) => {
     const figures = pid === undefined ? null : processFigures(pid);
     return figures ? [{ labels: { process: name }, figures }] : [];
   });

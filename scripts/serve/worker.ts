@@ -30,8 +30,11 @@ export interface WorkerModel {
   readonly leftOut: readonly string[];
 }
 
-/** Settings of every server on one machine. The environment can't change them. */
+/** Settings of a server that is one process. The environment can't change them. */
 export const SELF_HOSTED = { CLIENT_ADDRESS_HEADER, ONE_PROCESS: "true" } as const;
+
+/** Settings of a node of a cluster. The environment can't change them. */
+export const CLUSTER_NODE = { CLIENT_ADDRESS_HEADER, CLUSTER: "true" } as const;
 
 /** The parts of wrangler.toml that are used here. */
 export type Definition = Pick<

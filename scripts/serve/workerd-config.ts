@@ -6,6 +6,20 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
+/** A node's place in a cluster, for workerd. */
+export interface WorkerdCluster {
+  /** `s3://bucket/directory`: workerd's own directory in the bucket. */
+  readonly bucket: string;
+  readonly region: string;
+  readonly allowsHttp: boolean;
+  readonly listen: ListenAddress;
+  readonly advertise: ListenAddress | undefined;
+  /** Secret, at least 32 bytes. workerd can't read it from its environment. */
+  readonly key: string;
+  /** Divides the times of a lease, in tests alone. */
+  readonly timeDivisor: number;
+}
+
 /** Parameters of workerd's configuration. */
 export interface WorkerdSetup {
   readonly worker: WorkerModel;
@@ -26,6 +40,8 @@ export interface WorkerdSetup {
   readonly privateHosts: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;
+  /** Absent for a server that is one process. */
+  readonly cluster?: WorkerdCluster;
 }
 
 /** Metadata services of instances (the first) and of containers. */
@@ -39,7 +55,8 @@ const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices } = setup;
+  const { worker, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices, cluster } =
+    setup;
   const allow = ["public", ...privateHosts, ...(metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
@@ -58,7 +75,7 @@ const config :Workerd.Config = (
     (name = "objects", disk = (path = ${quote(objects)}, writable = true)),
     (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = (trustBrowserCas = true)))
   ],
-  sockets = ${list(sockets)}
+  sockets = ${list(sockets)}${cluster === undefined ? "" : `,\n  cluster = ${clusterStanza(cluster)}`}
 );
 
 const worker :Workerd.Worker = (
@@ -72,8 +89,26 @@ const worker :Workerd.Worker = (
 `;
 }
 
-function directSocket({ host, port }: ListenAddress): string {
-  const address = quote(`${host.includes(":") ? `[${host}]` : host}:${port}`);
+function clusterStanza(cluster: WorkerdCluster): string {
+  const { bucket, region, allowsHttp, listen, advertise, key, timeDivisor } = cluster;
+  const options = [`aws_region=${region}`, ...(allowsHttp ? ["aws_allow_http=true"] : [])];
+  const parts = [
+    `bucket = ${quote(bucket)}`,
+    `bucketOptions = ${list(options.map(quote))}`,
+    `address = ${addressText(listen)}`,
+    ...(advertise === undefined ? [] : [`advertise = ${addressText(advertise)}`]),
+    `key = ${quote(key)}`,
+    ...(timeDivisor === 1 ? [] : [`unsafeTimeDivisor = ${timeDivisor}`]),
+  ];
+  return `(\n    ${parts.join(",\n    ")}\n  )`;
+}
+
+function addressText({ host, port }: ListenAddress): string {
+  return quote(`${host.includes(":") ? `[${host}]` : host}:${port}`);
+}
+
+function directSocket(direct: ListenAddress): string {
+  const address = addressText(direct);
   // A header without a value is removed.
   const removed = list(GATEWAY_HEADERS.map((name) => `(name = ${quote(name)})`));
   return `(name = "direct", address = ${address}, http = (injectRequestHeaders = ${removed}), service = "main")`;

@@ -1,3 +1,4 @@
+import { numbersOf } from "../local/release.ts";
 import type { NewestBackup } from "../saved/newest.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
@@ -89,10 +90,4 @@ function disk({ dataBytes, freeBytes }: Situation): Judged {
 
 function megabytes(bytes: number): number {
   return Math.ceil(bytes / 1_000_000);
-}
-
-/** Major and minor number of a version such as `1.2.0-rc.1+fcd9c58a`. */
-function numbersOf(version: string): readonly [number, number] | null {
-  const [, major, minor] = /^(\d+)\.(\d+)\.\d+/.exec(version) ?? [];
-  return major === undefined || minor === undefined ? null : [Number(major), Number(minor)];
 }

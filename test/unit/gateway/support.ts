@@ -52,6 +52,8 @@ export async function startRecorder(): Promise<{ url: string; seen: SeenRequest[
 /** What a test may choose of its gateway. */
 export interface TestGateway extends Partial<Limits> {
   readonly trustProxy?: string;
+  readonly isRestarted?: boolean;
+  readonly readiness?: () => Promise<boolean>;
   readonly log?: (line: string) => void;
   readonly audit?: (line: string) => void;
 }

@@ -137,7 +137,7 @@ describe("ops/", () => {
   for (const event of ["cloud_call", "lease_revocation"] as const) countEvent(event, ["sts", "success"]);
   const gateway = metricsText({
     figures: () => ({ connections: 1, requests: 1, bodyBytes: 0, answerBytes: 0, refusals: new Map([[503, 1]]) }),
-    processes: { gateway: "self" },
+    processes: () => ({ gateway: "self" }),
   });
   const families = [...stateFamilies(null, "1", NOW), ...isolateFamilies(), ...installationFamilies(FIGURES, NOW)];
   const known = new Set([

@@ -1,0 +1,84 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { ListenAddress } from "../../../gateway/server.ts";
+import { waitUntilAnswers } from "../../local/answers.ts";
+import type { PreparedWorker } from "../prepare-worker.ts";
+import { KeptWorker } from "./kept-worker.ts";
+import { askWorkerd, Readiness } from "./ready.ts";
+import { ownAddress } from "./settings.ts";
+
+/** How long workerd may take to answer (ms): a start after a long stop waits for leases. */
+const ANSWER_MS = 120_000;
+
+/** From the first `not ready` to the hand-over, and from there to the last accepted request (ms). A balancer asks meanwhile. */
+const LEAD_MS = 3_000;
+const HAND_OVER_MS = 4_000;
+
+/** An error that workerd reports, by which it explains its end. */
+const REPORTED = /(?:fatal|exception|error|fenced|lease)/i;
+const MAX_ERROR_LENGTH = 300;
+
+/** The engine of a node. */
+export interface ClusterNode {
+  readonly worker: KeptWorker;
+  /** Gets every line of workerd's standard error. */
+  readonly isReady: () => Promise<boolean>;
+  /** Has balancers look elsewhere, and hands the objects to other nodes. Resolves when no more requests should be accepted. */
+  handOver(): Promise<void>;
+}
+
+/** Remembers the last error that workerd reported. */
+export class LastError {
+  #line = "";
+
+  note(line: string): void {
+    if (REPORTED.test(line)) this.#line = line.slice(0, MAX_ERROR_LENGTH);
+  }
+
+  /** Returns the line once. */
+  take(): string {
+    const line = this.#line;
+    this.#line = "";
+    return line;
+  }
+}
+
+/** Starts the engine of a node, and keeps it running. */
+export function startNode(given: {
+  readonly prepared: PreparedWorker;
+  readonly socket: string;
+  /** The node's cluster port. */
+  readonly listen: ListenAddress;
+  readonly timeDivisor: number;
+  readonly lastError: LastError;
+  readonly say: (line: string) => void;
+}): ClusterNode {
+  const { prepared, socket, listen, timeDivisor, lastError, say } = given;
+  let isLeaving = false;
+  const worker = new KeptWorker({
+    start: () => prepared.start(),
+    answers: async (ended) => {
+      const isUp = await waitUntilAnswers({ kind: "socket", path: socket }, ended, ANSWER_MS);
+      prepared.forgetConfig();
+      return isUp;
+    },
+    lastError: () => lastError.take(),
+    pause: (ms) => pause(ms, undefined, { ref: false }),
+    say,
+  });
+  const readiness = new Readiness(
+    () => worker.isUp && !isLeaving,
+    () => askWorkerd(ownAddress(listen)),
+  );
+  return {
+    worker,
+    isReady: () => readiness.read(),
+    async handOver() {
+      isLeaving = true;
+      say("not ready: balancers may look elsewhere");
+      await pause(LEAD_MS / timeDivisor);
+      say("handing the objects to the other nodes");
+      worker.handOver();
+      await pause(HAND_OVER_MS / timeDivisor);
+    },
+  };
+}

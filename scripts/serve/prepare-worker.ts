@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { Child, followErrors } from "../local/child.ts";
+import type { DataDirectory } from "../local/data-directory.ts";
+import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
+import type { ServeCommand } from "./arguments.ts";
+import { placeWorker } from "./built-worker.ts";
+import type { JoinedNode } from "./cluster/join.ts";
+import { CLUSTER_VARIABLES } from "./cluster/settings.ts";
+import { CLUSTER_NODE, SELF_HOSTED, workerModel } from "./worker.ts";
+import { findWorkerd, workerdConfig } from "./workerd-config.ts";
+
+/** Longest path of a Unix domain socket on every system (macOS has the shortest). */
+const MAX_SOCKET_PATH_BYTES = 103;
+
+/** Sockets of the Worker for the gateway and for the cron trigger. Only the server's user can open them. */
+export const WORKER_SOCKET = "worker.sock";
+export const CRON_SOCKET = "cron.sock";
+export const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
+
+const CONFIG = "worker/config.capnp";
+
+/** What the Worker is prepared for. */
+export interface Preparation {
+  readonly command: ServeCommand;
+  readonly data: DataDirectory;
+  readonly commit: string;
+  /** Absent for a server that is one process. */
+  readonly node: JoinedNode | undefined;
+  /** Gets every line of workerd's standard error. */
+  readonly showError: (line: string) => void;
+  readonly say: (line: string) => void;
+}
+
+/** A Worker that can be started. */
+export interface PreparedWorker {
+  /** Starts workerd. To be repeated only after its end. */
+  start(): Child;
+  /** Removes the configuration, after workerd has read it: that of a node has the secret of the cluster. */
+  forgetConfig(): void;
+}
+
+/** Builds the Worker and writes workerd's configuration. The error is for the operator. */
+export async function prepareWorker(preparation: Preparation): Promise<Result<PreparedWorker, string>> {
+  const { command, data, commit, node, showError, say } = preparation;
+  const socket = data.file(WORKER_SOCKET);
+  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
+    return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
+  }
+  const workerd = findWorkerd();
+  if (!workerd.ok) return workerd;
+  const definition = await placeWorker(data.file("worker"));
+  if (!definition.ok) return definition;
+  const metadataServices = usesMetadataServices(process.env);
+  const environment = settingsFromEnvironment(definition.value.vars, process.env);
+  // Of a node they are for the bucket. The Worker must not use the bucket's rights for calls to the cloud.
+  if (node !== undefined) for (const name of CLUSTER_VARIABLES) delete environment[name];
+  const settings = {
+    ...environment,
+    ...(commit !== "" && { GROVE_COMMIT: commit }),
+    CLOUD_METADATA_CREDENTIALS: String(metadataServices),
+    GROVE_PRIVATE_HOSTS: command.privateHosts.text,
+    ...(node === undefined ? SELF_HOSTED : CLUSTER_NODE),
+  };
+  if (!("GROVE_SEAL_KEY" in settings)) {
+    say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
+  }
+  const worker = workerModel(definition.value, Object.keys(settings));
+  if (!worker.ok) return worker;
+  for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
+
+  data.remove(SOCKETS);
+  mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
+  const config = workerdConfig({
+    worker: worker.value,
+    objects: data.file("objects"),
+    socket,
+    cronSocket: data.file(CRON_SOCKET),
+    ...(command.direct !== undefined && { direct: command.direct }),
+    installationId: node?.installationId ?? data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
+    privateHosts: command.privateHosts.blocks,
+    metadataServices,
+    ...(node !== undefined && { cluster: node.workerd }),
+  });
+  const flags = node === undefined ? [] : ["--experimental"];
+  return ok({
+    start() {
+      data.remove(SOCKETS);
+      data.write(CONFIG, config);
+      const child = new Child({
+        command: workerd.value,
+        args: ["serve", ...flags, data.file(CONFIG), "config"],
+        env: { ...process.env, ...settings },
+        output: "errors",
+      });
+      followErrors(child, showError);
+      return child;
+    },
+    forgetConfig: () => data.remove([CONFIG]),
+  });
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BUCKET, BucketEmulator } from "../support/bucket.ts";
+import { call, descendants, freePort, killWhole, type RunningServer, runScript, startServe } from "./support/server.ts";
+
+const DATA = join(tmpdir(), `grove-cluster-${randomBytes(6).toString("hex")}`);
+
+/** A lease of a node takes 20 s divided by this. */
+const TIME_DIVISOR = 5;
+const LEASE_MS = 20_000 / TIME_DIVISOR;
+
+const SECRETS = {
+  GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
+  GROVE_CLUSTER_KEY: randomBytes(32).toString("hex"),
+  GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
+};
+
+let bucket: BucketEmulator;
+const nodes: RunningServer[] = [];
+
+function environment(): Record<string, string> {
+  return { ...SECRETS, ...bucket.environment, GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR) };
+}
+
+async function clusterFlags(): Promise<string[]> {
+  return ["--cluster", `s3://${BUCKET}/e2e`, "--cluster-listen", `127.0.0.1:${await freePort()}`];
+}
+
+async function startNode(data?: string): Promise<RunningServer> {
+  return startServe({ env: environment(), flags: await clusterFlags(), ...(data !== undefined && { data }) });
+}
+
+beforeAll(async () => {
+  bucket = await BucketEmulator.start();
+  nodes.push(await startNode());
+  nodes.push(...(await Promise.all([startNode(DATA), startNode()])));
+});
+
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await bucket.close();
+  for (const name of [DATA, `${DATA}-stranger`]) await rm(name, { recursive: true, force: true });
+});
+
+function node(at: number): RunningServer {
+  const found = nodes[at];
+  if (!found) throw new Error(`there is no node ${at}`);
+  return found;
+}
+
+async function newToken(at: number, endpoint = "create-orphan"): Promise<string> {
+  const request = { token: SECRETS.GROVE_DEV_ROOT_TOKEN, body: { ttl: "1h", policies: ["default"] } };
+  const { status, body } = await call(node(at), "POST", `/v1/auth/token/${endpoint}`, request);
+  expect(status).toBe(200);
+  return (body.auth as { client_token: string }).client_token;
+}
+
+async function asHolder(at: number, token: string, method: string, operation: string): Promise<number> {
+  return (await call(node(at), method, `/v1/auth/token/${operation}`, { token })).status;
+}
+
+const isReady = async (at: number): Promise<number> => (await fetch(`${node(at).address}/ready`)).status;
+
+describe("three nodes with one bucket", () => {
+  it("are ready, and are one installation", async () => {
+    const health = await Promise.all(nodes.map((one) => call(one, "GET", "/v1/sys/health")));
+    expect(new Set(health.map(({ body }) => body.cluster_id)).size).toBe(1);
+    for (const at of [0, 1, 2]) expect(await isReady(at)).toBe(200);
+  });
+
+  it("know each other's tokens: one is made at the first, renewed at the second, revoked at the third", async () => {
+    const token = await newToken(0);
+    for (const at of [0, 1, 2]) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(200);
+    expect(await asHolder(1, token, "POST", "renew-self")).toBe(200);
+    expect(await asHolder(2, token, "POST", "revoke-self")).toBe(204);
+    for (const at of [0, 1, 2]) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(403);
+  });
+
+  it("leave neither the configuration with the cluster's key nor the installation's id on a disk", async () => {
+    expect(await readdir(join(node(0).data, "worker"))).toEqual(["index.js"]);
+    expect(await readdir(node(0).data)).not.toContain("installation-id");
+  });
+});
+
+describe("a node that does not fit", () => {
+  it.each([
+    ["another seal key", { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}` }, "GROVE_SEAL_KEY is not that"],
+    ["another cluster key", { GROVE_CLUSTER_KEY: randomBytes(32).toString("hex") }, "GROVE_CLUSTER_KEY is not that"],
+  ])("does not start with %s, and says so", async (_, change, reason) => {
+    const flags = ["--listen=127.0.0.1:0", "--data", `${DATA}-stranger`, ...(await clusterFlags())];
+    const stranger = runScript("serve", flags, { ...environment(), ...change });
+    expect(await stranger.exited).toBe(1);
+    expect(stranger.output()).toContain(reason);
+  });
+});
+
+describe("a node that is killed, and its disk with it", () => {
+  it("takes nothing with it: what was answered is there, and what was revoked is refused", async () => {
+    // The tree of an orphan begins at the node that makes it.
+    const live = await Promise.all([0, 1, 2, 0].map((at) => newToken(at)));
+    const children = await Promise.all([0, 1, 2].map((at) => newToken(at, "create")));
+    const revoked = await Promise.all([0, 1, 2, 0].map((at) => newToken(at)));
+    for (const token of revoked) expect(await asHolder(1, token, "POST", "revoke-self")).toBe(204);
+    const data = node(0).data;
+    await killWhole(node(0));
+    await rm(data, { recursive: true, force: true });
+
+    // Until another node owns the objects, the answer says when to try again.
+    const answer = await fetch(`${node(1).address}/v1/auth/token/lookup-self`, {
+      headers: { "X-Vault-Token": live[0] ?? "" },
+    });
+    expect([200, 503]).toContain(answer.status);
+    expect(answer.headers.has("Retry-After")).toBe(answer.status === 503);
+    await answer.text();
+
+    // `call` tries again after a 503.
+    for (const at of [1, 2]) {
+      for (const token of [...live, ...children]) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(200);
+      for (const token of revoked) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(403);
+    }
+    nodes[0] = await startNode();
+    for (const token of [...live, ...children]) expect(await asHolder(0, token, "GET", "lookup-self")).toBe(200);
+    for (const token of revoked) expect(await asHolder(0, token, "GET", "lookup-self")).toBe(403);
+  });
+});
+
+describe("a node that slept past its lease", () => {
+  it("serves nothing from before, says why, and is started again", async () => {
+    const token = await newToken(2);
+    const programs = await descendants(node(2).child.pid ?? 0);
+    for (const pid of programs) process.kill(pid, "SIGSTOP");
+    await pause(LEASE_MS * 1.5);
+    // Another node has taken the tree over.
+    expect(await asHolder(1, token, "POST", "revoke-self")).toBe(204);
+    for (const pid of programs) process.kill(pid, "SIGCONT");
+    await expect.poll(() => node(2).output()).toContain("workerd ended (");
+    expect(node(2).output()).toContain("this node serves nothing");
+    await expect.poll(() => isReady(2)).toBe(200);
+    expect(await asHolder(2, token, "GET", "lookup-self")).toBe(403);
+  });
+});
+
+describe("a node that is asked to stop", () => {
+  it("says that it is not ready, serves on, and hands its objects over", async () => {
+    const token = await newToken(1);
+    const { address } = node(1);
+    node(1).child.kill("SIGTERM");
+    await expect.poll(() => isReady(1)).toBe(503);
+    expect((await call({ address }, "GET", "/v1/auth/token/lookup-self", { token })).status).toBe(200);
+    expect(await node(1).exited).toBe(0);
+    expect(await asHolder(0, token, "GET", "lookup-self")).toBe(200);
+    nodes.splice(1, 1);
+    // Its disk may be out of date, so no server that is one process uses it.
+    const alone = runScript("serve", ["--listen=127.0.0.1:0", "--data", DATA], SECRETS);
+    expect(await alone.exited).toBe(1);
+    expect(alone.output()).toContain("is of a node of a cluster");
+  });
+});

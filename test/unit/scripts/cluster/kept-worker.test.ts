@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { Child } from "../../../../scripts/local/child.ts";
+import { KeptWorker, pauseAfter } from "../../../../scripts/serve/cluster/kept-worker.ts";
+import { LastError } from "../../../../scripts/serve/cluster/node.ts";
+
+/** A worker whose children are shell scripts, the last one for every further start. */
+function keep(scripts: readonly string[], pause: (ms: number) => Promise<void> = async () => {}) {
+  const lines: string[] = [];
+  const starts = { count: 0 };
+  const up = Promise.withResolvers<void>();
+  const worker = new KeptWorker({
+    start() {
+      const script = scripts[Math.min(starts.count++, scripts.length - 1)] ?? "";
+      return new Child({ command: "/bin/sh", args: ["-c", script], env: process.env, output: "errors" });
+    },
+    // One that sleeps answers; one that ends does not.
+    answers: async (ended) => {
+      if (scripts[Math.min(starts.count, scripts.length) - 1]?.startsWith("exec sleep")) return true;
+      await ended;
+      return false;
+    },
+    lastError: () => "the lease lapsed",
+    pause,
+    say: (line) => void lines.push(line),
+  });
+  const changes: (string | undefined)[] = [];
+  worker.follow((problem) => {
+    changes.push(problem);
+    if (problem === undefined) up.resolve();
+  });
+  return { worker, lines, starts, changes, up: up.promise };
+}
+
+describe("the workerd of a node", () => {
+  it("is started again when it ends, says why, and serves nothing meanwhile", async () => {
+    const { worker, lines, starts, changes, up } = keep(["exit 1", "exit 3", "exec sleep 1000"]);
+    expect(worker.isUp).toBe(false);
+    await up;
+    expect(worker.isUp).toBe(true);
+    expect(starts.count).toBe(3);
+    expect(lines[0]).toBe(
+      "workerd ended (exit code 1: the lease lapsed); this node serves nothing; workerd is started again in 0.5 s",
+    );
+    expect(lines[1]).toContain("exit code 3");
+    expect(lines[1]).toContain("in 1 s");
+    expect(changes.slice(0, -1).every((problem) => problem !== undefined)).toBe(true);
+    await worker.stop();
+    expect(starts.count).toBe(3);
+  });
+
+  it("is not started again after a hand-over", async () => {
+    const { worker, starts, lines, up } = keep(["exec sleep 1000"]);
+    await up;
+    worker.handOver();
+    expect(worker.isUp).toBe(false);
+    await worker.stop();
+    expect(await worker.ended).toBe("SIGTERM");
+    expect([starts.count, lines]).toEqual([1, []]);
+  });
+
+  it("stops during the pause before a start", async () => {
+    const paused = Promise.withResolvers<void>();
+    const { worker, starts } = keep(["exit 1"], () => {
+      paused.resolve();
+      return new Promise(() => {});
+    });
+    await paused.promise;
+    await worker.stop();
+    expect(starts.count).toBe(1);
+  });
+
+  it("pauses longer and longer between starts, and never gives up", () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 100].map(pauseAfter)).toEqual([
+      500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000,
+    ]);
+  });
+});
+
+describe("the last error of workerd", () => {
+  it("is the last line that explains its end, once and bounded", () => {
+    const last = new LastError();
+    last.note("run.rs: error: leaving the cluster: the lease lapsed");
+    last.note("something else");
+    expect(last.take()).toBe("run.rs: error: leaving the cluster: the lease lapsed");
+    expect(last.take()).toBe("");
+    last.note(`error: ${"x".repeat(1000)}`);
+    expect(last.take()).toHaveLength(300);
+  });
+});
