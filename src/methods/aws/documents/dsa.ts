@@ -2,7 +2,7 @@ import { toHex } from "../../../crypto/bytes.ts";
 import { contentOf, type Element, membersOf, readBer, TAG } from "./ber.ts";
 
 /*
- * WebCrypto has no DSA, and the runtime's `node:crypto` does not verify it. In workerd 1.20260815.1, with a document
+ * WebCrypto has no DSA, and the runtime's `node:crypto` does not verify it. In workerd 1.20261117.1, with a document
  * that the cloud signed and that Node 24.21.0 verifies, `createPublicKey` reads the key (`dsa`, 1024 and 160 bits). But
  * `verify` and `createVerify` throw "Verifying with DSA keys is not currently supported" for every digest, and
  * `X509Certificate.publicKey` throws "Unsupported key type". test/workers/methods/aws/platform.test.ts fails when that
