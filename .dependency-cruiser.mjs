@@ -37,6 +37,23 @@ const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", 
 const ENVIRONMENT = "^src/[a-z/]*env\\.ts$";
 const ENTRY = "^src/index\\.ts$";
 
+/** The folders of one kind of mount or credential: each auth method, and teams with their interface. */
+const METHOD = "^src/methods/[^/]+/";
+const TEAMS = "^src/(team|api/team|api/json-api)/";
+/** The registry names every kind. The runtime finds the classes of objects of kinds among the exports of the entry. */
+const REGISTRY = "^src/app/registry\\.ts$";
+
+/** The core does not know its kinds, and they do not know each other. Their env.ts is exempt, as every other one is. */
+const ofKinds = [
+  { name: "only the registry knows auth methods", from: { pathNot: [METHOD, REGISTRY, ENTRY] }, to: { path: METHOD } },
+  {
+    name: "no auth method knows another",
+    from: { path: "^src/methods/([^/]+)/" },
+    to: { path: METHOD, pathNot: "^src/methods/$1/" },
+  },
+  { name: "only the registry knows teams", from: { pathNot: [TEAMS, REGISTRY, ENTRY] }, to: { path: TEAMS } },
+].map((rule) => ({ severity: "error", ...rule }));
+
 /** The rules that none of `layers`, folders of `folder` from the bottom up, imports from one above it. */
 function noneUpward(folder, layers, above = []) {
   return layers.map((layer, at) => ({
@@ -95,6 +112,7 @@ export default {
       from: {},
       to: { circular: true },
     },
+    ...ofKinds,
     ...outward,
     ...consoleLayers,
     {
