@@ -19,8 +19,6 @@ export const MAX_TOKEN_LENGTH = 8192;
  * call to another tree, and the platform allows a request 1,000 calls; a body has at most 1,000 strings.
  */
 export const MAX_NAMED_TOKENS = 900;
-/** Tokens that a team can have. */
-export const MAX_TEAM_TOKENS = 1000;
 /** Characters of all metadata of one token together. */
 export const MAX_META_LENGTH = 65_536;
 

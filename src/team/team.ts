@@ -1,5 +1,4 @@
 import { currentTime, earliest } from "../base/clock.ts";
-import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
@@ -11,7 +10,7 @@ import { REPLAY_MS } from "./notices/rules.ts";
 import { NO_ANSWER, notifyOrganization, OrganizationRules, resendPause, type SyncResult } from "./organization-sync.ts";
 import type { NewTeamTokenRecord, Rotation, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
 import { ALREADY_ROTATED, expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
-import { NAME_TAKEN } from "./rules/settings.ts";
+import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/settings.ts";
 import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
 /** Pause after notices could not be sent (ms). */
