@@ -10,11 +10,11 @@ Object.assign(env, { deployment: deploymentOf(env as Env), kinds: KINDS });
 
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";
-export { LeaseWalk } from "./app/lease-walk.ts";
 export { BackupRuns } from "./backup/bucket/backup-runs.ts";
 export { Identity } from "./identity/directory/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
+export { LeaseWalk } from "./lease/walk.ts";
 export { AccessorShard } from "./listing/accessor-shard.ts";
 export { TokenRevocations } from "./listing/inventory/revocations.ts";
 export { CloudLookups } from "./methods/aws/clients/lookups.ts";

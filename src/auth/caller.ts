@@ -11,7 +11,7 @@ import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
-import { isEnded } from "../system/watermarks.ts";
+import { isEnded, isEndedSince } from "../system/watermarks.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
 import { treeAt } from "../token/find-tree.ts";
@@ -182,7 +182,10 @@ export async function callerOf(
     const isAlive = await isBatchAlive(env, installation, token, currentTime());
     return isAlive ? { kind: "batch", record: token.record, accessor: "", token } : null;
   }
-  if (presented.kind === "registered") return presented.authenticate(env, installation, purpose);
+  if (presented.kind === "registered") {
+    const caller = await presented.authenticate(env, purpose);
+    return caller && !isEndedSince(installation.watermarks, caller.record.createdAt) ? caller : null;
+  }
   const { treeId, row, verifier } = presented.credential;
   const { knownTokens } = env.deployment;
   const known = knownToken(knownTokens, presented.credential, installation.watermarks, currentTime());

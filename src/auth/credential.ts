@@ -18,8 +18,12 @@ export interface RegisteredToken {
   /** The name of its kind in look-ups, audit lines and refusals. */
   readonly type: string;
   readonly text: string;
-  /** Returns its holder; null when it is not valid now. @param purpose "use" updates the time of its last use. */
-  authenticate(env: Env, installation: Installation, purpose: "use" | "look-up"): Promise<RegisteredCaller | null>;
+  /**
+   * Returns its holder; null when it is not valid now. `callerOf` compares its creation time with the watermarks.
+   *
+   * @param purpose "use" updates the time of its last use.
+   */
+  authenticate(env: Env, purpose: "use" | "look-up"): Promise<RegisteredCaller | null>;
 }
 
 /** The holder of a credential of a registered kind. */

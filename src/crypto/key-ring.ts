@@ -19,7 +19,7 @@ interface KeyTerm {
 
 /**
  * The keys of an installation, as text that can be sealed and stored. `identity` is the HMAC key of the tags of ids:
- * accessors, lease ids and ids of teams. It never changes, since ids last as long as what they name, and a tag grants
+ * accessors, lease ids and those of registered credentials. It never changes, since ids last as long as what they name, and a tag grants
  * no access. `audit` is the HMAC key of the hashes in audit lines. `data` are the terms, newest last; older ones are
  * kept for reading.
  */

@@ -1,5 +1,5 @@
-import type { LeaseWalk } from "../app/lease-walk.ts";
 import type { ListingEnv } from "../listing/env.ts";
+import type { LeaseWalk } from "./walk.ts";
 
 /** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {

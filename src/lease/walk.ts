@@ -2,6 +2,7 @@ import { currentTime, LATE, orLate } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
 import { accessorShard, MAX_ACCESSOR_SHARDS, shardNumbers } from "../listing/accessor-shards.ts";
 import type { IndexedLease, IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/publish.ts";
@@ -47,9 +48,6 @@ const RETRY_MS = 15_000;
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "lease walk";
 
-/** Deletes everything that the auth method of a mount stored for it. Safe to repeat. */
-export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
-
 /**
  * Processes every lease below a path prefix, in all trees. There is one object for each prefix. It walks the shards of
  * the index page by page and calls the trees. Its position is stored, so a crash repeats one page.
@@ -59,14 +57,12 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  * of them where one process serves everything. A lease that is created during the walk may be missed. A start during a
  * walk restarts it at the beginning.
  */
-export class LeaseScanJob extends GroveObject<LeaseEnv> {
+export class LeaseWalk extends GroveObject<Env> {
   readonly #walk = new WalkStore(this.tables, this.seals);
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
-  readonly #eraseMount: EraseMount;
 
-  constructor(ctx: DurableObjectState, env: LeaseEnv, eraseMount: EraseMount) {
+  constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, LEASE_WALK_MIGRATIONS);
-    this.#eraseMount = eraseMount;
     this.alarms.add(DUTY, {
       dueAt: () => {
         const walk = this.#walk.read();
@@ -126,6 +122,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     const progress = waitMs > 0 ? await orLate(promise, waitMs) : LATE;
     this.#waiting.delete(resolve);
     return progress === LATE ? { finished: false, failure: null } : progress;
+  }
+
+  /** Deletes everything that the auth method of a mount stored for it. Safe to repeat. */
+  async #eraseMount(mount: Pick<Mount, "type" | "uuid">): Promise<void> {
+    await this.env.kinds.methods.get(mount.type)?.erase(this.env, mount);
   }
 
   async #steps(): Promise<void> {

@@ -1,6 +1,6 @@
 const MAX_NAMES = 100;
 
-/** The objects of one kind, such as roles, groups or teams, that name a policy. */
+/** The objects of one kind, such as roles or groups, that name a policy. */
 export interface PolicyHolders {
   /** Number of holders that were found. */
   readonly count: number;

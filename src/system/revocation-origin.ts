@@ -1,6 +1,6 @@
 /** The public properties of the token that made a request. None of them is secret. */
 export interface Actor {
-  /** "" for a batch token; the id of a team's token. */
+  /** "" for a batch token. */
   readonly accessor: string;
   readonly displayName: string;
   /** "" without an entity. */

@@ -33,7 +33,7 @@ import {
 
 /** The tokens that are ended when a restore finishes. Times in ms. */
 export interface RestoreWatermarks {
-  /** Ends everything issued at this time or later, including root tokens and tokens of teams; null: nothing. */
+  /** Ends everything issued at this time or later, including root tokens and registered credentials; null: nothing. */
   readonly issuedSince: number | null;
   /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
   readonly issuedBefore: number | "now" | null;

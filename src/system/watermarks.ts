@@ -38,7 +38,7 @@ export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
 
-/** Scope of every token created at `from` (ms) or later, including tokens without a lease and tokens of teams. */
+/** Scope of every token created at `from` (ms) or later, including tokens without a lease and registered credentials. */
 export function sinceScope(from: number): WatermarkScope {
   return `since:${from}`;
 }
@@ -58,7 +58,7 @@ export interface Watermark {
   readonly scope: WatermarkScope;
   /** Ends only tokens that were created before this time (ms); null: all with a smaller number. */
   readonly createdBefore: number | null;
-  /** True when all tokens that it ends in trees have been revoked. Batch tokens and tokens of teams still need it. */
+  /** True when all tokens that it ends in trees have been revoked. Batch tokens and registered credentials still need it. */
   readonly cleaned: boolean;
   /** The caller and the request that asked for it; absent when it is cleaned. */
   readonly asked?: RevocationOrigin;
@@ -118,8 +118,8 @@ export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Wat
 }
 
 /**
- * True when a watermark with a `since` scope ends what was created at this time (ms). For tokens of teams: they carry
- * no watermark number, so their creation time is compared with the number of the watermark.
+ * True when a watermark with a `since` scope ends what was created at this time (ms). For registered credentials: they
+ * carry no watermark number, so their creation time is compared with the number of the watermark.
  */
 export function isEndedSince({ all }: Watermarks, createdAt: number): boolean {
   return all.get(SINCE)?.some((mark) => createdAt < mark.number && ends(mark, 0, createdAt)) ?? false;
@@ -280,7 +280,7 @@ export class WatermarkStore extends SystemStore {
 
   /**
    * Drops cleaned watermarks once all batch tokens that they end have expired: only watermarks end batch tokens. The
-   * newest stays. Those with a `since` scope stay too, as no clean-up revokes tokens of teams.
+   * newest stays. Those with a `since` scope stay too, as no clean-up revokes registered credentials.
    */
   #dropOld(now: number): void {
     const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";

@@ -25,8 +25,8 @@ export interface Circumstances {
 }
 
 /**
- * Decides about a request of a token that was found alive. This is the one rule for service, batch and team tokens, in
- * the tree and in the Worker. `trace` receives the steps of the evaluation of the policies.
+ * Decides about a request of a token that was found alive. This is the one rule for every kind of token, in the tree
+ * and in the Worker. `trace` receives the steps of the evaluation of the policies.
  *
  * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be
  *   used at all: from this address, or because of its entity.

@@ -1,11 +1,9 @@
 import type { CredentialFormat, RegisteredCaller } from "../../auth/credential.ts";
-import type { Env } from "../../env.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
 import type { Installation } from "../../system/installation.ts";
-import { isEndedSince } from "../../system/watermarks.ts";
 import { teamAt } from "../../team/find.ts";
-import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../../team/ids.ts";
+import { looksLikeTeamToken, readTeamToken } from "../../team/ids.ts";
 import type { TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
 import { manages } from "../../team/rules/settings.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../token/record.ts";
@@ -18,24 +16,18 @@ export const TEAM_TOKENS: CredentialFormat = {
   async read(keys, text) {
     const credential = await readTeamToken(keys, text);
     if (!credential) return null;
+    const { route, verifier } = credential;
     return {
       kind: "registered",
       type: TYPE,
       text,
-      authenticate: (env, installation, purpose) => authenticate(env, installation, credential, purpose),
+      async authenticate(env, purpose) {
+        const found = await teamAt(env, route).authenticate(verifier, purpose);
+        return found && new TeamCaller(found);
+      },
     };
   },
 };
-
-async function authenticate(
-  env: Env,
-  { watermarks }: Installation,
-  { route, verifier }: TeamCredential,
-  purpose: "use" | "look-up",
-): Promise<TeamCaller | null> {
-  const found = await teamAt(env, route).authenticate(verifier, purpose);
-  return found && !isEndedSince(watermarks, found.token.createdAt) ? new TeamCaller(found) : null;
-}
 
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 

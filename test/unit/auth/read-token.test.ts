@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
-import { readToken } from "../../../src/auth/caller.ts";
-import type { CredentialFormat } from "../../../src/auth/credential.ts";
+import { callerOf, readToken } from "../../../src/auth/caller.ts";
+import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "../../../src/auth/credential.ts";
 import { kindsOf } from "../../../src/auth/kinds.ts";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import type { Installation } from "../../../src/system/installation.ts";
+import { indexWatermarks, sinceScope } from "../../../src/system/watermarks.ts";
 import { newTokenIds } from "../../../src/token/ids.ts";
+import { PLAIN_RECORD } from "../../../src/token/record.ts";
 import { environmentWith } from "../../support/environment.ts";
 
 const TREE = "00".repeat(32);
@@ -39,6 +41,26 @@ it("no registered kind is asked about a token with a prefix", async () => {
   expect(await readWith({ matches }, token)).toMatchObject({ kind: "service" });
   expect(await readWith({ matches }, `${token}x`)).toBeNull();
   expect(asked).toEqual([]);
+});
+
+it("a credential of a registered kind ends with all that was made in its time, whatever its kind says", async () => {
+  const since = { number: 2000, scope: sinceScope(1000), createdBefore: null, cleaned: false };
+  const installation = { keys: KEYS, watermarks: indexWatermarks([since], 2000) } as unknown as Installation;
+  const holderMadeAt = (createdAt: number) => {
+    const caller: RegisteredCaller = {
+      kind: "registered",
+      type: "marked",
+      record: { ...PLAIN_RECORD, policies: [], displayName: "", path: "marked", createdAt, creationTtl: 0 },
+      accessor: "m-1",
+      token: { expiresAt: null },
+      ownRights: "",
+      ownVerdict: () => null,
+    };
+    const token: RegisteredToken = { kind: "registered", type: "marked", text: "", authenticate: async () => caller };
+    return callerOf(environmentWith({}), installation, token);
+  };
+  expect(await holderMadeAt(1999)).toBeNull();
+  expect(await holderMadeAt(2000)).toMatchObject({ accessor: "m-1" });
 });
 
 it("a token that one set of keys has verified is verified again by other keys", async () => {
