@@ -1,3 +1,5 @@
+import { wrapped } from "./wrap.ts";
+
 /** The part of an OpenAPI document that the page shows. */
 export interface ShownDocument {
   readonly paths: Readonly<Record<string, unknown>>;
@@ -44,8 +46,10 @@ const TITLES: Readonly<Record<string, string>> = {
 
 /** Number of endpoints from which on a field is described once, at the end of the page. */
 const SEVERAL = 2;
-/** Number of descriptions from which on a list of fields is written once. */
+/** Number of fields from which on a list is written once. */
 const LONG = 3;
+/** Two lists are alike when they share so many fields and the second lacks at most so many of the first. */
+const ALIKE = { shared: 8, lacking: 2 };
 /** Statuses that the top of the page names for all requests. */
 const USUAL = ["200", "204"];
 /** Every list has these two; the top of the page says it. */
@@ -76,7 +80,7 @@ export function apiPage({ paths }: ShownDocument): string {
     });
     return `## ${TITLES[tag] ?? tag}\n\n${texts.join("\n\n")}`;
   });
-  return `# API
+  return wrapped(`# API
 
 Every endpoint with its fields. \`npm run docs:api\` writes this page from the table of routes; a test fails when it is stale.
 \`sys/internal/specs/openapi\` answers the same for programs, with ids of operations.
@@ -84,7 +88,7 @@ Every endpoint with its fields. \`npm run docs:api\` writes this page from the t
 
 - A request answers 200, or 204 without a body, unless the page says another status.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- A field is a string unless the page says another type. Fields without a description are [described once](#fields-of-several-endpoints).
+- A field is a string, and a list has strings, unless the page says another type. Fields without a description are [described once](#fields-of-several-endpoints).
 - Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields
   have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
@@ -92,19 +96,19 @@ ${sections.join("\n\n")}
 
 ## Fields of several endpoints
 
-${[...page.common].sort().join("\n")}
-`;
+${fieldLines([...page.common.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))}
+`);
 }
 
-/** The most frequent description of each field that several endpoints have. */
-function commonFields(fields: readonly Parameter[]): ReadonlySet<string> {
-  const most = new Map<string, { readonly text: string; readonly count: number }>();
-  for (const [text, same] of Map.groupBy(fields, line)) {
+/** By its line, the most frequent description of each field that several endpoints have. */
+function commonFields(fields: readonly Parameter[]): ReadonlyMap<string, Parameter> {
+  const most = new Map<string, readonly Parameter[]>();
+  for (const same of Map.groupBy(fields, line).values()) {
     const name = same[0]?.name ?? "";
-    const isMost = same.length > (most.get(name)?.count ?? 0);
-    if (same.length >= SEVERAL && isMost && !PAGING.includes(name)) most.set(name, { text, count: same.length });
+    const isMost = same.length > (most.get(name)?.length ?? 0);
+    if (same.length >= SEVERAL && isMost && !PAGING.includes(name)) most.set(name, same);
   }
-  return new Set([...most.values()].map(({ text }) => text));
+  return new Map([...most.values()].flatMap(([field]) => (field ? [[line(field), field] as const] : [])));
 }
 
 /** The fields of several endpoints; a long list that comes again counts once. */
@@ -120,12 +124,12 @@ function fieldsOf(items: readonly Item[]): Parameter[] {
 
 /** Writes the entries of the page. It remembers long lists of fields, to point to them when they come again. */
 class Page {
-  private readonly longLists = new Map<string, string>();
+  private readonly longLists: { readonly operation: string; readonly fields: readonly Parameter[] }[] = [];
 
-  readonly common: ReadonlySet<string>;
+  readonly common: ReadonlyMap<string, Parameter>;
 
-  /** @param common Lines of the fields that the end of the page describes. */
-  constructor(common: ReadonlySet<string>) {
+  /** @param common The fields that the end of the page describes, by their lines. */
+  constructor(common: ReadonlyMap<string, Parameter>) {
     this.common = common;
   }
 
@@ -140,12 +144,16 @@ class Page {
     );
     const operations = METHODS.flatMap((method) => {
       const operation = item[method];
-      return operation ? [this.operationText(`${method.toUpperCase()} ${path}`, operation)] : [];
+      const name = method.toUpperCase();
+      return operation ? [{ name, text: this.operationText(`${name} ${path}`, operation) }] : [];
     });
-    const parts = [...(inPath.length > 0 ? [fieldLines(inPath)] : []), ...operations];
+    const byText = Map.groupBy(operations, ({ text }) => text);
+    const texts = [...byText].map(([text, same]) => `**${same.map(({ name }) => name).join(", ")}${text}`);
+    const parts = [...(inPath.length > 0 ? [fieldLines(inPath)] : []), ...texts];
     return `${notes.length > 0 ? ` (${notes.join(", ")})` : ""}\n\n${parts.join("\n\n")}`;
   }
 
+  /** The text after the method, from the end of its emphasis on. */
   private operationText(name: string, operation: Operation): string {
     const statuses = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
     const about = [...new Set([operation.summary, ...(operation.description ?? "").split(/(?<=\.) /)])]
@@ -154,26 +162,35 @@ class Page {
     const parameters = operation.parameters ?? [];
     const isList = parameters.some((field) => field.name === "list");
     const fields = [...parameters.filter((field) => !PAGING.includes(field.name)), ...bodyFields(operation)];
-    const method = `${name.split(" ")[0]}${isList ? " `list`" : ""}`;
     const unusual = statuses.filter((one) => !USUAL.includes(one));
     const status = unusual.length === 0 ? "" : ` ${statuses.join(" or ")}.`;
     const text = this.fieldList(name, fields);
-    return `**${method}** ${about}${status}${text === "" ? "" : `\n\n${text}`}`;
+    return `${isList ? " `list`" : ""}** ${about}${status}${text === "" ? "" : `\n\n${text}`}`;
   }
 
   /** First the names of common fields, then the others; a long list is written once. */
   private fieldList(operation: string, fields: readonly Parameter[]): string {
-    const isCommon = (field: Parameter) => this.common.has(line(field));
-    const common = fields.filter(isCommon);
-    const others = fields.filter((field) => !isCommon(field));
-    const names = common.map(({ name }) => `\`${name}\``).join(", ");
-    const lines = fieldLines(others);
-    const text = [...(names === "" ? [] : [`- ${names}`]), ...(lines === "" ? [] : [lines])].join("\n");
-    if (common.length + others.length < LONG) return text;
-    const earlier = this.longLists.get(text);
-    if (earlier) return `- The fields of \`${earlier}\``;
-    this.longLists.set(text, operation);
-    return text;
+    if (fields.length < LONG) return this.lines(fields);
+    const lines = new Set(fields.map(line));
+    for (const earlier of this.longLists) {
+      const lacking = earlier.fields.filter((field) => !lines.has(line(field)));
+      const shared = earlier.fields.length - lacking.length;
+      const isSame = lacking.length === 0 && shared === fields.length;
+      if (!isSame && (shared < ALIKE.shared || lacking.length > ALIKE.lacking)) continue;
+      const known = new Set(earlier.fields.map(line));
+      const without = lacking.map(({ name }) => `\`${name}\``).join(", ");
+      const more = this.lines(fields.filter((field) => !known.has(line(field))));
+      const pointer = `- The fields of \`${earlier.operation}\`${without === "" ? "" : `, without ${without}`}`;
+      return more === "" ? pointer : `${pointer}\n${more}`;
+    }
+    this.longLists.push({ operation, fields });
+    return this.lines(fields);
+  }
+
+  private lines(fields: readonly Parameter[]): string {
+    const names = fields.filter((field) => this.common.has(line(field))).map(({ name }) => `\`${name}\``);
+    const others = fieldLines(fields.filter((field) => !this.common.has(line(field))));
+    return [...(names.length > 0 ? [`- ${names.join(", ")}`] : []), ...(others === "" ? [] : [others])].join("\n");
   }
 }
 
@@ -205,6 +222,7 @@ function bodyFields({ requestBody }: Operation): Parameter[] {
 }
 
 function typeText({ type = "any", format, items, nullable }: Schema): string {
-  const named = type === "array" ? `list of ${typeText(items ?? {})}` : (format ?? type);
+  const listed = type === "array" ? typeText(items ?? {}) : "";
+  const named = listed === "" ? (format ?? type) : listed === "string" ? "list" : `list of ${listed}`;
   return nullable ? `${named} or null` : named;
 }

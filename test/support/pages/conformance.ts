@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
 import { messagesSection } from "./messages.ts";
+import { wrapped } from "./wrap.ts";
 
 const PROJECT = join(import.meta.dirname, "../../..");
 /** A string in a test; titles are strings. */
@@ -18,7 +19,7 @@ export function conformancePage(): string {
     const entries = Object.entries(lines).map(([line, rule]) => `- ${line}: ${escaped(rule)} ${evidence(line)}`);
     return `## ${title}\n\nSource: ${source}.\n\n${entries.join("\n")}\n`;
   });
-  return `# Conformance
+  return wrapped(`# Conformance
 
 Every line of the conformance lists and of the published vulnerabilities of the reference servers: its rule, and the test files that
 show it (below \`test/\`). \`test/conformance/lines.json\` has the rules, \`shown-by.json\` beside it the titles of the tests.
@@ -26,7 +27,7 @@ show it (below \`test/\`). \`test/conformance/lines.json\` has the rules, \`show
 does not apply, and when a test has another title.
 
 ${sections.join("\n")}
-${messagesSection()}`;
+${messagesSection()}`);
 }
 
 /** Lines that neither a test shows nor a reason excuses. */
