@@ -1,13 +1,13 @@
 import { currentTime } from "../base/clock.ts";
+import { Copies } from "../base/copies.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { IsolateCopy } from "../base/isolate-copy.ts";
 import { ok, type Result } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { aclOfToken } from "../identity/standing.ts";
 import type { Acl, Trace, Verdict } from "../policy/acl.ts";
-import { maxCopyAgeMs } from "../system/copy-age.ts";
+import { freshCopies } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revocation-origin.ts";
@@ -112,12 +112,12 @@ function formOf({ kinds }: Env, text: string): TokenForm | null {
 const MAX_CUSTOM_IDS = 1024;
 
 /** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
-const customIds = new IsolateCopy<string, TokenCredential>(MAX_CUSTOM_IDS);
+const customIds = new Copies<string, TokenCredential | undefined>(MAX_CUSTOM_IDS);
 
 /** Reads a custom id; null for an id that no token has. A hit is cached for POLICY_CACHE_SECONDS. */
 async function readCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | null> {
   if (!couldBeCustomId(text)) return null;
-  const credential = await customIds.load(text, maxCopyAgeMs(env), () => findCustomId(env, installation, text));
+  const credential = await customIds.load(text, freshCopies(env), () => findCustomId(env, installation, text));
   return credential ?? null;
 }
 

@@ -1,11 +1,11 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
-import { IsolateCopy } from "../base/isolate-copy.ts";
+import { Copies } from "../base/copies.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/names.ts";
-import { maxCopyAgeMs } from "../system/copy-age.ts";
+import { freshCopies, maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AllGroups, EntityState, EntityView, GroupState } from "./model.ts";
@@ -15,11 +15,10 @@ import { homeOf, identityOf } from "./stubs.ts";
 const MAX_ENTITY_CHARACTERS = 2 ** 20;
 
 /** This isolate's copies of entities, by id. null: the entity does not exist (any more). */
-export const entityCopies = new IsolateCopy<string, EntityState | null>(
-  MAX_ENTITY_CHARACTERS,
-  (a, b) => a?.revision === b?.revision,
-  (state) => JSON.stringify(state).length,
-);
+export const entityCopies = new Copies<string, EntityState | null>(MAX_ENTITY_CHARACTERS, {
+  sizeOf: (state) => JSON.stringify(state).length,
+  inBackground: waitUntil,
+});
 /** Merges that a read follows. A merge shortens the way of what was merged before: two, and one that ends meanwhile. */
 const MAX_MERGES_FOLLOWED = 4;
 /** Views that were made of these copies, with the revision of the groups in them; -1 for an entity without groups. */
@@ -39,7 +38,7 @@ export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityVi
  * entity that was merged into another one gives that: its id differs from `id` then.
  */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
-  return (await entityCopies.load(id, maxCopyAgeMs(env), () => readState(env, id), waitUntil)) ?? null;
+  return entityCopies.load(id, freshCopies(env), () => readState(env, id));
 }
 
 /** Reads an entity from its home, or the entity into which it was merged from there. */
@@ -172,16 +171,16 @@ export function aliasKey({ mountAccessor, name }: AliasPlace): string {
   return JSON.stringify([mountAccessor, nameKey(name)]);
 }
 
-const groupCopies = new IsolateCopy<"groups", GroupDirectory>(1);
+const groupCopies = new Copies<"groups", GroupDirectory>(1, { inBackground: waitUntil });
 
 /** Returns all groups, no older than `maxAgeMs` (default: POLICY_CACHE_SECONDS). */
 export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<GroupDirectory> {
   const read = async () => {
-    const before = groupCopies.copied("groups")?.value;
+    const before = groupCopies.copied("groups")?.answer;
     const answer = await identityOf(env).allGroups(before?.revision ?? null);
-    return answer ? new GroupDirectory(answer) : before;
+    if (answer) return new GroupDirectory(answer);
+    if (!before) throw new Error("the directory answered nothing to an isolate that knows nothing");
+    return before;
   };
-  const groups = await groupCopies.load("groups", maxAgeMs, read, waitUntil);
-  if (!groups) throw new Error("the directory answered nothing to an isolate that knows nothing");
-  return groups;
+  return groupCopies.load("groups", { maxAgeMs, graceMs: 0 }, read);
 }

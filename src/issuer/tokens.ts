@@ -1,9 +1,9 @@
 import { createLocalJWKSet, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { currentTime } from "../base/clock.ts";
-import { IsolateCopy } from "../base/isolate-copy.ts";
+import { Copies } from "../base/copies.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { maxCopyAgeMs } from "../system/copy-age.ts";
+import { freshCopies } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair, openPublicKey, openSigningKey } from "./key-pair.ts";
@@ -22,21 +22,22 @@ const MAX_AGE_SECONDS = 3600;
 const ROTATIONS_KEPT = 0.25;
 
 /** This isolate's copy, under one key. */
-const copies = new IsolateCopy<"issuer", KnownIssuer>(1, (one, other) => one.revision === other.revision);
+const copies = new Copies<"issuer", KnownIssuer>(1);
 
 /** Returns the issuer's public keys, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
-  const known = await copies.load("issuer", maxCopyAgeMs(env), async () => {
-    const before = copies.copied("issuer")?.value;
+  return copies.load("issuer", freshCopies(env), async () => {
+    const before = copies.copied("issuer")?.answer;
     const answer = await oidcIssuerOf(env).published(before?.revision ?? null);
-    if (answer === null) return before;
+    if (answer === null) {
+      if (!before) throw new Error("the issuer answered nothing to an isolate that knows nothing");
+      return before;
+    }
     const { issuer, revision, shortestRotation } = answer;
     const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
     const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((shortestRotation ?? 0) * ROTATIONS_KEPT));
     return { issuer, jwks: { keys }, maxAge, revision };
   });
-  if (!known) throw new Error("the issuer answered nothing to an isolate that knows nothing");
-  return known;
 }
 
 /** Drops this isolate's copy of the keys. Called after each of its writes, so that the writer sees it at once. */

@@ -1,4 +1,5 @@
-import { type CopyLimits, copyLimits, maxCopyAgeMs } from "./copy-age.ts";
+import type { CopyPolicy } from "../base/copies.ts";
+import { copyLimits, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 
 /**
@@ -11,7 +12,7 @@ const CLOCK_STEP_MS = 1_000;
  * Age limits of an isolate's copy of the installation. Where other isolates have copies too, there is no grace:
  * otherwise a copy could be in use after `untilInEffect`. One process reads its only copy again at each change.
  */
-export function installationLimits(env: SystemEnv): CopyLimits {
+export function installationLimits(env: SystemEnv): CopyPolicy {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return { maxAgeMs, graceMs: env.deployment.graceMs(graceMs) };
 }

@@ -1,10 +1,11 @@
-import { currentTime, isWithin, LATE, orLate } from "../base/clock.ts";
+import { waitUntil } from "cloudflare:workers";
+import { currentTime, isWithin } from "../base/clock.ts";
+import { Copies } from "../base/copies.ts";
+import { LoggedOwner } from "../base/copy-owner.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { MAX_UPDATE_DELAY_MS } from "../base/isolate-copy.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import { QuotaTable } from "../quota/quota.ts";
-import { CopySource, useOfCopy } from "./copy-age.ts";
 import type { CustomIdList } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
 import { installationLimits } from "./in-effect.ts";
@@ -114,22 +115,20 @@ function kept(before: Installation | null): Installation {
   return before;
 }
 
-/** This isolate's copy, the time when it was last known to be current (ms), and the number of that reading. */
-let cached: { readonly installation: Installation; readonly checkedAt: number; readonly reading: number } | null = null;
 /** When this isolate last reported its encryptions (ms). */
 let reportedUseAt = Number.NEGATIVE_INFINITY;
-/** Number of readings that have begun. */
-let readings = 0;
 
-const source = new CopySource("system");
+const THE_ONE = "installation";
+/** This isolate's copy. */
+const copies = new Copies<typeof THE_ONE, Result<Installation>>(1, {
+  isKept: ({ ok: isOpen }) => isOpen,
+  inBackground: waitUntil,
+});
+const owner = new LoggedOwner("system");
 
 /**
  * Returns this isolate's copy of the installation. It is at most POLICY_CACHE_SECONDS old. In one process it is
  * POLICY_GRACE_SECONDS older while the System object is slow or unavailable.
- *
- * Shortly before the copy is too old, one of the concurrent requests reads it again, and all of them use the copy
- * meanwhile. They do not await that request's promise: the runtime drops the promise when its request is cancelled, and
- * the others would hang.
  *
  * @param watermark number of the newest watermark that a calling isolate knew. A copy without it is read again, so that
  *   it is not older than the copy of the caller.
@@ -148,39 +147,12 @@ function served(loaded: Result<Installation>): Result<Installation> {
 const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it is being restored from a backup" };
 
 async function loadCopy(env: SystemEnv, watermark = 0): Promise<Result<Installation>> {
-  const read = () => readInstallation(env);
-  if (!cached) return readTogether(env);
-  const { installation, checkedAt } = cached;
-  const copy = { checkedAt, ...installationLimits(env) };
-  const use = useOfCopy(copy, source, currentTime());
-  const loaded = use === "wait" ? await readTogether(env) : await source.serve(use, copy, ok(installation), read);
-  return loaded.ok && loaded.value.watermarks.newest < watermark ? read() : loaded;
+  const loaded = await copies.load(THE_ONE, installationLimits(env), () => readInstallation(env), owner);
+  return loaded.ok && loaded.value.watermarks.newest < watermark ? readAnew(env) : loaded;
 }
 
-/** The reading of `readTogether` that is in flight, and when it began (ms). */
-let together: { readonly beganAt: number; readonly answer: Promise<Result<Installation>> } | null = null;
-
-/**
- * Reads the installation for requests that have no copy to use. Concurrent ones wait for one reading, so that a slow
- * System object does not get one for each request. After a second they begin another one: the runtime drops the answer
- * of a cancelled request.
- */
-async function readTogether(env: SystemEnv): Promise<Result<Installation>> {
-  const other = together;
-  const maxAgeMs = Math.min(installationLimits(env).maxAgeMs, MAX_UPDATE_DELAY_MS);
-  if (other && isWithin(other.beganAt, maxAgeMs, currentTime())) {
-    const answer = await orLate(other.answer, MAX_UPDATE_DELAY_MS);
-    if (answer !== LATE) return answer;
-    if (together === other) together = null;
-    return loadCopy(env);
-  }
-  const own = { beganAt: currentTime(), answer: readInstallation(env) };
-  together = own;
-  try {
-    return await own.answer;
-  } finally {
-    if (together === own) together = null;
-  }
+function readAnew(env: SystemEnv): Promise<Result<Installation>> {
+  return copies.refresh(THE_ONE, () => readInstallation(env), owner);
 }
 
 /** The keys of an installation that is being restored, and the run of its backup; "not restoring" for any other. */
@@ -199,32 +171,31 @@ export async function mustBeRestoring(env: SystemEnv): Promise<void> {
 
 /** Age of this isolate's copy in ms; 0 before the first reading. `now` in ms. */
 export function installationAgeMs(now: number): number {
-  return cached ? Math.max(0, now - cached.checkedAt) : 0;
+  return Math.max(0, now - (copies.copied(THE_ONE)?.beganAt ?? now));
 }
 
 /** Reads the changed parts of the installation. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation>> {
-  return served(await readInstallation(env));
+  return served(await readAnew(env));
 }
 
 async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
-  const checkedAt = currentTime();
-  const reading = ++readings;
-  const known = cached;
-  const snapshot = await systemOf(env).snapshot(known?.installation.versions ?? null);
-  source.noteAnswer(checkedAt);
+  const now = currentTime();
+  const copy = copies.copied(THE_ONE)?.answer;
+  const known = copy?.ok ? copy.value : null;
+  const snapshot = await systemOf(env).snapshot(known?.versions ?? null);
   if (!snapshot && known) {
-    remember({ installation: known.installation, checkedAt, reading });
-    await reportUse(env, known.installation.keys, checkedAt);
-    return ok(known.installation);
+    await reportUse(env, known.keys, now);
+    return ok(known);
   }
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
   const { keys: sealedKeys } = snapshot.parts;
   const opened = sealedKeys ? await openKeys(env, sealedKeys.sealedKeyRing) : ok(null);
   if (!opened.ok) return opened;
   if (!known && !snapshot.parts.mounts) return err(NOT_OPENED_YET);
-  const installation = new Installation(snapshot, opened.value, known?.installation ?? null);
-  return ok(remember({ installation, checkedAt, reading }));
+  const installation = new Installation(snapshot, opened.value, known);
+  noteListOpenings(installation.listOpenings);
+  return ok(installation);
 }
 
 /** For an isolate that can open the key ring before the System object can: it was given the new seal key first. */
@@ -242,15 +213,6 @@ async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void>
   } catch (error) {
     console.error(JSON.stringify({ type: "key_use", error: String(error) }));
   }
-}
-
-/** Stores the result of a reading. Readings may end in another order than they began: the one that began last wins. */
-function remember(read: NonNullable<typeof cached>): Installation {
-  if (!cached || cached.reading < read.reading) {
-    cached = read;
-    noteListOpenings(read.installation.listOpenings);
-  }
-  return read.installation;
 }
 
 /**
@@ -274,7 +236,7 @@ export async function mustServe(env: SystemEnv): Promise<Installation> {
 
 /** Drops this isolate's copy. The next call reads the installation and opens its keys again, as in a new isolate. */
 export function forgetInstallation(): void {
-  cached = null;
+  copies.clear();
 }
 
 async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<Keys>> {

@@ -1,6 +1,6 @@
-import { IsolateCopy } from "../base/isolate-copy.ts";
+import { Copies } from "../base/copies.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
-import { maxCopyAgeMs } from "../system/copy-age.ts";
+import { freshCopies } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamRecord } from "./record.ts";
@@ -14,7 +14,7 @@ export const NO_ANSWER = unavailable("the organization does not answer; try agai
 export class OrganizationRules {
   readonly #env: TeamEnv;
   /** By the id of the organization. */
-  readonly #copy = new IsolateCopy<string, LifetimeRules>(1);
+  readonly #copy = new Copies<string, LifetimeRules | undefined>(1);
 
   constructor(env: TeamEnv) {
     this.#env = env;
@@ -26,7 +26,7 @@ export class OrganizationRules {
    */
   copied(team: TeamRecord): Promise<LifetimeRules | undefined> {
     const read = async () => (await this.#read(team)) ?? undefined;
-    return this.#copy.load(team.organizationId, maxCopyAgeMs(this.#env), read);
+    return this.#copy.load(team.organizationId, freshCopies(this.#env), read);
   }
 
   /** Reads the current rules. "not_found" without a team or organization, "unavailable" without an answer. */

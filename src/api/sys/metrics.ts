@@ -2,8 +2,8 @@ import { type Answered, type RequestContext, type Route, simpleRoute, tokenRoute
 import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
-import { SharedReading } from "../../base/isolate-copy.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
+import { SharedReading } from "../../base/shared-reading.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { countEntities } from "../../identity/entities.ts";

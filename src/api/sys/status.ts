@@ -1,13 +1,13 @@
 import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatTime, inTime } from "../../base/clock.ts";
-import { SharedReading } from "../../base/isolate-copy.ts";
+import { staleCopyAgeMs } from "../../base/copy-owner.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
+import { SharedReading } from "../../base/shared-reading.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { accessorShard, shardNumbers } from "../../listing/accessor-shards.ts";
-import { staleCopyAgeMs } from "../../system/copy-age.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { tidyOf } from "../../tidy/tidy.ts";

@@ -1,11 +1,11 @@
-import { IsolateCopy } from "../../base/isolate-copy.ts";
+import { Copies } from "../../base/copies.ts";
 import { within } from "../../base/location.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
-import { maxCopyAgeMs } from "../../system/copy-age.ts";
+import { freshCopies } from "../../system/copy-age.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../env.ts";
@@ -80,18 +80,16 @@ export function tokenRoles(env: TokenEnv): DurableObjectStub<TokenRoles> {
 /** Characters of the roles in one generation of the copies of an isolate, as JSON. */
 const MAX_ROLE_CHARACTERS = 2 ** 19;
 
-const copies = new IsolateCopy<string, TokenRole>(
-  MAX_ROLE_CHARACTERS,
-  () => false,
-  (role) => JSON.stringify(role).length,
-);
+const copies = new Copies<string, TokenRole | undefined>(MAX_ROLE_CHARACTERS, {
+  sizeOf: (role) => JSON.stringify(role).length,
+});
 
 /**
  * Returns the token role from this isolate's copies, no older than POLICY_CACHE_SECONDS; null when there is none. The
  * absence of a role is not cached, because a client can choose any name.
  */
 export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
-  const role = await copies.load(name, maxCopyAgeMs(env), async () => {
+  const role = await copies.load(name, freshCopies(env), async () => {
     return (await tokenRoles(env).read(name)) ?? undefined;
   });
   return role ?? null;

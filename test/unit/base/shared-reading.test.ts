@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { SharedReading } from "../../../src/base/isolate-copy.ts";
+import { SharedReading } from "../../../src/base/shared-reading.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());

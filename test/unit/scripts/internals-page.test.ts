@@ -19,7 +19,7 @@ function pathsOf(text: string): string[] {
   return paths;
 }
 
-/** Functions, as in `decide()`, and what has its file in parentheses after it, as in `IsolateCopy` (`src/…`). */
+/** Functions, as in `decide()`, and what has its file in parentheses after it, as in `Copies` (`src/…`). */
 const namesOf = (text: string) => [
   ...[...text.matchAll(/`(\w+)\(\)`/g)].map(([, name = ""]) => name),
   ...[...text.matchAll(/`(\w+)`\s+\(`src\/[^`]+\.ts`\)/g)].map(([, name = ""]) => name),

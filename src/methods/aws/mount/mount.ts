@@ -1,8 +1,8 @@
 import { mountOf, type ReadyContext } from "../../../auth/route.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { LoggedOwner } from "../../../base/copy-owner.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
-import { CopySource, copyLimits } from "../../../system/copy-age.ts";
+import { copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
@@ -11,15 +11,14 @@ import type { AwsEnv } from "../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "./access-shards.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import {
-  beginReading,
-  type CopyOf,
-  findCopy,
   forgetCopies,
-  keepCopy,
   type LoginAsk,
   type LoginParts,
   type LoginSettings,
-  type SomeParts,
+  policyOfCopies,
+  roleCopies,
+  settingsCopies,
+  stsRoleCopies,
 } from "./copies.ts";
 
 /** The object of a mount. Its name is the uuid of the mount: a method mounted again at the same path begins empty. */
@@ -40,11 +39,39 @@ export async function operatorClient(access: CloudAccess): Promise<CloudClient> 
 
 type LoginConfiguration = Omit<LoginParts, "state"> & { readonly settings: LoginSettings };
 
-/** Recent answers of the objects of mounts, by the uuids of the mounts. */
-const sources = new GenerationalCache<string, CopySource>(1_000);
+/** The objects of mounts, by the uuids of the mounts. */
+const owners = new GenerationalCache<string, LoggedOwner>(1_000);
 
-const roleCopy = (name: string) => `role ${name}`;
-const accountCopy = (id: string) => `account ${id}`;
+function ownerOf({ uuid, path }: Mount): LoggedOwner {
+  const owner = owners.get(uuid) ?? new LoggedOwner("cloud_mount", { mount: path });
+  owners.set(uuid, owner, 1);
+  return owner;
+}
+
+/** Reads the parts of a configuration that are asked for in one turn with one call. */
+class PartReader {
+  readonly #auth: DurableObjectStub<CloudAuth>;
+  #next: { ask: LoginAsk; readonly answer: Promise<LoginParts> } | null = null;
+
+  constructor(auth: DurableObjectStub<CloudAuth>) {
+    this.#auth = auth;
+  }
+
+  read(part: Partial<LoginAsk>): Promise<LoginParts> {
+    this.#next ??= { ask: { settings: false, roleName: null, accountId: null }, answer: this.#send() };
+    this.#next.ask = { ...this.#next.ask, ...part };
+    return this.#next.answer;
+  }
+
+  async #send(): Promise<LoginParts> {
+    // All parts of this turn are asked for first.
+    await null;
+    const ask = this.#next?.ask;
+    this.#next = null;
+    if (!ask) throw new Error("a call without a part");
+    return this.#auth.readForLogin(ask);
+  }
+}
 
 /**
  * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the
@@ -58,50 +85,29 @@ export async function configurationForLogin(
   accountId: string | null,
   has: LoginSettings | null = null,
 ): Promise<LoginConfiguration> {
-  const source = sources.get(mount.uuid) ?? new CopySource("cloud_mount", { mount: mount.path });
-  sources.set(mount.uuid, source, 1);
-  const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(env), source };
-  const now = currentTime();
-  const settings = has ? null : findCopy(of, "settings", now);
-  const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
-  const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
-  const found = [settings, role, stsRole].filter((copy) => copy != null);
-  // Undefined: the part has no copy that may be used. Null: it is not needed.
-  const mustRead = (copy: (typeof found)[number] | null | undefined) => copy !== null && copy?.use !== "use";
-
-  const read = async () => {
-    const ask = {
-      settings: mustRead(settings),
-      roleName: mustRead(role) ? roleName : null,
-      accountId: mustRead(stsRole) ? accountId : null,
-    };
-    const fresh = found.filter(({ use }) => use === "use").map(({ part }) => part);
-    const parts = await readParts(cloudAuthAt(env, mount), of, ask);
-    source.noteAnswer(now);
-    return join(has, [...fresh, ...parts]);
+  const { uuid } = mount;
+  const owner = ownerOf(mount);
+  const policy = policyOfCopies(mount.methodState ?? 0, copyLimits(env));
+  const reader = new PartReader(cloudAuthAt(env, mount));
+  const readSettings = async () => {
+    const { settings, state } = await reader.read({ settings: true });
+    if (!settings) throw new Error("a mount's object left out the settings");
+    return { part: settings, state };
   };
-  const oldest = found.find(({ use }) => use === "try") ?? found.find(({ use }) => use === "renew") ?? found[0];
-  if (!oldest || [settings, role, stsRole].includes(undefined)) return read();
-  const parts = found.map(({ part }) => part);
-  return source.serve(oldest.use, oldest, join(has, parts), read);
-}
-
-/** Reads parts from the mount's object and keeps copies of them. */
-async function readParts(auth: DurableObjectStub<CloudAuth>, of: CopyOf, ask: LoginAsk): Promise<SomeParts[]> {
-  const reading = beginReading();
-  const { state, settings, role, stsRole } = await auth.readForLogin(ask);
-  const parts: [name: string, part: SomeParts][] = [];
-  if (ask.settings) parts.push(["settings", { settings }]);
-  if (ask.roleName !== null) parts.push([roleCopy(ask.roleName), { role }]);
-  if (ask.accountId !== null) parts.push([accountCopy(ask.accountId), { stsRole }]);
-  for (const [name, part] of parts) keepCopy(of, name, part.role === null ? undefined : part, state, reading);
-  return parts.map(([, part]) => part);
-}
-
-function join(has: LoginSettings | null, parts: readonly SomeParts[]): LoginConfiguration {
-  const { settings = has, role = null, stsRole = null }: SomeParts = Object.assign({}, ...parts);
-  if (!settings) throw new Error("a mount's object left out the settings");
-  return { settings, role, stsRole };
+  const readRole = async () => {
+    const { role, state } = await reader.read({ roleName });
+    return role ? { part: role, state } : undefined;
+  };
+  const readStsRole = async () => {
+    const { stsRole, state } = await reader.read({ accountId });
+    return { part: stsRole, state };
+  };
+  const [settings, role, stsRole] = await Promise.all([
+    has ? { part: has } : settingsCopies.load(uuid, policy, readSettings, owner),
+    roleName === null ? null : roleCopies.load(`${uuid} ${roleName}`, policy, readRole, owner),
+    accountId === null ? null : stsRoleCopies.load(`${uuid} ${accountId}`, policy, readStsRole, owner),
+  ]);
+  return { settings: settings.part, role: role?.part ?? null, stsRole: stsRole?.part ?? null };
 }
 
 /**

@@ -1,26 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { StsRole } from "../../../../../src/methods/aws/clients/config.ts";
-import {
-  beginReading,
-  type CopyOf,
-  findCopy,
-  forgetCopies,
-  keepCopy,
-} from "../../../../../src/methods/aws/mount/copies.ts";
+import { forgetCopies, policyOfCopies, stsRoleCopies } from "../../../../../src/methods/aws/mount/copies.ts";
 
 const T0 = Date.parse("2026-11-01T10:00:00Z");
-const STS_ROLE = { arn: "arn:aws:iam::111111111111:role/satellite", externalId: "" };
-/** One whose object has answered, and goes on to. */
-const ANSWERS = { renewalBegan: Number.NEGATIVE_INFINITY, troubleAt: Number.NEGATIVE_INFINITY };
-const mount = (announced: number) => ({ mount: "mount", announced, maxAgeMs: 5_000, graceMs: 0, source: ANSWERS });
-const partOf = (of: CopyOf, name: string, now: number) => findCopy(of, name, now)?.part.stsRole;
-const useOf = (of: CopyOf, name: string, now: number) => findCopy(of, name, now)?.use;
-/** Begins a read, and returns a function that keeps its answer. */
-const begin = (of: CopyOf, name: string) => {
-  const reading = beginReading();
-  return (stsRole: StsRole | null | undefined, state: number) =>
-    keepCopy(of, name, stsRole === undefined ? undefined : { stsRole }, state, reading);
-};
+const COPIED = { part: { arn: "arn:aws:iam::111111111111:role/satellite", externalId: "" }, state: 7 };
+const KEY = "mount 111111111111";
+const LIMITS = { maxAgeMs: 5_000, graceMs: 60_000 };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: T0 });
@@ -31,82 +15,42 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a copy of the announced state is good for a minute without asking", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
-  expect(partOf(mount(7), "111111111111", T0 + 59_999)).toEqual(STS_ROLE);
-  expect(partOf(mount(7), "111111111111", T0 + 60_000)).toBeUndefined();
+it.each([
+  ["the announced state is good for a minute", 7, 60_000, 60_000],
+  ["an older state is good for POLICY_CACHE_SECONDS, and gets no grace", 8, 5_000, 0],
+  ["a newer state is good for POLICY_CACHE_SECONDS, and gets a grace", 6, 5_000, 60_000],
+])("a copy of %s", (_, announced, maxAgeMs, graceMs) => {
+  expect(policyOfCopies(announced, LIMITS)(COPIED)).toEqual({ maxAgeMs, graceMs });
 });
 
-it("a copy of another state is good for POLICY_CACHE_SECONDS, whichever of both is newer", () => {
-  for (const announced of [6, 8]) {
-    begin(mount(announced), "111111111111")(STS_ROLE, 7);
-    expect(partOf(mount(announced), "111111111111", T0 + 4_999)).toEqual(STS_ROLE);
-    expect(partOf(mount(announced), "111111111111", T0 + 5_000)).toBeUndefined();
-  }
+it("what has no copy yet is read by one request for those of POLICY_CACHE_SECONDS", () => {
+  expect(policyOfCopies(0, LIMITS)()).toEqual({ maxAgeMs: 5_000, graceMs: 0 });
 });
 
-it("a change ends its copies as soon as the isolate hears of it, if they are that old", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
-  expect(partOf(mount(7), "111111111111", T0 + 20_000)).toEqual(STS_ROLE);
-  expect(partOf(mount(8), "111111111111", T0 + 20_000)).toBeUndefined();
+it("with a POLICY_CACHE_SECONDS of 0 only copies of the announced state are used", async () => {
+  const policy = (announced: number) => policyOfCopies(announced, { maxAgeMs: 0, graceMs: 0 });
+  await stsRoleCopies.load(KEY, policy(7), async () => COPIED);
+  const other = { part: null, state: 8 };
+  expect(await stsRoleCopies.load(KEY, policy(7), async () => other)).toBe(COPIED);
+  expect(await stsRoleCopies.load(KEY, policy(8), async () => other)).toBe(other);
 });
 
-it("with a POLICY_CACHE_SECONDS of 0 only copies of the announced state are used", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 6);
-  expect(partOf({ ...mount(7), maxAgeMs: 0 }, "111111111111", T0)).toBeUndefined();
+it("a change ends its copies as soon as the isolate hears of it, if they are that old", async () => {
+  await stsRoleCopies.load(KEY, policyOfCopies(7, LIMITS), async () => COPIED);
+  vi.setSystemTime(T0 + 20_000);
+  const changed = { part: null, state: 8 };
+  expect(await stsRoleCopies.load(KEY, policyOfCopies(7, LIMITS), async () => changed)).toBe(COPIED);
+  expect(await stsRoleCopies.load(KEY, policyOfCopies(8, LIMITS), async () => changed)).toBe(changed);
 });
 
-it("what was read while this isolate made a change is not kept, and a change drops what was kept", () => {
-  const keep = begin(mount(7), "111111111111");
+it("a change of this isolate drops what was kept, and what is being read is not kept", async () => {
+  const policy = policyOfCopies(7, LIMITS);
+  await stsRoleCopies.load(KEY, policy, async () => COPIED);
+  const { promise, resolve } = Promise.withResolvers<typeof COPIED>();
   forgetCopies();
-  keep(STS_ROLE, 7);
-  expect(partOf(mount(7), "111111111111", T0)).toBeUndefined();
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
+  const reading = stsRoleCopies.load(KEY, policy, () => promise);
   forgetCopies();
-  expect(partOf(mount(7), "111111111111", T0)).toBeUndefined();
-});
-
-it("an account without a role is remembered, and mounts and accounts do not mix", () => {
-  begin(mount(7), "111111111111")(null, 7);
-  expect(partOf(mount(7), "111111111111", T0)).toBeNull();
-  expect(partOf(mount(7), "222222222222", T0)).toBeUndefined();
-  expect(partOf({ ...mount(7), mount: "other" }, "111111111111", T0)).toBeUndefined();
-});
-
-it("a clock that went back makes a copy count as old", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
-  expect(partOf(mount(7), "111111111111", T0 - 1)).toBeUndefined();
-});
-
-it("a copy is read anew in the background before it is too old", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
-  expect(useOf(mount(7), "111111111111", T0 + 47_999)).toBe("use");
-  expect(useOf(mount(7), "111111111111", T0 + 48_000)).toBe("renew");
-  expect(useOf(mount(8), "111111111111", T0 + 4_000)).toBe("renew");
-});
-
-it("a copy is good for POLICY_GRACE_SECONDS more while its object does not answer", () => {
-  const of = { ...mount(7), graceMs: 60_000 };
-  begin(of, "111111111111")(STS_ROLE, 7);
-  expect(useOf(of, "111111111111", T0 + 60_000)).toBe("try");
-  expect(useOf(of, "111111111111", T0 + 119_999)).toBe("try");
-  expect(useOf(of, "111111111111", T0 + 120_000)).toBeUndefined();
-  // Once it was waited for in vain, nobody waits for a moment.
-  const away = { ...of, source: { renewalBegan: T0 + 60_000, troubleAt: T0 + 61_000 } };
-  expect(useOf(away, "111111111111", T0 + 62_000)).toBe("renew");
-  expect(useOf(away, "111111111111", T0 + 63_000)).toBe("try");
-});
-
-it("a copy of before an announced change gets no grace, one of after it does", () => {
-  const of = (announced: number) => ({ ...mount(announced), graceMs: 60_000 });
-  begin(of(7), "111111111111")(STS_ROLE, 7);
-  expect(useOf(of(8), "111111111111", T0 + 5_000)).toBeUndefined();
-  expect(useOf(of(6), "111111111111", T0 + 5_000)).toBe("try");
-  expect(useOf(of(6), "111111111111", T0 + 65_000)).toBeUndefined();
-});
-
-it("a copy of what is not there any more is dropped", () => {
-  begin(mount(7), "111111111111")(STS_ROLE, 7);
-  begin(mount(7), "111111111111")(undefined, 7);
-  expect(useOf(mount(7), "111111111111", T0)).toBeUndefined();
+  resolve(COPIED);
+  await reading;
+  expect(stsRoleCopies.copied(KEY)).toBeUndefined();
 });
