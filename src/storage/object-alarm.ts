@@ -17,12 +17,6 @@ function isLost(alarm: number | null, now: number): boolean {
   return alarm !== null && alarm < now - LOST_ALARM_MS;
 }
 
-/** When the alarm of an object is set for (ms); null when it is not set or was lost. `now` in ms. */
-export async function pendingAlarm(storage: Pick<AlarmStorage, "getAlarm">, now: number): Promise<number | null> {
-  const alarm = await storage.getAlarm();
-  return isLost(alarm, now) ? null : alarm;
-}
-
 /**
  * The alarm of an object and the time for which it is set. For an object whose due times change with nearly every call,
  * `atLatest` never moves it later, because each move writes a row. So it may ring before anything is due.
@@ -81,6 +75,17 @@ export interface Duty {
   pauseMs(failures: number): number;
 }
 
+/** Work in steps. Each stores where the run is, so the run goes on after a restart, and every step may be repeated. */
+export interface Job<Run> {
+  /** The run in progress, as it is stored; null without one. */
+  running(): Run | null;
+  step(run: Run): Promise<void>;
+  /** Pause (ms) after a step that took `tookMs`, in which requests are served. */
+  pauseMs(tookMs: number): number;
+  /** Pause (ms) before a failed step is repeated, after this number of failures in a row. */
+  retryMs(failures: number): number;
+}
+
 /** A duty with the results of its last tries. */
 interface Tried {
   readonly duty: Duty;
@@ -107,6 +112,18 @@ export class ObjectAlarm {
 
   add(name: string, duty: Duty): void {
     this.#duties.set(name, { duty, failures: 0, pausedUntil: 0 });
+  }
+
+  /** Adds a job as a duty. Only the alarm performs its steps, so two never overlap. */
+  addJob<Run>(name: string, { running, step, pauseMs, retryMs }: Job<Run>): void {
+    const run = async () => {
+      const current = running();
+      if (!current) return;
+      const began = currentTime();
+      await step(current);
+      this.pause(name, pauseMs(currentTime() - began));
+    };
+    this.add(name, { dueAt: () => (running() ? 0 : null), run, pauseMs: retryMs });
   }
 
   /**

@@ -1,12 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { addNumbers } from "../base/sums.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shards.ts";
-import { pendingAlarm } from "../storage/object-alarm.ts";
-import { type Migration, storedJson, Tables } from "../storage/tables.ts";
-import { mustLoadInstallation } from "../system/installation.ts";
+import { type Migration, storedJson, type Tables, upsert } from "../storage/tables.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { type ListRun, listStep } from "./list-run.ts";
 import { NO_REPORT, type TidyReport } from "./report.ts";
@@ -33,10 +32,15 @@ export interface ShardCheck {
   readonly needed: readonly number[];
 }
 
-interface Progress {
-  readonly running: ListRun | null;
+/** The check in progress, or null, and the number of the last one. */
+interface Progress<Running = ListRun | null> {
+  readonly shard: number;
+  readonly running: Running;
   readonly lastNumber: number;
 }
+
+/** Name of the alarm's duty, and the type of its log lines. */
+const DUTY = "tidy";
 
 /**
  * Checks one shard of the list of accessors, a page at a time. The trees of the page report which of its entries have
@@ -45,72 +49,65 @@ interface Progress {
  * returns pages, corrects entries and removes those without a token. The position of the check is one row, written
  * after each step: every step may be repeated.
  */
-export class ShardTidy extends DurableObject<Env> {
-  readonly #tables: Tables;
-
+export class ShardTidy extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#tables = new Tables(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
+    super(ctx, env, SHARD_TIDY_MIGRATIONS);
+    this.alarms.addJob(DUTY, {
+      running: () => {
+        const progress = this.#read();
+        return progress?.running ? { ...progress, running: progress.running } : null;
+      },
+      step: async (check) => {
+        await this.#step(check).catch((error) => {
+          throw new Error(`shard ${check.shard}: ${String(error)}`);
+        });
+      },
+      pauseMs: (tookMs) => pauseForShare(tookMs, this.env.deployment.shareOfCheck(shardCount())),
+      retryMs: () => RETRY_MS,
+    });
   }
 
-  /** Begins a check of the shard, unless one is in progress: then its alarm is set again if it was lost. */
-  async start(shard: number): Promise<void> {
-    const none = JSON.stringify({ running: null, lastNumber: 0 } satisfies Progress);
-    this.#tables.exec("INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)", shard, none);
+  /**
+   * Begins a check of the shard, unless one is in progress: then its alarm is set again if it was lost. `aged`: terms
+   * of keys whose use it looks for.
+   */
+  async start(shard: number, aged: readonly AgedTerm[] = []): Promise<void> {
+    const { running = null, lastNumber = 0 } = this.#read() ?? {};
+    if (running) return this.alarms.restore();
     const now = currentTime();
-    if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(now);
+    // The checks of all shards that begin in the same hour have the same number.
+    const number = Math.max(Math.floor(now / HOUR_MS), lastNumber + 1);
+    const position = { list: "accessors", shard, after: "" } as const;
+    const run: ListRun = { number, startedAt: now, position, work: [], report: NO_REPORT, aged, needed: [] };
+    this.#write({ shard, running: run, lastNumber });
+    this.alarms.pause(DUTY, 0);
+    await this.alarms.set();
   }
 
-  override async alarm(): Promise<void> {
-    const began = currentTime();
-    try {
-      await this.#step(began);
-    } catch (error) {
-      // The platform gives up an alarm that throws after some retries. A check must not end by that.
-      console.error(JSON.stringify({ type: "tidy", shard: this.#read()?.shard ?? null, error: String(error) }));
-      await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
-      return;
-    }
-    if (!this.#read()?.progress.running) return;
-    const now = currentTime();
-    await this.ctx.storage.setAlarm(now + pauseForShare(now - began, this.env.deployment.shareOfCheck(shardCount())));
-  }
-
-  async #step(now: number): Promise<void> {
-    const stored = this.#read();
-    if (!stored) return;
-    await mustLoadInstallation(this.env);
-    const { shard, progress } = stored;
-    const running: ListRun = progress.running ?? {
-      // The checks of all shards that begin in the same hour have the same number.
-      number: Math.max(Math.floor(now / HOUR_MS), progress.lastNumber + 1),
-      startedAt: now,
-      position: { list: "accessors", shard, after: "" },
-      work: [],
-      report: NO_REPORT,
-      aged: await termsToDrop(this.env, now),
-      needed: [],
-    };
-    if (running.work.length > 0 || running.position) {
-      const next = await listStep(this.env, running);
+  async #step({ shard, running, lastNumber }: Progress<ListRun>): Promise<void> {
+    let run = running;
+    if (run.work.length > 0 || run.position) {
+      const next = await listStep(this.env, run);
       const isThrough = next.position?.list !== "accessors" || next.position.shard !== shard;
-      return this.#write(shard, { ...progress, running: isThrough ? { ...next, position: null } : next });
+      run = isThrough ? { ...next, position: null } : next;
+      this.#write({ shard, running: run, lastNumber });
+      if (run.work.length > 0 || run.position) return;
     }
-    const { number, startedAt, report, needed } = running;
+    const { number, startedAt, report, needed } = run;
     // Reported before it is recorded here: after a crash in between it is reported again, which changes nothing.
     const tidy = within(this.env, this.env.TIDY).getByName("tidy");
-    const aged = running.aged.map(({ version }) => version);
-    await tidy.shardChecked(shard, { startedAt, finishedAt: now, report, aged, needed });
-    this.#write(shard, { running: null, lastNumber: number });
+    const aged = run.aged.map(({ version }) => version);
+    await tidy.shardChecked(shard, { startedAt, finishedAt: currentTime(), report, aged, needed });
+    this.#write({ shard, running: null, lastNumber: number });
   }
 
-  #read(): { readonly shard: number; readonly progress: Progress } | null {
-    const row = this.#tables.exec<{ shard: number; state: string }>("SELECT * FROM progress").toArray()[0];
-    return row ? { shard: row.shard, progress: storedJson<Progress>(row.state) } : null;
+  #read(): Progress | null {
+    const row = this.tables.exec<{ shard: number; state: string }>("SELECT * FROM progress").toArray()[0];
+    return row ? { shard: row.shard, ...storedJson<Omit<Progress, "shard">>(row.state) } : null;
   }
 
-  #write(shard: number, progress: Progress): void {
-    this.#tables.exec("UPDATE progress SET state = ? WHERE shard = ?", JSON.stringify(progress), shard);
+  #write({ shard, ...state }: Progress): void {
+    upsert(this.tables, "progress", ["shard"], { shard, state: JSON.stringify(state) });
   }
 }
 
@@ -121,7 +118,8 @@ export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy>
 
 /** Starts a check of every shard. A shard whose start fails is tried again with the next call. */
 export async function startShardChecks(env: Env): Promise<void> {
-  const started = await Promise.allSettled(shardNumbers().map((shard) => shardTidy(env, shard).start(shard)));
+  const aged = await termsToDrop(env, currentTime());
+  const started = await Promise.allSettled(shardNumbers().map((shard) => shardTidy(env, shard).start(shard, aged)));
   for (const [shard, { status }] of started.entries()) {
     if (status === "fulfilled") continue;
     console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be begun" }));

@@ -81,14 +81,11 @@ export class Tidy extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, TIDY_MIGRATIONS);
     this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
-    this.alarms.add(DUTY, {
-      dueAt: () => (this.#read(RUNNING) ? 0 : null),
-      run: async () => {
-        const run = this.#read(RUNNING);
-        if (run) await this.#step(run);
-        this.alarms.pause(DUTY, TIDY_PAUSE_MS);
-      },
-      pauseMs: () => RETRY_MS,
+    this.alarms.addJob(DUTY, {
+      running: () => this.#read(RUNNING),
+      step: (run) => this.#step(run),
+      pauseMs: () => TIDY_PAUSE_MS,
+      retryMs: () => RETRY_MS,
     });
   }
 

@@ -87,10 +87,11 @@ const TOO_MANY_PARTS = `it has more than ${MAX_PARTS_IN_BUCKET} parts: make it w
 export class BackupRuns extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, BACKUP_RUN_MIGRATIONS);
-    this.alarms.add(DUTY, {
-      dueAt: () => (this.#newest(IN_PROGRESS) ? 0 : null),
-      run: () => this.#goOn(),
-      pauseMs: (failures) => Math.min(RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS),
+    this.alarms.addJob(DUTY, {
+      running: () => this.#newest(IN_PROGRESS),
+      step: (run) => this.#goOn(run),
+      pauseMs: () => PAUSE_MS,
+      retryMs: (failures) => Math.min(RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS),
     });
   }
 
@@ -125,9 +126,7 @@ export class BackupRuns extends GroveObject<Env> {
     return { running: this.#newest(IN_PROGRESS), last: this.#newest("1"), lastGood: this.#newest(COMPLETE) };
   }
 
-  async #goOn(): Promise<void> {
-    const run = this.#newest(IN_PROGRESS);
-    if (!run) return;
+  async #goOn(run: BackupRun): Promise<void> {
     try {
       const done = await this.#step(run);
       if (!done.ok) this.#giveUp(run, done.error);
@@ -137,7 +136,6 @@ export class BackupRuns extends GroveObject<Env> {
       else this.#change(run, { failures: run.failures + 1, error: message });
       throw error;
     }
-    this.alarms.pause(DUTY, PAUSE_MS);
   }
 
   /** Ends a run: as failed, or as done if its backup is complete. */

@@ -166,10 +166,11 @@ const MAX_FAILURES = 20;
 export class TokenRevocations extends GroveObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env, TOKEN_REVOCATION_MIGRATIONS);
-    this.alarms.add(DUTY, {
-      dueAt: () => (this.#next() ? 0 : null),
-      run: () => this.#goOn(),
-      pauseMs: () => RETRY_MS,
+    this.alarms.addJob(DUTY, {
+      running: () => this.#next(),
+      step: (job) => this.#goOn(job),
+      pauseMs: () => PAUSE_MS,
+      retryMs: () => RETRY_MS,
     });
     if (this.#next()) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
@@ -227,16 +228,13 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return this.read(id);
   }
 
-  async #goOn(): Promise<void> {
-    const job = this.#next();
-    if (!job) return;
+  async #goOn(job: JobRow): Promise<void> {
     try {
       await (job.state === "counting" ? this.#count(job) : this.#step(job));
     } catch (error) {
       this.#failed(job);
       throw new Error(`job ${job.id}: ${String(error)}`);
     }
-    this.alarms.pause(DUTY, PAUSE_MS);
   }
 
   async #count(job: JobRow): Promise<void> {

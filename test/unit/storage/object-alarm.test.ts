@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Duty, ObjectAlarm } from "../../../src/storage/object-alarm.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -171,4 +171,55 @@ it("of a time that the platform takes no alarm for is set for the last that it t
   alarm.add("duty", once(Number.MAX_SAFE_INTEGER));
   await alarm.set();
   expect(alarmAt).toBe(Date.UTC(2189, 0, 1));
+});
+
+describe("a job", () => {
+  /** A job whose run has so many steps left; null: no run. Steps take `tookMs`. */
+  function jobOf(steps: number | null) {
+    const job = {
+      left: steps,
+      tookMs: 0,
+      seen: [] as number[],
+      running: () => job.left,
+      step: async (left: number) => {
+        job.seen.push(left);
+        vi.setSystemTime(Date.now() + job.tookMs);
+        job.left = left > 1 ? left - 1 : null;
+      },
+      pauseMs: (tookMs: number) => 10 + 2 * tookMs,
+      retryMs: (failures: number) => 1000 * failures,
+    };
+    alarm.addJob("job", job);
+    return job;
+  }
+
+  it("goes on step by step from what is stored, with a pause after each, until its run has ended", async () => {
+    const job = jobOf(2);
+    job.tookMs = 100;
+    await alarm.set();
+    expect(alarmAt).toBe(NOW);
+    await goOff();
+    expect(alarmAt).toBe(NOW + 100 + 210);
+    vi.setSystemTime(NOW + 310);
+    await goOff();
+    expect([job.seen, alarmAt]).toEqual([[2, 1], null]);
+  });
+
+  it("repeats a step that failed, later after each failure", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const job = { ...jobOf(null), running: () => 1, step: () => Promise.reject(new Error("away")) };
+    alarm.addJob("job", job);
+    await goOff();
+    expect(alarmAt).toBe(NOW + 1000);
+    vi.setSystemTime(NOW + 1000);
+    await goOff();
+    expect(alarmAt).toBe(NOW + 3000);
+  });
+
+  it("without a run is never due", async () => {
+    const job = jobOf(null);
+    await alarm.set();
+    await goOff();
+    expect([job.seen, alarmAt]).toEqual([[], null]);
+  });
 });
