@@ -23,10 +23,11 @@ describe("docs/compatibility.md", () => {
     ["role/:role", CLOUD_ROLE_FIELDS],
     ["role/:role/tag", ROLE_TAG_FIELDS],
     ["login", LOGIN_FIELDS],
-  ])("has a row for every field of %s, and for no other", (path, { shape }) => {
+  ])("has a line for every field of %s, and for no other", (path, { shape }) => {
     const section = page.split(`\n### \`${path}\``)[1]?.split("\n#")[0] ?? "";
-    const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
-    const fields = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+    // Names stand before the default in parentheses, or before the colon.
+    const heads = [...section.matchAll(/^- (`[^(:]*)(?:[(:]|$)/gm)].map(([, head = ""]) => head);
+    const fields = heads.flatMap((head) => [...head.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
     expect(fields.sort()).toEqual(Object.keys(shape).sort());
   });
 });

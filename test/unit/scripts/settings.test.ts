@@ -15,9 +15,10 @@ const settings = [...environment.matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].
 
 describe("every setting of the Worker", () => {
   it("is explained in docs/operations.md, and nothing else is", () => {
-    const table = read("docs/operations.md").split("\n## First start")[0] ?? "";
-    const cells = [...table.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
-    const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+    const list = read("docs/operations.md").split("\n## First start")[0] ?? "";
+    // Names stand before the default in parentheses, or before the colon.
+    const heads = [...list.matchAll(/^- (`[^(:]*)[(:]/gm)].map(([, head = ""]) => head);
+    const named = heads.flatMap((head) => [...head.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
     expect(named.sort()).toEqual(settings.toSorted());
   });
 
