@@ -245,13 +245,29 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
   const byId = { mountAccessor: BY_ALIAS_ID, name: id };
   const shardOfItsId = shardOfId(env, id);
   if (shardOfItsId && !isNative(alias)) await claim(env, shardOfItsId, byId, entityId, before);
-  if (!(await home.activateAlias(entityId, id))) return err(ALIAS_IS_CHANGING);
+  if (!(await home.activateAlias(entityId, id))) {
+    // The entity has ended, or lost its reservation. The name must lead back to where the alias still is.
+    if (before) await leadBack(env, before, entityId);
+    return err(ALIAS_IS_CHANGING);
+  }
   if (before && before.entityId !== entityId) {
     await homeOf(env, before.entityId)?.dropAlias(before.entityId, id);
     if (isNative(alias)) await shardOfItsId?.releaseAlias(byId, before.entityId);
   }
   if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
   return ok({ id, entityId });
+}
+
+/** Makes the name and the id of an alias lead to its entity again, after a move to another one has failed. */
+async function leadBack(env: IdentityEnv, alias: AliasRecord, from: string): Promise<void> {
+  const { id, entityId } = alias;
+  if (entityId === from) return;
+  const moved = { ...alias, entityId: from };
+  await claim(env, shardAt(env, alias), alias, entityId, moved);
+  const shardOfItsId = shardOfId(env, id);
+  if (!shardOfItsId) return;
+  if (isNative(alias)) await shardOfItsId.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, from);
+  else await claim(env, shardOfItsId, { mountAccessor: BY_ALIAS_ID, name: id }, entityId, moved);
 }
 
 /** Makes the name of an alias lead to an entity. False when it leads to another entity that has the alias. */

@@ -18,6 +18,7 @@ import type {
   IdOrName,
   Written,
 } from "../model.ts";
+import type { AbsentEntity } from "../shard/entity-shard.ts";
 import { shardOfEntity } from "../shard/place.ts";
 import { entityShard } from "../stubs.ts";
 import { GroupStore } from "./group-store.ts";
@@ -311,6 +312,13 @@ export class Identity extends GroveObject<IdentityEnv> {
     await this.keys.open();
     this.tables.create();
     this.#versionTables.create();
+    const value = this.#apply(write);
+    await this.#send();
+    return value;
+  }
+
+  /** Makes a change in one transaction, which also queues the entries of changed entities. */
+  #apply<T>(write: () => T): T {
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();
@@ -321,7 +329,6 @@ export class Identity extends GroveObject<IdentityEnv> {
       return written;
     });
     if (this.#changed.size > 0) void this.alarms.atLatest(currentTime() + RETRY_MS);
-    await this.#send();
     return value;
   }
 
@@ -336,7 +343,9 @@ export class Identity extends GroveObject<IdentityEnv> {
   async #sendTo(shard: number | null, queued: readonly Unsent[]): Promise<void> {
     if (shard !== null) {
       const entries = queued.map(({ id }) => this.#entryOf(id));
-      await entityShard(this.env, shard).putDirectoryEntries(entries, this.#lastVersion() ?? this.#nextVersion());
+      const version = this.#lastVersion() ?? this.#nextVersion();
+      const absent = await entityShard(this.env, shard).putDirectoryEntries(entries, version);
+      if (absent.length > 0) this.#apply(() => this.#forgetAbsent(absent));
     }
     // An entity that changed during the call has another version and stays queued.
     const sent = "DELETE FROM unsent WHERE entity_id = ? AND version = ?";
@@ -363,6 +372,19 @@ export class Identity extends GroveObject<IdentityEnv> {
     this.#names.delete(entityId);
     this.#groups.members.forgetEntity(entityId);
     this.#merges.forgetEntity(entityId);
+  }
+
+  /**
+   * Forgets entities that ended while they got a name or a membership. A membership of one that was merged is for its
+   * target, which would lack what the group denies otherwise.
+   */
+  #forgetAbsent(absent: readonly AbsentEntity[]): void {
+    for (const { id, mergedInto } of absent) {
+      const groups = mergedInto === null ? [] : (this.#groups.members.ofEntity(id) ?? []);
+      if (mergedInto !== null) for (const group of groups) this.#groups.members.addEntity(group, mergedInto);
+      this.#names.delete(id);
+      this.#groups.members.forgetEntity(id);
+    }
   }
 
   #entryOf(entityId: string): DirectoryEntry {

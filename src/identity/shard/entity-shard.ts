@@ -52,6 +52,12 @@ const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MA
 /** Maximum number of rows that a search without an index reads: a few ms of the object's thread. */
 const MAX_SEARCHED = 5000;
 
+/** An entity that was deleted, or merged into another one (null: deleted). */
+export interface AbsentEntity {
+  readonly id: string;
+  readonly mergedInto: string | null;
+}
+
 /** What a deleted entity leaves behind in other objects. */
 export interface DeletedEntity {
   /** Its aliases, reserved ones included. */
@@ -233,15 +239,21 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     this.#merged.drop(ids, targets);
   }
 
-  /** Stores the directory's entries about entities, unless the shard has a newer version. Safe to repeat. */
-  async putDirectoryEntries(entries: readonly DirectoryEntry[], version: number): Promise<void> {
+  /**
+   * Stores the directory's entries about entities, unless the shard has a newer version. Safe to repeat.
+   * @returns the entities that do not exist any more.
+   */
+  async putDirectoryEntries(entries: readonly DirectoryEntry[], version: number): Promise<AbsentEntity[]> {
     await this.keys.open();
+    const absent: AbsentEntity[] = [];
     for (const { entityId, name, groupIds } of entries) {
       const found = this.#entities.byId(entityId);
+      if (found === null) absent.push({ id: entityId, mergedInto: this.#merged.targetOf(entityId) });
       if (isGood(found) && found.directoryVersion < version) {
         this.#entities.update(found, { ...found.entity, name, groupIds }, version);
       }
     }
+    return absent;
   }
 
   /** Returns the entity that may have an alias. Call it in the shard that the name of the alias leads to. */

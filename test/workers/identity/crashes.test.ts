@@ -404,3 +404,88 @@ describe("what the directory decides while the home of an entity does not answer
     expect(await policies(id)).toEqual(["g"]);
   });
 });
+
+describe("what is written while its entity ends", () => {
+  const members = async (group: string) => (await get(`group/id/${group}`)).body.data.member_entity_ids;
+  const mergeInto = async (source: string) => {
+    const target = await entity();
+    expect((await post("entity/merge", { to_entity_id: target, from_entity_ids: [source] })).status).toBe(204);
+    return target;
+  };
+
+  it("is forgotten: a membership of a deleted entity", async () => {
+    const [gone, other] = [await entity(), await entity()];
+    atNth(Identity, "writeGroup", 1, async (proceed) => {
+      await drop(`entity/id/${gone}`);
+      return proceed();
+    });
+    const group = (await post("group", { member_entity_ids: [gone, other] })).body.data.id;
+    expect(await members(group)).toEqual([other]);
+  });
+
+  it("is for the other one: a membership of an entity that is merged", async () => {
+    const source = await entity();
+    let target = "";
+    atNth(Identity, "writeGroup", 1, async (proceed) => {
+      target = await mergeInto(source);
+      return proceed();
+    });
+    const group = (await post("group", { member_entity_ids: [source] })).body.data.id;
+    expect(await members(group)).toEqual([target]);
+    expect((await get(`entity/id/${target}`)).body.data.group_ids).toEqual([group]);
+  });
+
+  it.each([
+    ["joins", [], ["late"]],
+    ["leaves", ["late"], []],
+  ])("is for the other one: a group that a login %s", async (how, before, after) => {
+    const group = (await post("group", { type: "external" })).body.data.id;
+    await post("group-alias", { name: "late", mount_accessor: mount, canonical_id: group });
+    const alias = { mountAccessor: mount, name: `merged when a login ${how}`, metadata: null };
+    const source = await login(alias.name);
+    await entityForLogin(bindings, { ...alias, groups: before });
+    let target = "";
+    atNth(Identity, "setLoginGroups", 1, async (proceed) => {
+      target = await mergeInto(source);
+      return proceed();
+    });
+    const found = await entityForLogin(bindings, { ...alias, groups: after });
+    const groups = after.map(() => ({ id: group }));
+    expect(found).toMatchObject({ ok: true, value: { entity: { id: target }, groups } });
+    expect(await members(group)).toEqual(after.length === 0 ? null : [target]);
+    await drop(`group/id/${group}`);
+  });
+
+  it("is free: the name of a deleted entity", async () => {
+    const gone = await entity();
+    atNth(Identity, "nameEntity", 1, async (proceed) => {
+      await drop(`entity/id/${gone}`);
+      return proceed();
+    });
+    expect((await post(`entity/id/${gone}`, { name: "named too late" })).status).toBe(400);
+    expect(await identity().entityOfName("named too late")).toBeNull();
+  });
+
+  it.each([
+    ["where it was made", "is deleted", (to: string) => drop(`entity/id/${to}`)],
+    ["where it had moved", "is deleted", (to: string) => drop(`entity/id/${to}`)],
+    ["where it was made", "loses it", (to: string, id: string) => home(to).dropReservedAlias(to, id)],
+  ])("stays %s: an alias that moves to an entity which %s", async (where, how, end) => {
+    const [from, to] = [await entity(), await entity()];
+    const name = `stays ${where} when the other ${how}`;
+    const { id } = await existing(name, where === "where it was made" ? from : await entity());
+    if (where === "where it had moved") await post(`entity-alias/id/${id}`, { canonical_id: from });
+    atNth(EntityShard, "activateAlias", 1, async (proceed) => {
+      await end(to, id);
+      return proceed();
+    });
+    expect((await post(`entity-alias/id/${id}`, { canonical_id: to })).status).toBe(503);
+    expect(await login(name)).toBe(from);
+    expect((await get(`entity-alias/id/${id}`)).body.data.canonical_id).toBe(from);
+    const byId = await shardOfId(bindings, id)?.aliasHolder({ mountAccessor: BY_ALIAS_ID, name: id });
+    expect(byId?.entityId).toBe(where === "where it was made" ? undefined : from);
+    const next = await entity();
+    expect((await post(`entity-alias/id/${id}`, { canonical_id: next })).status).toBe(200);
+    expect([await login(name), await aliasesOf(from)]).toEqual([next, []]);
+  });
+});
