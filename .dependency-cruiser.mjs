@@ -37,9 +37,9 @@ const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", 
 const ENVIRONMENT = "^src/[a-z/]*env\\.ts$";
 const ENTRY = "^src/index\\.ts$";
 
-/** The folders of one kind of mount or credential: each auth method, and teams with their interface. */
+/** The folders of a kind of mount, an auth method, and of each kind of credential: teams with their interface. */
 const METHOD = "^src/methods/[^/]+/";
-const TEAMS = "^src/(team|api/team|api/json-api)/";
+const CREDENTIALS = ["^src/(team|api/team|api/json-api)/"];
 /** The registry names every kind. The runtime finds the classes of objects of kinds among the exports of the entry. */
 const REGISTRY = "^src/app/registry\\.ts$";
 
@@ -51,7 +51,11 @@ const ofKinds = [
     from: { path: "^src/methods/([^/]+)/" },
     to: { path: METHOD, pathNot: "^src/methods/$1/" },
   },
-  { name: "only the registry knows teams", from: { pathNot: [TEAMS, REGISTRY, ENTRY] }, to: { path: TEAMS } },
+  ...CREDENTIALS.map((path) => ({
+    name: `only the registry knows ${path}`,
+    from: { pathNot: [path, REGISTRY, ENTRY] },
+    to: { path },
+  })),
 ].map((rule) => ({ severity: "error", ...rule }));
 
 /** The rules that none of `layers`, folders of `folder` from the bottom up, imports from one above it. */
