@@ -11,7 +11,6 @@ import { CheckList, type CheckName, type Checks } from "./check-list.ts";
 import { bindCaller, type ProvenCaller, principalClient, proveCaller } from "./iam.ts";
 import {
   type Begun,
-  findAccount,
   findNamedRole,
   findProvenRole,
   findSettings,
@@ -124,7 +123,7 @@ function order<Start extends Begun, Proof extends Proven, Found extends object>(
 ): Checks<Start, Proof & Found> {
   const start = CheckList.of<Start>();
   const rest = add(CheckList.of<Start & Proof & LoginTarget>());
-  const named = start.find(findNamedRole).with(ROLE).with(proof).find(findAccount).find(openTarget).with(rest);
+  const named = start.find(findNamedRole).with(ROLE).with(proof).find(openTarget).with(rest);
   const unnamed = start.find(findSettings).with(proof).find(findProvenRole).with(ROLE).find(openTarget).with(rest);
   return { names: named.names, run: (known) => (known.fields.role ? named : unnamed).run(known) };
 }

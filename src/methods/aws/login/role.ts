@@ -63,18 +63,14 @@ export async function findProvenRole({ attempt, settings, proven }: Begun & Sett
   return ok({ roleName: roleName.value, found, stsRole });
 }
 
-/** Finds the role to assume in the account of the holder. */
-export async function findAccount({ attempt, settings, proven }: Begun & Settings & Proven) {
-  const { stsRole } = await configurationForLogin(attempt, null, proven.accountId, settings);
-  return ok({ stsRole });
-}
-
+/** Opens the client for the account of the holder. `stsRole` is undefined when it was not looked up with the role. */
 export async function openTarget(
-  known: Begun & Settings & Proven & NamedRole & { boundCidrs: readonly string[]; stsRole: StsRole | null },
+  known: Begun & Settings & Proven & NamedRole & { boundCidrs: readonly string[]; stsRole?: StsRole | null },
 ): Promise<Result<LoginTarget>> {
-  const { attempt, settings, proven, stsRole, roleName, role, boundCidrs } = known;
-  const account = { accountId: proven.accountId, stsRole };
-  return ok({ target: await targetOf(attempt, settings, { roleName, role, boundCidrs }, account) });
+  const { attempt, settings, proven, roleName, role, boundCidrs } = known;
+  const { accountId } = proven;
+  const { stsRole = (await configurationForLogin(attempt, null, accountId, settings)).stsRole } = known;
+  return ok({ target: await targetOf(attempt, settings, { roleName, role, boundCidrs }, { accountId, stsRole }) });
 }
 
 /** The target of a role in an account. */
