@@ -56,6 +56,8 @@ const USUAL = ["200", "204"];
 const PAGING = ["list", "after", "limit"];
 /** The description of a parameter of the path that says no more than its name. */
 const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
+/** Descriptions of fields that have no effect of their own, whatever their types are. */
+const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored and shown)/;
 /** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
 const SAME_METHOD = "/auth/cloud/";
 
@@ -88,7 +90,7 @@ Every endpoint with its fields. \`npm run docs:api\` writes this page from the t
 
 - A request answers 200, or 204 without a body, unless the page says another status.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- A field is a string, and a list has strings, unless the page says another type. Fields without a description are [described once](#fields-of-several-endpoints).
+- A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints).
 - Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields
   have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
@@ -207,7 +209,7 @@ function line(field: Parameter): string {
 
 function meaning({ description = "", schema }: Parameter): string {
   const type = [typeText(schema), ...(schema.deprecated ? ["deprecated"] : [])].join(", ");
-  return `${type === "string" ? "" : ` (${type})`}: ${description}`;
+  return `${type === "string" || INERT.test(description) ? "" : ` (${type})`}: ${description}`;
 }
 
 function bodyFields({ requestBody }: Operation): Parameter[] {
