@@ -58,6 +58,8 @@ const PAGING = ["list", "after", "limit"];
 const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
 /** Descriptions of fields that have no effect of their own, whatever their types are. */
 const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored and shown)/;
+/** A summary that says no more than method and path do. */
+const PLAIN = /^(Shows|Lists|Deletes)( [\w'-]+){1,5}\.$/;
 /** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
 const SAME_METHOD = "/auth/cloud/";
 
@@ -77,22 +79,21 @@ export function apiPage({ paths }: ShownDocument): string {
   const byTag = Map.groupBy(byText, ([, { tag }]) => tag);
   const sections = [...byTag].map(([tag, entries]) => {
     const texts = entries.map(([key, { paths: same }]) => {
-      const title = same.map((path) => `\`${path}\``).join(" or ");
+      const title = same.map((path) => `\`${path}\``).join(", ");
       return `### ${title}${key.slice(tag.length + 1)}`;
     });
     return `## ${TITLES[tag] ?? tag}\n\n${texts.join("\n\n")}`;
   });
   return wrapped(`# API
 
-Every endpoint with its fields. \`npm run docs:api\` writes this page from the table of routes; a test fails when it is stale.
-\`sys/internal/specs/openapi\` answers the same for programs, with ids of operations.
+Every endpoint with its fields. \`npm run docs:api\` writes this page from the table of routes; a test fails when it is stale. \`sys/internal/specs/openapi\` answers the same for programs, with ids of operations.
 [compatibility.md](compatibility.md) says where Grove differs from the reference.
 
 - A request answers 200, or 204 without a body, unless the page says another status.
+- A GET without text shows what the path names, with \`list\` it lists it, and a DELETE deletes it.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
 - A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints).
-- Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields
-  have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
+- Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
 ${sections.join("\n\n")}
 
@@ -167,6 +168,8 @@ class Page {
     const unusual = statuses.filter((one) => !USUAL.includes(one));
     const status = unusual.length === 0 ? "" : ` ${statuses.join(" or ")}.`;
     const text = this.fieldList(name, fields);
+    const isPlain = text === "" && status === "" && PLAIN.test(about);
+    if (isPlain) return isList ? " `list`**" : "**";
     return `${isList ? " `list`" : ""}** ${about}${status}${text === "" ? "" : `\n\n${text}`}`;
   }
 
