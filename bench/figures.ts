@@ -32,20 +32,34 @@ export function readFigures(): Record<string, StoredFigures> {
   return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
-/** Renders the stored figures by case. The variants of a case are in one text, in numeric order. */
+/**
+ * Renders the stored figures by case. The variants of a case are in one text, in numeric order. Conditions that several
+ * cases share are in the first of them; the others name it.
+ */
 export function renderFigures(all: Readonly<Record<string, StoredFigures>>): Record<string, string> {
   const parts: Record<string, string> = {};
+  const firstWith = new Map<string, string>();
   for (const [key, figures] of Object.entries(all).toSorted(([a], [b]) =>
     a.localeCompare(b, "en", { numeric: true }),
   )) {
     const [name = ""] = key.split(" ");
-    parts[name] = [...(parts[name] === undefined ? [] : [parts[name]]), renderCase(figures)].join("\n\n");
+    const conditions = conditionsOf(figures);
+    const first = firstWith.get(conditions);
+    firstWith.set(conditions, first ?? name);
+    const text = renderCase(figures, first === undefined ? conditions : `Measured in the run of *${first}*.`);
+    parts[name] = [...(parts[name] === undefined ? [] : [parts[name]]), text].join("\n\n");
   }
   return parts;
 }
 
+function conditionsOf({ date, commit, machine, options }: StoredFigures): string {
+  const build = commit === "" ? "" : ` at commit ${commit}`;
+  return `Measured on ${date}${build}${options === "" ? "" : ` with \`${options}\``}: ${machine}.`;
+}
+
 /** Renders one case as Markdown: the conditions of the run, the tables and the targets. */
-export function renderCase({ date, commit, machine, options, tables, targets }: StoredFigures): string {
+export function renderCase(figures: StoredFigures, conditions = conditionsOf(figures)): string {
+  const { tables, targets } = figures;
   const rows = targets.map(({ what, got, atMost }) => [
     what,
     amount(got),
@@ -53,7 +67,7 @@ export function renderCase({ date, commit, machine, options, tables, targets }: 
     got <= atMost ? "yes" : "NO",
   ]);
   return [
-    `Measured on ${date}${commit === "" ? "" : ` at commit ${commit}`}${options === "" ? "" : ` with \`${options}\``}: ${machine}.`,
+    conditions,
     ...tables.filter((table) => table.length > 0).map(renderTable),
     ...(rows.length > 0 ? [textTable(["target", "measured", "at most", "met"], rows)] : []),
   ].join("\n\n");

@@ -59,6 +59,13 @@ it("what was measured with several numbers of tokens is one part of the page, th
   expect(incident.match(/--tokens \d+/g)).toEqual(["--tokens 100000", "--tokens 1000000"]);
 });
 
+it("conditions that cases share are in the first of them", () => {
+  const run = { date: "2026-11-23", commit: "abc", machine: "two cores", options: "", tables: [], targets: [] };
+  const { console: first, load } = renderFigures({ load: run, console: run });
+  expect(first).toBe("Measured on 2026-11-23 at commit abc: two cores.");
+  expect(load).toBe("Measured in the run of *console*.");
+});
+
 it("docs/performance/figures.md has the kept figures, and a place for every case", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/performance/figures.md"), "utf8");
   expect(fillPage(page, renderFigures(readFigures()))).toBe(page);
