@@ -83,26 +83,25 @@ export interface ObjectPlace {
   readonly name: string;
 }
 
-/** The letter of a class in keys, by its place in the order of a backup. */
-function letterOf({ kinds }: Env, className: string): string {
-  return String.fromCharCode(97 + [TREES, ...kinds.objects.keys()].indexOf(className));
+/**
+ * The beginning of the keys of a class: a letter by its place in the order of a backup. The name of an object follows. A
+ * backup reads objects in the order of their keys.
+ */
+function beginningOf({ kinds }: Env, className: string): string {
+  return `${String.fromCharCode(97 + [TREES, ...kinds.objects.keys()].indexOf(className))} `;
 }
 
-/** The key of an object: a letter for its class, and its name. A backup reads objects in the order of their keys. */
-function keyOf(env: Env, className: string, name: string): string {
-  return `${letterOf(env, className)} ${name}`;
-}
-
-/** The key of a tree. Trees are in the order in which their accessors are listed. */
-export function keyOfTree(env: Env, treeId: string): string {
-  return keyOf(env, TREES, routedIdText(treeId, 0, new Uint8Array()));
+/** The keys of trees, which are in the order in which their accessors are listed. */
+export function keysOfTrees(env: Env, treeIds: readonly string[]): string[] {
+  const beginning = beginningOf(env, TREES);
+  return treeIds.map((treeId) => beginning + routedIdText(treeId, 0, new Uint8Array()));
 }
 
 /** The object with this key; null for a text that is no key. */
 export function objectPlaceOf(env: Env, key: string): ObjectPlace | null {
-  const className = [TREES, ...env.kinds.objects.keys()].find((one) => key.startsWith(keyOf(env, one, "")));
+  const className = [TREES, ...env.kinds.objects.keys()].find((one) => key.startsWith(beginningOf(env, one)));
   if (className === undefined) return null;
-  const name = key.slice(keyOf(env, className, "").length);
+  const name = key.slice(beginningOf(env, className).length);
   if (className !== TREES) return { className, name };
   const address = fromBase64Url(name);
   return address?.length === ADDRESS_BYTES ? { className, name: readAddress(address).treeId } : null;
@@ -148,13 +147,14 @@ export async function namesOf(env: Env, mounts: readonly Mount[], className: str
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
 export async function objectsAfter(env: Env, { mounts }: Installation, after: string, limit: number) {
   // True when all objects of the class come before `after`.
-  const isPast = (className: string) => after.slice(0, 1) > letterOf(env, className);
+  const isPast = (className: string) => after.slice(0, 2) > beginningOf(env, className);
   const keys = isPast(TREES) ? [] : await treesAfter(env, after, limit);
   for (const className of env.kinds.objects.keys()) {
     if (keys.length >= limit) break;
     if (isPast(className)) continue;
     const names = await namesOf(env, mounts, className);
-    const found = names.map((name) => keyOf(env, className, name)).filter((key) => key > after);
+    const beginning = beginningOf(env, className);
+    const found = names.map((name) => beginning + name).filter((key) => key > after);
     keys.push(...found.sort());
   }
   return keys.slice(0, limit);
@@ -166,9 +166,9 @@ export async function objectsAfter(env: Env, { mounts }: Installation, after: st
  */
 async function treesAfter(env: Env, after: string, limit: number): Promise<string[]> {
   const allocated = await askShards(env, (shard) => shard.allocatedTrees());
-  const from = after.slice(keyOf(env, TREES, "").length);
+  const from = after.slice(beginningOf(env, TREES).length);
   const listed = await askShards(env, (shard) => shard.treesAfter(from, limit));
   const ids = listed.flat().flatMap((accessor) => decodeStoredId(accessor)?.treeId ?? []);
-  const keys = [...ids, ...allocated.flat()].map((id) => keyOfTree(env, id)).filter((key) => key > after);
+  const keys = keysOfTrees(env, [...ids, ...allocated.flat()]).filter((key) => key > after);
   return [...new Set(keys)].sort().slice(0, limit);
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
 import { MAX_PARTS } from "../../../src/backup/part.ts";
-import { keyOfTree } from "../../../src/backup/saved-objects.ts";
+import { keysOfTrees } from "../../../src/backup/saved-objects.ts";
 import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { type AnsweredPart, backUp, finish, textOf } from "../../support/backups.ts";
@@ -52,7 +52,7 @@ it("a position that no answer had is refused, or read from the beginning of its 
   const { stub, treeId } = await locate(root);
   const read = await stub.exportPage(null, 1);
   if (read === null || read === "changed" || !read.next) throw new Error("the tree was not read in pages");
-  const key = keyOfTree(bindings, treeId);
+  const [key] = keysOfTrees(bindings, [treeId]);
   const { next } = read;
   for (const page of ["first", { ...next, after: "x" }, { ...next, after: [{ b: "?" }] }, { ...next, mark: 1 }])
     expect((await part({ after: "", within: { key, page, tries: 0 } })).status).toBe(400);
