@@ -82,7 +82,7 @@ describe("no input makes a 500", () => {
       damaged(PEM).map((pem) => Buffer.from(pem).toString("base64")),
       damaged(PEM.replace(/-----.*-----|\n/g, "")),
       fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes).toString("base64")),
-      fc.string({ maxLength: 20_000, size: "max" }),
+      fc.string({ maxLength: 20_000 }),
       value,
     );
     await fc.assert(
