@@ -6,6 +6,7 @@ import { Organization } from "../../../src/team/organization.ts";
 import { reconcileTeams } from "../../../src/team/reconcile.ts";
 import type { TeamRecord, TeamState, TeamToken } from "../../../src/team/record.ts";
 import { Team } from "../../../src/team/team.ts";
+import { checkObjects } from "../../../src/tidy/check-objects.ts";
 import { atCalls } from "../../support/calls.ts";
 import { madeIn, rowsOf } from "../../support/rows.ts";
 import { bindings, initialized } from "../../support/service.ts";
@@ -263,6 +264,15 @@ describe("reconciliation", () => {
     expect(organizations).toBeGreaterThan(1);
     expect(await listed()).toEqual([id]);
     expect((await api("GET", "organizations?q=ghost", { token: root })).body.data).toEqual([]);
+  });
+});
+
+describe("tidy", () => {
+  it("counts a row of a team that was tampered with once: by the comparison of its lists, not with other objects", async () => {
+    const before = await reconcileTeams(bindings);
+    await alter(team(), "UPDATE team SET record = replace(record, 'organization', 'organisation')");
+    expect((await checkObjects(bindings)).tampered).toBe(0);
+    expect((await reconcileTeams(bindings)).tampered).toBe(before.tampered + 1);
   });
 });
 
