@@ -1,6 +1,6 @@
 import { originOfCaller } from "../auth/caller.ts";
 import type { Answered, CallContext } from "../auth/route.ts";
-import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
+import { formatRfc3339, type Ms, parseRfc3339 } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { prefixJob, walkOfMount } from "../lease/walk.ts";
@@ -27,11 +27,11 @@ export async function endedReply(env: Env, end: Result<unknown>, reply: Reply = 
   return changed;
 }
 
-/** Ends all tokens and leases below the prefix of a job; only those older than `createdBefore` (ms) if set. */
+/** Ends all tokens and leases below the prefix of a job; only those older than `createdBefore` if set. */
 export function endBelow(
   { env, caller, request }: CallContext,
   job: WalkJob,
-  createdBefore: number | null,
+  createdBefore: Ms | null,
 ): Promise<Result<null>> {
   const asked = originOfCaller(caller, request);
   return prefixJob(env, job).endTokens({ ...job, createdBefore, mount: null, asked });
@@ -48,8 +48,8 @@ export function endMount(
   return walkOfMount(env, id).endTokens({ ...job, createdBefore: null, mount, asked });
 }
 
-/** Reads the time before which something was issued: an RFC 3339 time that has passed, as ms; null for "now". */
-export function readPastTime(text: string, field: string, now: number): Result<number | null> {
+/** Reads the time before which something was issued: an RFC 3339 time that has passed; null for "now". */
+export function readPastTime(text: string, field: string, now: Ms): Result<number | null> {
   if (text === "now") return ok(null);
   const time = parseRfc3339(text);
   return time !== null && time <= now

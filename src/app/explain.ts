@@ -2,7 +2,7 @@ import { type Caller, decideCaller } from "../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
 import { holderOf, type LookUp, lookUpOf, type NamedToken, onAccessor, onToken } from "../auth/target.ts";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -107,7 +107,7 @@ function reply(allowed: boolean, reason: Reason, known: Explanation): Result<Rep
   return dataReply({ allowed, ...reason, ...none, ...known });
 }
 
-async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation> {
+async function ruleOf(env: Env, grant: Grant, now: Ms): Promise<Explanation> {
   const { pattern, sources } = grant;
   const written = new Map(
     sources.map(({ policy, writtenPath }) => [JSON.stringify([policy, writtenPath]), { policy, writtenPath }]),

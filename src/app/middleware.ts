@@ -108,7 +108,7 @@ function withLimits(response: Response, { headers }: Admission): Response {
   return response;
 }
 
-/** A body that takes longer than this (ms) to arrive makes the request load the installation again. */
+/** A body that takes longer than this to arrive makes the request load the installation again. */
 const SLOW_BODY_MS = 1_000;
 
 /** Reads the request in its dialect: token and fields of body or query. Counts a login whose role has a limit. */

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
@@ -107,7 +107,7 @@ async function runKnown(
   const { watermarks } = installation;
   const { knownTokens } = env.deployment;
   const source = {
-    find: (now: number) => {
+    find: (now: Ms) => {
       const caller = knownToken(knownTokens, credential, watermarks, now);
       return caller && { caller };
     },
@@ -139,7 +139,7 @@ function outcomeOf(
   action: CallerAction,
   caller: TokenView,
   { sudo }: Verdict,
-  now: number,
+  now: Ms,
 ): Result<Outcome> | null {
   if (action.kind === "create") {
     const plan = planCreate(action, caller, sudo, watermarks.newest, now);

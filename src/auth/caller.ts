@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -145,8 +145,8 @@ async function readGenerated(keys: Keys, text: string, form: TokenForm): Promise
   return credential && { kind: "service", text, credential };
 }
 
-/** True when a batch token is valid at `now` (ms): not expired, not ended by a watermark, its parent (if any) alive. */
-export async function isBatchAlive(env: Env, { watermarks }: Installation, token: BatchToken, now: number) {
+/** True when a batch token is valid at `now`: not expired, not ended by a watermark, its parent (if any) alive. */
+export async function isBatchAlive(env: Env, { watermarks }: Installation, token: BatchToken, now: Ms) {
   if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
   if (!token.parent) return true;
   const { treeId, row } = token.parent;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
@@ -35,10 +36,10 @@ export interface RegisteredCaller {
   readonly record: TokenRecord;
   /** The public id of the credential. */
   readonly accessor: string;
-  /** `expiresAt` in ms; null: never. */
-  readonly token: { readonly expiresAt: number | null };
+  /** `expiresAt` null: never. */
+  readonly token: { readonly expiresAt: Ms | null };
   /** Says in a sentence what it may do besides what its policies allow, for explanations. */
   readonly ownRights: string;
   /** Returns the verdict on a request that it may make besides those of its policies; null: the policies decide. */
-  ownVerdict(installation: Installation, access: AccessRequest, now: number): Verdict | null;
+  ownVerdict(installation: Installation, access: AccessRequest, now: Ms): Verdict | null;
 }

@@ -1,5 +1,5 @@
 import { hasLostSystem, LOST_SYSTEM } from "../backup/saved-objects.ts";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -72,7 +72,7 @@ export async function openInstallation(env: Env): Promise<Result<Installation>> 
 }
 
 /** Returns a root token that never expires. `customIdKey` is null for a generated id. */
-export function rootToken(now: number, customIdKey: string | null): TokenSpec {
+export function rootToken(now: Ms, customIdKey: string | null): TokenSpec {
   return {
     type: "service",
     orphan: true,

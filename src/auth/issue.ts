@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -24,7 +24,7 @@ import {
 import { forgetCustomId } from "./caller.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
-/** Maximum time (ms) between the reservation of a custom id and the write of its token, with a wide margin. */
+/** Maximum time between the reservation of a custom id and the write of its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
 /** Messages of the reference's auth/token/create. */
@@ -158,13 +158,13 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
 
 /**
  * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses one that is too large (400).
- * `ttl` in seconds; `creationPath` is the path of the request, without secrets.
+ * `creationPath` is the path of the request, without secrets.
  */
 export async function wrapAnswer(
   env: Env,
   installation: Installation,
   answer: StoredAnswer,
-  ttl: number,
+  ttl: Seconds,
   creationPath: string,
 ): Promise<Result<WrapInfo>> {
   const now = currentTime();

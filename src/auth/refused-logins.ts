@@ -1,5 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, formatRfc3339, sleep } from "../base/clock.ts";
+import { currentTime, formatRfc3339, type Ms, sleep } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Env } from "../env.ts";
 import type { Mount } from "../system/mount.ts";
@@ -17,20 +17,19 @@ export interface RefusedLogin {
   /** True when the client had proved its identity: only clients of the issuer or the cloud can cause such refusals. */
   readonly proven: boolean;
   readonly count: number;
-  /** ms; so is `lastAt`. */
-  readonly firstAt: number;
-  readonly lastAt: number;
+  readonly firstAt: Ms;
+  readonly lastAt: Ms;
   /** Client address of the last one; null when the proxy in front did not send it. */
   readonly lastAddress: string | null;
 }
 
 /** Maximum number of rows of a mount. */
 export const MAX_REFUSALS = 50;
-/** Minimum time (ms) between two writes of a mount's rows, and between two reports of an isolate about a mount. */
-export const INTERVAL_MS = 5_000;
+/** Minimum time between two writes of a mount's rows, and between two reports of an isolate about a mount. */
+export const INTERVAL_MS: Ms = 5_000;
 
-/** Returns the delay (ms) of the next write or report. @param lastAt time (ms) of the last one, or `-Infinity`. */
-export function timeToWait(lastAt: number, now: number): number {
+/** Returns the delay of the next write or report. @param lastAt time of the last one, or `-Infinity`. */
+export function timeToWait(lastAt: Ms, now: Ms): Ms {
   return Math.min(Math.max(lastAt + INTERVAL_MS - now, 0), INTERVAL_MS);
 }
 
@@ -79,9 +78,9 @@ export interface RefusalStub {
 
 interface Gathered {
   refusals: readonly RefusedLogin[];
-  /** Time (ms) of the last report, and of the pending one; `-Infinity` for none. */
-  reportedAt: number;
-  dueAt: number;
+  /** Time of the last report, and of the pending one; `-Infinity` for none. */
+  reportedAt: Ms;
+  dueAt: Ms;
 }
 
 /** Maximum number of mounts in one generation of the cache. */
@@ -89,7 +88,7 @@ const MAX_MOUNTS = 1_000;
 /** Maximum length of the name of a check and of an address. Their sources (roles, headers) have no such bound. */
 const MAX_TEXT = 128;
 const MAX_DESCRIPTION = 256;
-/** A pending report that is this late (ms) was cancelled with the request that scheduled it. */
+/** A pending report that is this late was cancelled with the request that scheduled it. */
 const LOST_MS = 1_000;
 
 const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);

@@ -1,4 +1,4 @@
-import { currentTime, formatRfc3339, formatTime } from "../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms, type Seconds } from "../base/clock.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { type Shape, view } from "../wire/view.ts";
@@ -34,8 +34,8 @@ type TokenState = Pick<
 
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
-/** Fields in the order of the answer (alphabetical). Most answers then need no sorting. `now` in ms. */
-const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: string; id: string; now: number }>({
+/** Fields in the order of the answer (alphabetical). Most answers then need no sorting. */
+const LOOKUP = view<{ record: TokenRecord; token: TokenState; kind: string; id: string; now: Ms }>({
   accessor: ["string", ({ token }) => token.accessor],
   "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
   creation_time: ["integer", ({ record }) => unixSeconds(record.createdAt)],
@@ -80,6 +80,6 @@ function authOfRecord(record: TokenRecord, clientToken: string) {
   };
 }
 
-function unixSeconds(ms: number): number {
+function unixSeconds(ms: Ms): Seconds {
   return Math.floor(ms / 1000);
 }

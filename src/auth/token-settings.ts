@@ -20,7 +20,7 @@ const LOGIN_TYPES: Readonly<Record<RoleTokenType, Login["tokenType"]>> = {
   "default-batch": "batch",
 };
 
-/** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
+/** Token fields of a role; undefined when not sent. Durations can be negative. */
 export const TOKEN_FIELDS = {
   token_ttl: sent(duration()).describe("How long tokens live"),
   token_max_ttl: sent(duration()).describe("How long tokens live at most"),
@@ -47,7 +47,7 @@ type RenamedField = (typeof OLD_NAMES)[number];
 /** The part of a login's token that the role decides. */
 export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "internal">;
 
-/** Token settings of a role. Durations in seconds; 0: not set. Policies are in lower case, sorted, without repeats. */
+/** Token settings of a role. 0: not set. Policies are in lower case, sorted, without repeats. */
 export interface TokenSettings extends Omit<TokenTerms, "tokenType"> {
   readonly strictlyBindIp: boolean;
   readonly type: RoleTokenType;

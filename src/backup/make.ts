@@ -1,4 +1,4 @@
-import { currentTime, formatRfc3339 } from "../base/clock.ts";
+import { currentTime, formatRfc3339, type Ms } from "../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
@@ -124,8 +124,8 @@ export async function sealBackup(env: Env, installation: Installation, run: stri
   });
 }
 
-/** Reads the name of a run and checks its age. `now` in ms. */
-async function readStart({ keys }: Installation, name: string, now: number) {
+/** Reads the name of a run and checks its age. */
+async function readStart({ keys }: Installation, name: string, now: Ms) {
   const start = await readRun(keys, name);
   if (!start) return refuse("run is none that this server has named");
   return now - start.began < MAX_RUN_MS ? ok(start) : refuse("the run began more than a day ago: begin again");

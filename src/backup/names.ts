@@ -1,14 +1,16 @@
+import type { Ms } from "../base/clock.ts";
+
 const NAME = /^grove-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z$/;
 const CLUSTER_ID = /^[A-Za-z0-9-]{1,64}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** The name of a backup that begins at `now` (ms). Names are in the order of time. */
-export function backupName(now: number): string {
+/** The name of a backup that begins at `now`. Names are in the order of time. */
+export function backupName(now: Ms): string {
   return `grove-${new Date(now).toISOString().slice(0, 23).replaceAll(/[:.]/g, "-")}Z`;
 }
 
-/** When the backup with this name began (ms); null for a text that is no name of a backup. */
-export function timeOfBackup(name: string): number | null {
+/** When the backup with this name began; null for a text that is no name of a backup. */
+export function timeOfBackup(name: string): Ms | null {
   if (!NAME.test(name)) return null;
   const [date = "", time = ""] = name.slice("grove-".length, -1).split("T");
   return Date.parse(`${date}T${time.replace("-", ":").replace("-", ":").replace("-", ".")}Z`);

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { concat, equalBytes, fromBase64Url, randomBytes, toBase64Url } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 
@@ -12,14 +13,14 @@ const RUN_NAME = /^(\d{13}\.\d{1,6}(?:-\d{1,6}){0,99})\.([A-Za-z0-9_-]{22})$/;
 /** Number of random bytes in the name of a run, and of bytes of its seal. */
 const HALF = 8;
 
-/** Makes a name for a run that starts at `now` (ms). It is sealed, so no client can forge a name with another time. */
-export async function nameOfRun(keys: Keys, now: number): Promise<string> {
+/** Makes a name for a run that starts at `now`. It is sealed, so no client can forge a name with another time. */
+export async function nameOfRun(keys: Keys, now: Ms): Promise<string> {
   const start = `${now}.${versionsOf(keys).join("-")}`;
   const random = randomBytes(HALF);
   return `${start}.${toBase64Url(concat(random, await sealOfRun(keys, start, random)))}`;
 }
 
-/** Reads the name of a run: its start (ms), and the versions of the key terms then. null: not of this installation. */
+/** Reads the name of a run: its start, and the versions of the key terms then. null: not of this installation. */
 export async function readRun(keys: Keys, name: string) {
   const [, start = "", text = ""] = RUN_NAME.exec(name) ?? [];
   const bytes = fromBase64Url(text);

@@ -1,21 +1,27 @@
-/** The time in ms since 1970. The only place that reads the clock: rules take `now` as an argument. */
-export function currentTime(): number {
+/** A time since 1970 or a duration. The tag exists in types only, and is optional so that numbers can be assigned. */
+export type Ms = number & { readonly unit?: "ms" };
+
+/** As `Ms`. Neither can be assigned to the other. */
+export type Seconds = number & { readonly unit?: "s" };
+
+/** The only place that reads the clock: rules take `now` as an argument. */
+export function currentTime(): Ms {
   return Date.now();
 }
 
-/** True when `now` is less than `ms` after `since` (ms). False also after the clock went back: the age is unknown. */
-export function isWithin(since: number, ms: number, now: number): boolean {
+/** True when `now` is less than `ms` after `since`. False also after the clock went back: the age is unknown. */
+export function isWithin(since: Ms, ms: Ms, now: Ms): boolean {
   return now >= since && now - since < ms;
 }
 
 /** The earliest of some times; null when there is none. */
-export function earliest(...times: readonly (number | null)[]): number | null {
+export function earliest(...times: readonly (Ms | null)[]): Ms | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }
 
 /** Waits for `ms`. */
-export function sleep(ms: number): Promise<void> {
+export function sleep(ms: Ms): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
@@ -23,7 +29,7 @@ export function sleep(ms: number): Promise<void> {
 export const LATE = Symbol("late");
 
 /** Resolves or rejects as `asked`. After `ms` it resolves to `LATE`: `asked` goes on and its outcome is ignored. */
-export async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | typeof LATE> {
+export async function orLate<T>(asked: Promise<T>, ms: Ms): Promise<T | typeof LATE> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<typeof LATE>((resolve) => {
     timer = setTimeout(resolve, ms, LATE);
@@ -36,7 +42,7 @@ export async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | type
 }
 
 /** Resolves or rejects as `asked`. Rejects when `asked` takes longer than `ms`. */
-export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
+export async function inTime<T>(asked: Promise<T>, ms: Ms): Promise<T> {
   const answer = await orLate(asked, ms);
   if (answer === LATE) throw new Error(`no answer in ${ms} ms`);
   return answer;
@@ -46,9 +52,9 @@ const RFC3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d
 
 /**
  * Reads an RFC 3339 time; null when it is malformed or names a day or hour that does not exist.
- * @returns ms since the epoch; digits below a millisecond are cut off
+ * @returns the time; digits below a millisecond are cut off
  */
-export function parseRfc3339(text: string): number | null {
+export function parseRfc3339(text: string): Ms | null {
   const match = RFC3339.exec(text);
   if (match === null) return null;
   const [, date, clock, fraction = "", offset = "Z"] = match;
@@ -61,39 +67,39 @@ export function parseRfc3339(text: string): number | null {
 
 const SECONDS = /^\d{1,11}$/;
 
-/** Reads a moment that is RFC 3339, or seconds since 1970. @returns ms since 1970, or null when the text is neither. */
-export function parseAbsoluteTime(text: string): number | null {
+/** Reads a moment that is RFC 3339, or seconds since 1970. @returns null when the text is neither. */
+export function parseAbsoluteTime(text: string): Ms | null {
   return SECONDS.test(text) ? Number(text) * 1000 : parseRfc3339(text.toUpperCase());
 }
 
-/** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
-export function formatRfc3339(ms: number): string {
+/** The RFC 3339 form of a time, in UTC with milliseconds. */
+export function formatRfc3339(ms: Ms): string {
   return new Date(ms).toISOString();
 }
 
 /** `formatRfc3339`; null for null. */
-export function formatTime(ms: number | null): string | null {
+export function formatTime(ms: Ms | null): string | null {
   return ms === null ? null : formatRfc3339(ms);
 }
 
-/** A timer that is overdue by this time (ms) was lost with the object that set it. */
+/** A timer that is overdue by this time was lost with the object that set it. */
 const LOST_TIMER_MS = 1000;
 
-/** The clock and the timers of the runtime. Times in ms. */
-const RUNTIME = { now: currentTime, after: (ms: number, work: () => void): unknown => setTimeout(work, ms) };
+/** The clock and the timers of the runtime. */
+const RUNTIME = { now: currentTime, after: (ms: Ms, work: () => void): unknown => setTimeout(work, ms) };
 
 /** One timer for several callers that schedule the same work. It runs once, at the earliest time that was requested. */
 export class SoonestTimer {
   readonly #source: typeof RUNTIME;
-  /** When the work is due (ms); null: it is not scheduled. */
-  #dueAt: number | null = null;
+  /** When the work is due; null: it is not scheduled. */
+  #dueAt: Ms | null = null;
 
   constructor(source = RUNTIME) {
     this.#source = source;
   }
 
   /** Schedules `work` in `ms` at the latest. All callers pass the same work: only one of them has it run. */
-  in(ms: number, work: () => void): void {
+  in(ms: Ms, work: () => void): void {
     const now = this.#source.now();
     const at = now + ms;
     if (this.#dueAt !== null && this.#dueAt >= now - LOST_TIMER_MS && this.#dueAt <= at) return;

@@ -1,41 +1,40 @@
-import { currentTime, isWithin, LATE, orLate } from "./clock.ts";
+import { currentTime, isWithin, LATE, type Ms, orLate } from "./clock.ts";
 import { GenerationalCache } from "./generational-cache.ts";
 
 /** For how long a copy is used, counted from the begin of its reading. */
 export interface CopyPolicy {
-  /** ms. */
-  readonly maxAgeMs: number;
-  /** Additional ms while the object that owns the data does not answer. */
-  readonly graceMs: number;
+  readonly maxAgeMs: Ms;
+  /** Additional time while the object that owns the data does not answer. */
+  readonly graceMs: Ms;
 }
 
-/** Maximum time (ms) that a request waits for the reading of another one, or for an answer that it can do without. */
-export const MAX_UPDATE_DELAY_MS = 1_000;
+/** Maximum time that a request waits for the reading of another one, or for an answer that it can do without. */
+export const MAX_UPDATE_DELAY_MS: Ms = 1_000;
 /** Fraction of the maximum age of a copy after which it is read again in the background. */
 const RENEWAL_SHARE = 0.8;
-/** Time (ms) after which another background reading begins: the last one may have ended with its request. */
+/** Time after which another background reading begins: the last one may have ended with its request. */
 const RENEWAL_MS = 500;
-/** Time (ms) after a failed or slow reading during which no request waits for the owner. */
+/** Time after a failed or slow reading during which no request waits for the owner. */
 const TROUBLE_MS = 2_000;
 /** Maximum number of pending readings that others can wait for, in one generation of the cache. */
 const MAX_PENDING = 1024;
 
 /** What is known of the readings of an object that owns data. */
 export interface CopyOwner {
-  /** When a reading last failed or was late (ms); -Infinity: never, or the object has answered since. */
-  readonly troubleAt: number;
-  /** When a background reading last began while it does not answer, or failed (ms). */
-  renewalBegan: number;
-  /** Records that it answered a reading that began at `now` (ms). */
-  noteAnswer(now: number): void;
+  /** When a reading last failed or was late; -Infinity: never, or the object has answered since. */
+  readonly troubleAt: Ms;
+  /** When a background reading last began while it does not answer, or failed. */
+  renewalBegan: Ms;
+  /** Records that it answered a reading that began at `now`. */
+  noteAnswer(now: Ms): void;
   /** Records that a reading failed or was late. */
   noteTrouble(error: unknown, copy: AgedCopy): void;
 }
 
 /** The age of a copy in use, with its policy. */
 export interface AgedCopy extends CopyPolicy {
-  /** When its reading began (ms): it was current then or later. */
-  readonly readAt: number;
+  /** When its reading began: it was current then or later. */
+  readonly readAt: Ms;
 }
 
 /**
@@ -46,13 +45,13 @@ export type CopyUse = "use" | "renew" | "try" | "wait";
 
 /**
  * Decides how a request at `now` uses a copy whose reading began at `readAt`. `renewalBegan`: when a background reading
- * last began; `troubleAt` as in `CopyOwner`. Times in ms.
+ * last began; `troubleAt` as in `CopyOwner`.
  */
 export function useOfCopy(
-  readAt: number,
+  readAt: Ms,
   { maxAgeMs, graceMs }: CopyPolicy,
-  { renewalBegan, troubleAt }: { readonly renewalBegan: number; readonly troubleAt: number },
-  now: number,
+  { renewalBegan, troubleAt }: { readonly renewalBegan: Ms; readonly troubleAt: Ms },
+  now: Ms,
 ): CopyUse {
   if (isWithin(readAt, maxAgeMs * RENEWAL_SHARE, now)) return "use";
   const renewed = isWithin(renewalBegan, RENEWAL_MS, now) ? "use" : "renew";
@@ -63,16 +62,15 @@ export function useOfCopy(
 
 /** The start of a reading. `keep` compares it with later ones. */
 export interface Reading {
-  /** ms. */
-  readonly beganAt: number;
+  readonly beganAt: Ms;
   /** Sequence number, common to readings and to writes of this isolate. */
   readonly step: number;
 }
 
 interface Copy<A> extends Reading {
   readonly answer: A;
-  /** When a background reading last began (ms). */
-  renewalBegan: number;
+  /** When a background reading last began. */
+  renewalBegan: Ms;
 }
 
 /** How copies of one kind are kept. */
@@ -115,7 +113,7 @@ export class Copies<K, A> {
   }
 
   /** The copy of `key`, if its reading began less than `maxAgeMs` ago. */
-  find(key: K, maxAgeMs: number): A | undefined {
+  find(key: K, maxAgeMs: Ms): A | undefined {
     const copy = this.#copies.get(key);
     return copy && isWithin(copy.beganAt, maxAgeMs, currentTime()) ? copy.answer : undefined;
   }

@@ -1,7 +1,7 @@
-import { currentTime, isWithin } from "./clock.ts";
+import { currentTime, isWithin, type Ms } from "./clock.ts";
 import type { AgedCopy, CopyOwner } from "./copies.ts";
 
-/** Interval (ms) between two log lines about an object that does not answer. */
+/** Interval between two log lines about an object that does not answer. */
 const TROUBLE_LOG_MS = 5_000;
 
 /** Owners that do not answer, with the ages of the copies that this isolate still uses. */
@@ -12,8 +12,8 @@ export class LoggedOwner implements CopyOwner {
   readonly #name: string;
   readonly #fields: Readonly<Record<string, string>>;
   renewalBegan = Number.NEGATIVE_INFINITY;
-  /** Begin of the current outage, its last failure and its last log line (ms); null while the object answers. */
-  #trouble: { readonly since: number; at: number; loggedAt: number } | null = null;
+  /** Begin of the current outage, its last failure and its last log line; null while the object answers. */
+  #trouble: { readonly since: Ms; at: Ms; loggedAt: Ms } | null = null;
 
   /**
    * @param name prefix of the types of its log lines: `<name>_unavailable` and `<name>_available`.
@@ -24,11 +24,11 @@ export class LoggedOwner implements CopyOwner {
     this.#fields = fields;
   }
 
-  get troubleAt(): number {
+  get troubleAt(): Ms {
     return this.#trouble?.at ?? Number.NEGATIVE_INFINITY;
   }
 
-  noteAnswer(now: number): void {
+  noteAnswer(now: Ms): void {
     if (!this.#trouble) return;
     const seconds = Math.round((now - this.#trouble.since) / 1000);
     console.log(JSON.stringify({ type: `${this.#name}_available`, ...this.#fields, after_seconds: seconds }));
@@ -50,9 +50,9 @@ export class LoggedOwner implements CopyOwner {
   }
 }
 
-/** Age (ms) of the oldest copy in use beyond its maximum age, because its owner does not answer; null: none is. */
-export function staleCopyAgeMs(now: number): number | null {
-  let oldest: number | null = null;
+/** Age of the oldest copy in use beyond its maximum age, because its owner does not answer; null: none is. */
+export function staleCopyAgeMs(now: Ms): Ms | null {
+  let oldest: Ms | null = null;
   for (const [owner, { readAt, maxAgeMs, graceMs }] of failing) {
     // No request uses a copy beyond its grace time.
     if (!isWithin(readAt, maxAgeMs + graceMs, now)) failing.delete(owner);

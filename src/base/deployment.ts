@@ -1,3 +1,4 @@
+import type { Ms } from "./clock.ts";
 import type { SweepPace } from "./turns.ts";
 
 /**
@@ -7,14 +8,14 @@ import type { SweepPace } from "./turns.ts";
 export interface Deployment {
   /** How clean-ups share threads with requests. */
   readonly pace: SweepPace;
-  /** Maximum difference between the clocks of the isolates (ms). */
-  readonly clockSkewMs: number;
+  /** Maximum difference between the clocks of the isolates. */
+  readonly clockSkewMs: Ms;
   /** True when the platform can restrict where objects are stored and run. */
   readonly offersJurisdictions: boolean;
-  /** Time (ms) after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
-  delayElsewhereMs(maxAgeMs: number): number;
-  /** Time (ms) for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */
-  graceMs(setMs: number): number;
+  /** Time after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
+  delayElsewhereMs(maxAgeMs: Ms): Ms;
+  /** Time for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */
+  graceMs(setMs: Ms): Ms;
   /** Returns the trees that can have updates which this isolate does not know, of those that it has changed. */
   treesElsewhere(changed: readonly string[]): readonly string[];
   /** Maximum share of the time that each of `checks` background checks works. */

@@ -1,7 +1,8 @@
+import type { Seconds } from "./clock.ts";
 import { err, ok, type Result } from "./result.ts";
 
-/** The longest duration that is accepted, in seconds: what a 64-bit count of nanoseconds holds. */
-export const MAX_DURATION_SECONDS = 9_223_372_036;
+/** The longest duration that is accepted: what a 64-bit count of nanoseconds holds. */
+export const MAX_DURATION_SECONDS: Seconds = 9_223_372_036;
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   ns: 1e-9,
@@ -23,7 +24,7 @@ const MAX_TEXT = 64;
  * Returns whole seconds, possibly negative. A part of a second is rounded away from zero, so that a short duration
  * never turns into 0, which means "none" or "no limit" everywhere. The error is a phrase without the text itself.
  */
-export function parseDuration(text: string): Result<number, string> {
+export function parseDuration(text: string): Result<Seconds, string> {
   if (text.length > MAX_TEXT) return err("is not a duration");
   if (text === "") return ok(0);
   if (PLAIN_SECONDS.test(text)) return bounded(Number(text));
@@ -32,7 +33,7 @@ export function parseDuration(text: string): Result<number, string> {
   return parseGoDuration(text);
 }
 
-function parseGoDuration(text: string): Result<number, string> {
+function parseGoDuration(text: string): Result<Seconds, string> {
   const negative = text.startsWith("-");
   const digits = negative || text.startsWith("+") ? text.slice(1) : text;
   let seconds = 0;
@@ -48,13 +49,13 @@ function parseGoDuration(text: string): Result<number, string> {
   return bounded(negative ? -whole : whole);
 }
 
-function bounded(seconds: number): Result<number, string> {
+function bounded(seconds: Seconds): Result<Seconds, string> {
   if (Math.abs(seconds) > MAX_DURATION_SECONDS) return err("is out of range");
   return ok(seconds === 0 ? 0 : seconds);
 }
 
 /** Prints whole seconds as clients of the interface expect it in warnings: `768h`, `1h30m`, `1m30s`, `0s`. */
-export function formatDuration(seconds: number): string {
+export function formatDuration(seconds: Seconds): string {
   if (seconds === 0) return "0s";
   const total = Math.abs(seconds);
   const hours = Math.floor(total / 3600);

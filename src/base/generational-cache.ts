@@ -1,3 +1,5 @@
+import type { Ms } from "./clock.ts";
+
 /**
  * A cache in memory, bounded by the size of its entries. It has two generations: when the newer one is full, the older
  * one is dropped, and an entry that is read moves to the newer one. There is no expiry: the cache is for values that
@@ -59,23 +61,22 @@ interface Entry<V> {
 
 /** A bounded cache in memory. Each value has its own expiry. */
 export class ExpiringCache<T> {
-  readonly #entries: GenerationalCache<string, { readonly value: T; readonly expiresAt: number }>;
+  readonly #entries: GenerationalCache<string, { readonly value: T; readonly expiresAt: Ms }>;
 
   /** @param limit the cache keeps at least this number of the most recently used values, and at most twice as many. */
   constructor(limit: number) {
     this.#entries = new GenerationalCache(limit);
   }
 
-  /** The value, if it has not expired at `now` (ms). */
-  get(key: string, now: number): T | undefined {
+  /** The value, if it has not expired at `now`. */
+  get(key: string, now: Ms): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry || entry.expiresAt > now) return entry?.value;
     this.#entries.forget(key);
     return undefined;
   }
 
-  /** @param expiresAt ms. */
-  set(key: string, value: T, expiresAt: number): void {
+  set(key: string, value: T, expiresAt: Ms): void {
     this.#entries.set(key, { value, expiresAt }, 1);
   }
 

@@ -1,4 +1,4 @@
-import { LATE, orLate } from "./clock.ts";
+import { LATE, type Ms, orLate, type Seconds } from "./clock.ts";
 import { outboundProblem, type PrivateHosts } from "./outbound-hosts.ts";
 import { err, type Failure, ok, type Result, unavailable } from "./result.ts";
 
@@ -10,7 +10,7 @@ export type OutboundRequest = {
 };
 
 export type SendLimits = {
-  readonly timeoutMs: number;
+  readonly timeoutMs: Ms;
   /** Maximum size of the answer's body; 0: the body is not read. */
   readonly maxBytes: number;
   /** Hosts that may be called besides public ones; "any" for a URL that was checked before. */
@@ -21,7 +21,7 @@ export interface SentAnswer {
   readonly status: number;
   readonly contentType: string | null;
   readonly body: string;
-  readonly retryAfterSeconds: number | null;
+  readonly retryAfterSeconds: Seconds | null;
 }
 
 /** Why there is no answer. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed". */

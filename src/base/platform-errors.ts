@@ -1,3 +1,4 @@
+import type { Seconds } from "./clock.ts";
 import { type Failure, unavailable } from "./result.ts";
 
 /*
@@ -17,7 +18,7 @@ const DISK = /\bSQLITE_(?:FULL|IOERR\w*|READONLY\w*|CANTOPEN\w*|NOMEM)\b/;
 /** Message of an internal error of the runtime, such as a commit that failed after the object's code ran. */
 const RUNTIME = /^internal error; reference = /;
 
-/** Retry-After (s) when the account is slowed, and its random addition: clients must not retry all at once. */
+/** Retry-After when the account is slowed, and its random addition: clients must not retry all at once. */
 const SLOWED_SECONDS = 2;
 const SLOWED_SPREAD = 6;
 
@@ -52,7 +53,7 @@ export function isRefusedCall(error: unknown): boolean {
   return isFlagged(error, "overloaded") || OVERLOADED.test(messageOf(error)) || isAccountSlowed(error);
 }
 
-function busy(retryAfterSeconds: number): Failure {
+function busy(retryAfterSeconds: Seconds): Failure {
   return unavailable("the service is busy; try again", retryAfterSeconds);
 }
 

@@ -1,3 +1,5 @@
+import type { Seconds } from "./clock.ts";
+
 /**
  * The result of an operation that can fail in an expected way. The error is a `Failure`, unless a rule has its own type
  * of error. Exceptions are for bugs.
@@ -59,12 +61,12 @@ export type Failure =
   /** The service is not initialised: 503. */
   | { readonly code: "uninitialized" }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
-  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
+  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: Seconds }
   /** The client exceeded a quota: 429 with Retry-After. */
   | {
       readonly code: "rate_limited";
       readonly path: string;
-      readonly retryAfterSeconds: number;
+      readonly retryAfterSeconds: Seconds;
       /** True when this refusal gets an audit line. By default only the first of a client under a limit does. */
       readonly onRecord: boolean;
     }

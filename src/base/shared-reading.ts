@@ -1,9 +1,9 @@
-import { currentTime, isWithin } from "./clock.ts";
+import { currentTime, isWithin, type Ms } from "./clock.ts";
 
 interface Shared<T> {
   readonly value: T;
-  /** When the read began (ms): the value was current then or later. */
-  readonly readAt: number;
+  /** When the read began: the value was current then or later. */
+  readonly readAt: Ms;
 }
 
 /**
@@ -11,20 +11,20 @@ interface Shared<T> {
  * requests get the previous answer meanwhile, so that many requests do not cause many reads.
  */
 export class SharedReading<T> {
-  readonly #maxAgeMs: number;
-  readonly #maxReadMs: number;
+  readonly #maxAgeMs: Ms;
+  readonly #maxReadMs: Ms;
   #last: Shared<T> | null = null;
   #readingSince = Number.NEGATIVE_INFINITY;
 
   /**
    * @param maxReadMs after this time another request reads: the runtime may have ended the first one with its client.
    */
-  constructor(maxAgeMs: number, maxReadMs: number) {
+  constructor(maxAgeMs: Ms, maxReadMs: Ms) {
     this.#maxAgeMs = maxAgeMs;
     this.#maxReadMs = maxReadMs;
   }
 
-  /** The last answer, of any age, and when its read began (ms); null before the first. */
+  /** The last answer, of any age, and when its read began; null before the first. */
   get last(): Shared<T> | null {
     return this.#last;
   }

@@ -1,4 +1,4 @@
-import { currentTime, isWithin, sleep } from "./clock.ts";
+import { currentTime, isWithin, type Ms, sleep } from "./clock.ts";
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "./parallel.ts";
 
 /*
@@ -6,7 +6,7 @@ import { inGroups, inPool, MAX_PARALLEL_CALLS } from "./parallel.ts";
  * a piece the runtime serves no request. Without a pause the runtime continues the sweep before it reads new requests.
  */
 
-/** Target time of a piece (ms), without its commit. It bounds how long a request waits for a sweep. */
+/** Target time of a piece, without its commit. It bounds how long a request waits for a sweep. */
 const PIECE_MS = 3;
 /** Bounds of the rows of a piece. Each is a commit: smaller pieces would spend their time waiting for the disk. */
 const MIN_ROWS = 100;
@@ -14,48 +14,48 @@ const MAX_ROWS = 400;
 /** Rows of the first piece. */
 export const FIRST_PIECE = 200;
 
-/** No pause follows while the thread was held for less than this (ms). */
+/** No pause follows while the thread was held for less than this. */
 const SHORT_MS = 2;
-/** Pause while no other work needs the thread (ms). */
+/** Pause while no other work needs the thread. */
 const IDLE_PAUSE_MS = 1;
-/** Lag at the end of a pause (ms) from which the thread counts as busy. */
+/** Lag at the end of a pause from which the thread counts as busy. */
 const BUSY_LAG_MS = 2;
-/** Time after a request (ms) in which the thread counts as busy. */
+/** Time after a request in which the thread counts as busy. */
 const REQUESTS_COME_MS = 100;
 /** Length of a pause beside other work, as a multiple of the time held: a sweep takes a third of the thread. */
 const BUSY_PAUSES = 2;
-/** Longest pause (ms). On a slow machine a sweep takes more than a third: it must end some time. */
+/** Longest pause. On a slow machine a sweep takes more than a third: it must end some time. */
 const MAX_PAUSE_MS = 10;
 
 /** Rows of the next piece, after one of `rows` rows that held the thread for `ms`. */
-export function rowsOfNextPiece(rows: number, ms: number): number {
+export function rowsOfNextPiece(rows: number, ms: Ms): number {
   if (ms > 2 * PIECE_MS) return Math.max(MIN_ROWS, Math.floor(rows / 2));
   return ms < PIECE_MS ? Math.min(MAX_ROWS, Math.floor(rows * 1.5)) : rows;
 }
 
-/** Length of the pause (ms) after the thread was held for `heldMs`; 0 after a few rows, as most trees have. */
-export function pauseAfter(heldMs: number, busy: boolean): number {
+/** Length of the pause after the thread was held for `heldMs`; 0 after a few rows, as most trees have. */
+export function pauseAfter(heldMs: Ms, busy: boolean): Ms {
   if (heldMs < SHORT_MS) return 0;
   return busy ? Math.min(MAX_PAUSE_MS, heldMs * BUSY_PAUSES) : IDLE_PAUSE_MS;
 }
 
 /** True when other work held the thread during a pause: it was to take `askedMs`, and took `tookMs`. */
-export function wasBusy(askedMs: number, tookMs: number): boolean {
+export function wasBusy(askedMs: Ms, tookMs: Ms): boolean {
   return tookMs - askedMs >= BUSY_LAG_MS;
 }
 
-/** Longest time of a piece (ms). After it the next piece begins, because the object of the last one may be gone. */
+/** Longest time of a piece. After it the next piece begins, because the object of the last one may be gone. */
 const LONGEST_PIECE_MS = 1000;
-/** Interval at which a piece that waits checks whether the thread is free (ms). */
+/** Interval at which a piece that waits checks whether the thread is free. */
 const POLL_MS = 10;
 /**
  * Trees that sweep by their own alarms at a time. They call each shard of the list together: more trees make each call
  * cheaper, and free the trees sooner. Each of them is an object in memory.
  */
 const MOST_SWEEPS = 32;
-/** Interval between two postponed alarms (ms): shorter than a sweep, else the number of waiting trees would grow. */
+/** Interval between two postponed alarms: shorter than a sweep, else the number of waiting trees would grow. */
 const SLOT_MS = 10;
-/** A sweep without a step for this long (ms) counts as lost: its object is gone. */
+/** A sweep without a step for this long counts as lost: its object is gone. */
 const LOST_SWEEP_MS = 60_000;
 
 /**
@@ -63,20 +63,20 @@ const LOST_SWEEP_MS = 60_000;
  * together take no more of the thread than one sweep does.
  */
 export class SweepTurns {
-  /** Time of the last step of each running sweep (ms), by tree. */
-  readonly #sweeps = new Map<string, number>();
-  /** End of the current piece, or of the pause after it (ms). */
-  #freeAt = 0;
-  /** Time for which the thread was held since the last pause (ms). */
-  #held = 0;
+  /** Time of the last step of each running sweep, by tree. */
+  readonly #sweeps = new Map<string, Ms>();
+  /** End of the current piece, or of the pause after it. */
+  #freeAt: Ms = 0;
+  /** Time for which the thread was held since the last pause. */
+  #held: Ms = 0;
   /** True when other work held the thread during the last pause. */
   #wasBusy = false;
-  /** Time of the last request (ms). */
-  #requestAt = 0;
-  /** Time of the latest postponed alarm (ms). */
-  #lastSlot = 0;
-  /** Time of the last call of `putOffTo` (ms). */
-  #askedAt = 0;
+  /** Time of the last request. */
+  #requestAt: Ms = 0;
+  /** Time of the latest postponed alarm. */
+  #lastSlot: Ms = 0;
+  /** Time of the last call of `putOffTo`. */
+  #askedAt: Ms = 0;
 
   /** Waits for its turn, does a piece of a sweep, and pauses so that other work gets the thread. */
   async piece<T>(work: () => T | Promise<T>): Promise<T> {
@@ -96,7 +96,7 @@ export class SweepTurns {
   }
 
   /** Pauses after work outside of a turn that held the thread for `heldMs`. */
-  async letOthers(heldMs: number): Promise<void> {
+  async letOthers(heldMs: Ms): Promise<void> {
     await sleep(pauseAfter(heldMs, this.isBusy));
   }
 
@@ -109,10 +109,8 @@ export class SweepTurns {
     this.#sweeps.delete(tree);
   }
 
-  /**
-   * Time to which a tree postpones its due sweep (ms); null: it sweeps now. Postponed trees get times `SLOT_MS` apart.
-   */
-  putOffTo(): number | null {
+  /** Time to which a tree postpones its due sweep; null: it sweeps now. Postponed trees get times `SLOT_MS` apart. */
+  putOffTo(): Ms | null {
     const now = currentTime();
     for (const [tree, at] of this.#sweeps) if (!isWithin(at, LOST_SWEEP_MS, now)) this.#sweeps.delete(tree);
     // A clock that went back must not put alarms off by that time.
@@ -123,7 +121,7 @@ export class SweepTurns {
     return this.#lastSlot;
   }
 
-  async #rest(began: number, ended: number): Promise<void> {
+  async #rest(began: Ms, ended: Ms): Promise<void> {
     this.#held += ended - began;
     const pause = pauseAfter(this.#held, this.isBusy);
     this.#freeAt = ended + pause;
@@ -138,8 +136,8 @@ export class SweepTurns {
     return this.#wasBusy || isWithin(this.#requestAt, REQUESTS_COME_MS, currentTime());
   }
 
-  /** Time until the thread is free (ms). A clock that went back must not block the sweeps. */
-  #wait(): number {
+  /** Time until the thread is free. A clock that went back must not block the sweeps. */
+  #wait(): Ms {
     const wait = this.#freeAt - currentTime();
     return wait > LONGEST_PIECE_MS ? 0 : wait;
   }

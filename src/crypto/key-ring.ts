@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
@@ -11,10 +12,10 @@ interface KeyTerm {
   readonly key: string;
   /** HMAC key of the hashes of tokens. */
   readonly tokens: string;
-  /** When the term began (ms). */
-  readonly installedAt: number;
-  /** New values and hashes use it from this time on (ms): by then every isolate has read it. */
-  readonly usedFrom: number;
+  /** When the term began. */
+  readonly installedAt: Ms;
+  /** New values and hashes use it from this time on: by then every isolate has read it. */
+  readonly usedFrom: Ms;
 }
 
 /**
@@ -54,13 +55,13 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
-/** A new key ring with random keys. `now` in ms. */
-export function newKeyRing(now: number): KeyRing {
+/** A new key ring with random keys. */
+export function newKeyRing(now: Ms): KeyRing {
   return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)] };
 }
 
-/** `ring` with a new term, whose keys are used for new values and hashes from `usedFrom` on. Times in ms. */
-export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRing {
+/** `ring` with a new term, whose keys are used for new values and hashes from `usedFrom` on. */
+export function withNewTerm(ring: KeyRing, now: Ms, usedFrom: Ms): KeyRing {
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
 }
 
@@ -71,7 +72,7 @@ export function newestTerm(ring: KeyRing): KeyTerm {
   return newest;
 }
 
-function newTerm(version: number, installedAt: number, usedFrom: number): KeyTerm {
+function newTerm(version: number, installedAt: Ms, usedFrom: Ms): KeyTerm {
   return { version, key: newKey(), tokens: newKey(), installedAt, usedFrom };
 }
 
@@ -215,30 +216,30 @@ export class DataKey {
   }
 }
 
-/** Margin (ms) before a term counts as aged, in which requests in flight have ended. */
+/** Margin before a term counts as aged, in which requests in flight have ended. */
 const REST_MS = 7_200_000;
-/** Largest difference between two clocks (ms). */
+/** Largest difference between two clocks. */
 const CLOCKS_MS = 3_600_000;
 
 /** A term that nothing new is made under, and whose batch tokens have expired. Stored values may still need it. */
 export interface AgedTerm {
   readonly version: number;
-  /** Everything made under the term was made between these times (ms). Intervals of consecutive terms overlap. */
-  readonly from: number;
-  readonly until: number;
+  /** Everything made under the term was made between these times. Intervals of consecutive terms overlap. */
+  readonly from: Ms;
+  readonly until: Ms;
 }
 
 /**
- * The terms (oldest first) that may be dropped at `now` (ms) if no stored value needs them.
+ * The terms (oldest first) that may be dropped at `now` if no stored value needs them.
  *
- * @param longestTtl longest TTL of a batch token (seconds).
- * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one (ms).
+ * @param longestTtl longest TTL of a batch token.
+ * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one.
  */
 export function agedTerms(
   terms: readonly Pick<KeyTerm, "version" | "usedFrom">[],
-  now: number,
-  longestTtl: number,
-  ignoranceMs: number,
+  now: Ms,
+  longestTtl: Seconds,
+  ignoranceMs: Ms,
 ): AgedTerm[] {
   return terms.flatMap(({ version, usedFrom }, at): AgedTerm[] => {
     const next = terms[at + 1];
@@ -249,8 +250,8 @@ export function agedTerms(
   });
 }
 
-/** Versions of the aged terms whose interval contains `madeAt` (ms): a value made then may be under any of them. */
-export function termsAbout(aged: readonly AgedTerm[], madeAt: number): number[] {
+/** Versions of the aged terms whose interval contains `madeAt`: a value made then may be under any of them. */
+export function termsAbout(aged: readonly AgedTerm[], madeAt: Ms): number[] {
   return aged.filter(({ from, until }) => from <= madeAt && madeAt <= until).map(({ version }) => version);
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type { Ms } from "../base/clock.ts";
 import { concat, equalBytes, toBase64Url } from "./bytes.ts";
 
 /** The part of a row that a seal covers. */
@@ -67,20 +68,20 @@ const LABEL = "grove row seals";
  */
 export class RowKeys {
   /** Newest first. */
-  readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: number }[];
+  readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: Ms }[];
 
   /** @param terms the key terms, newest first, each with its root key of 32 bytes. */
-  constructor(terms: readonly { readonly version: number; readonly root: Uint8Array; readonly usedFrom: number }[]) {
+  constructor(terms: readonly { readonly version: number; readonly root: Uint8Array; readonly usedFrom: Ms }[]) {
     this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
   }
 
-  seal(place: RowPlace, content: SealedContent, now: number): Uint8Array<ArrayBuffer> {
+  seal(place: RowPlace, content: SealedContent, now: Ms): Uint8Array<ArrayBuffer> {
     const { version, key } = termInUse(this.#terms, now);
     return sealUnder(version, key, place, content);
   }
 
-  /** Checks the seal of a row. @param seal null when the row has none: it counts as forged. @param now ms. */
-  check(place: RowPlace, content: SealedContent, seal: Uint8Array | null, now: number): SealVerdict {
+  /** Checks the seal of a row. @param seal null when the row has none: it counts as forged. */
+  check(place: RowPlace, content: SealedContent, seal: Uint8Array | null, now: Ms): SealVerdict {
     if (seal?.length !== SEAL_BYTES) return "forged";
     const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);
     const term = this.#terms.find((known) => known.version === version);
@@ -89,8 +90,8 @@ export class RowKeys {
   }
 }
 
-/** The term under which values, tokens and seals are made at `now` (ms). @param terms newest first. */
-export function termInUse<T extends { readonly usedFrom: number }>(terms: readonly T[], now: number): T {
+/** The term under which values, tokens and seals are made at `now`. @param terms newest first. */
+export function termInUse<T extends { readonly usedFrom: Ms }>(terms: readonly T[], now: Ms): T {
   const term = terms.find(({ usedFrom }) => usedFrom <= now) ?? terms.at(-1);
   if (!term) throw new Error("the key ring has no term");
   return term;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 
 /** How a request names an entity or a group. */
@@ -5,7 +6,7 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
 
 export type EntityMetadata = Readonly<Record<string, string>>;
 
-/** A user or machine for which tokens are issued, independent of the auth method of its logins. Times in ms. */
+/** A user or machine for which tokens are issued, independent of the auth method of its logins. */
 export interface EntityRecord {
   readonly id: string;
   /** As sent; unique without regard to case. */
@@ -15,8 +16,8 @@ export interface EntityRecord {
   readonly policies: readonly string[];
   /** True: its tokens are refused, but not revoked. */
   readonly disabled: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  readonly createdAt: Ms;
+  readonly updatedAt: Ms;
   readonly aliases: readonly AliasRecord[];
   /** Ids of the entities that were merged into it, directly or before. Their tokens act for it. */
   readonly mergedIds: readonly string[];
@@ -32,15 +33,15 @@ export interface AliasPlace {
   readonly name: string;
 }
 
-/** The name by which an auth mount knows an entity, as stored with the entity. Times in ms. */
+/** The name by which an auth mount knows an entity, as stored with the entity. */
 export interface EntityAlias extends AliasPlace {
   readonly id: string;
   /** From the auth method, at the last login. */
   readonly metadata: EntityMetadata;
   /** From an operator. */
   readonly customMetadata: EntityMetadata;
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  readonly createdAt: Ms;
+  readonly updatedAt: Ms;
 }
 
 /** An alias with its entity. An entity has at most one on a mount, and a name on a mount belongs to one entity. */
@@ -57,7 +58,7 @@ export interface AliasMetadata {
 /** Operators set the members of an internal group, an auth mount those of an external one, when its entities log in. */
 export type GroupType = "internal" | "external";
 
-/** The name by which an auth mount knows an external group. Times in ms. */
+/** The name by which an auth mount knows an external group. */
 export interface GroupAliasRecord extends AliasPlace, Pick<EntityAlias, "id" | "createdAt" | "updatedAt"> {
   readonly groupId: string;
 }
@@ -67,7 +68,7 @@ export interface GroupAliasWrite extends AliasPlace {
   readonly groupId: string | null;
 }
 
-/** Entities and groups that share policies. Times in ms. */
+/** Entities and groups that share policies. */
 export interface GroupRecord
   extends Pick<EntityRecord, "id" | "name" | "metadata" | "policies" | "createdAt" | "updatedAt"> {
   readonly type: GroupType;

@@ -1,5 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
@@ -94,12 +94,12 @@ export async function aclOfToken(
   return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;
 }
 
-/** Returns the ACL of a token with the policies of its entity, if any. `now` in ms. */
+/** Returns the ACL of a token with the policies of its entity, if any. */
 export function aclOf(
   installation: { readonly policies: Pick<Installation["policies"], "aclFor"> },
   tokenPolicies: readonly string[],
   entity: EntityView | null,
-  now: number,
+  now: Ms,
 ): Acl {
   const added = entity?.policies ?? [];
   const names = added.length === 0 ? tokenPolicies : normalizePolicyNames([...tokenPolicies, ...added]);

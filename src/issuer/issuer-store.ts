@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
@@ -34,14 +35,14 @@ type VersionRow = {
   state: VersionState;
   public_key: ArrayBuffer;
   private_key: ArrayBuffer | null;
-  expires_at: number | null;
+  expires_at: Ms | null;
 };
 type VersionState = "signing" | "next" | "retired";
 
 interface NamedKey {
   readonly name: string;
   readonly config: KeyConfig;
-  readonly nextRotation: number;
+  readonly nextRotation: Ms;
 }
 
 const ISSUER: TableShape = { table: "issuer", kind: "issuer", key: ["id"], sealed: ["url"] };
@@ -54,7 +55,7 @@ const VERSION: TableShape = {
   values: ({ public_key, private_key }) => blobsOf([public_key, private_key]),
 };
 
-/** The tables of the issuer. Times in ms. Tampered rows count as absent. */
+/** The tables of the issuer. Tampered rows count as absent. */
 export class IssuerStore {
   readonly #sql: Sql;
   readonly #issuer: SealedTable<IssuerRow>;
@@ -95,7 +96,7 @@ export class IssuerStore {
     return this.#keys.list("ORDER BY name").map(keyOfRow);
   }
 
-  writeKey(name: string, config: KeyConfig, nextRotation: number): void {
+  writeKey(name: string, config: KeyConfig, nextRotation: Ms): void {
     this.#keys.put({ name, config: JSON.stringify(config), next_rotation: nextRotation });
     this.changed();
   }
@@ -113,7 +114,7 @@ export class IssuerStore {
   }
 
   /** Retires the signing version of a key: deletes its private half and publishes its public half until `expiresAt`. */
-  retire(name: string, expiresAt: number): void {
+  retire(name: string, expiresAt: Ms): void {
     for (const version of this.#versionsOf(name, "signing")) {
       this.#versions.put({ ...version, state: "retired", private_key: null, expires_at: expiresAt });
     }
@@ -128,7 +129,7 @@ export class IssuerStore {
   }
 
   /** Deletes versions whose verification TTL is over. @returns true when there were any. */
-  dropExpired(now: number): boolean {
+  dropExpired(now: Ms): boolean {
     return this.#sql.exec("DELETE FROM key_versions WHERE expires_at <= ?", now).rowsWritten > 0;
   }
 
@@ -147,15 +148,15 @@ export class IssuerStore {
     return versions.map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
   }
 
-  firstExpiry(): number | null {
+  firstExpiry(): Ms | null {
     const first = "SELECT expires_at FROM key_versions WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1";
     return columnOf<number>(this.#sql, first)[0] ?? null;
   }
 
-  /** Returns the names of the roles that use a key, and their longest token TTL (seconds). */
-  rolesOf(key: string): { readonly names: string[]; readonly longestTtl: number } {
+  /** Returns the names of the roles that use a key, and their longest token TTL. */
+  rolesOf(key: string): { readonly names: string[]; readonly longestTtl: Seconds } {
     const query = "SELECT name, value ->> '$.ttl' AS ttl FROM roles WHERE value ->> '$.key' = ? ORDER BY name";
-    const rows = this.#sql.exec<{ name: string; ttl: number }>(query, key).toArray();
+    const rows = this.#sql.exec<{ name: string; ttl: Seconds }>(query, key).toArray();
     return { names: rows.map(({ name }) => name), longestTtl: Math.max(0, ...rows.map(({ ttl }) => Number(ttl))) };
   }
 

@@ -1,4 +1,4 @@
-import { currentTime, earliest } from "../base/clock.ts";
+import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -30,15 +30,15 @@ export interface PublishedKeys {
   /** As configured; "" for none. */
   readonly issuer: string;
   readonly keys: readonly SealedKey[];
-  /** The shortest rotation period of all keys (seconds); null without a key. */
-  readonly shortestRotation: number | null;
+  /** The shortest rotation period of all keys; null without a key. */
+  readonly shortestRotation: Seconds | null;
 }
 
 /** Limits on the number of keys. Every isolate reads all public keys, so their total size must be small. */
 const MAX_KEYS = 100;
 const MAX_RETIRED_VERSIONS = 50;
 const MAX_ROLES = 10_000;
-/** Delay (ms) before a failed rotation is tried again, for example while the service is sealed. */
+/** Delay before a failed rotation is tried again, for example while the service is sealed. */
 const RETRY_MS = 30_000;
 
 /** Published while the row of the issuer's configuration is tampered with: no keys, so no token verifies. */
@@ -104,7 +104,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     name: string,
     write: KeyWrite,
     versions: { readonly signing: SealedKeyPair; readonly next: SealedKeyPair } | null,
-    now: number,
+    now: Ms,
   ): Promise<Result<"written" | "needs_versions">> {
     await this.keys.open();
     const existing = this.#store.key(name);
@@ -151,13 +151,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return ok(null);
   }
 
-  /** Rotates a key. `verificationTtl`: seconds that its previous version stays published; null: as configured. */
-  async rotateKey(
-    name: string,
-    next: SealedKeyPair,
-    verificationTtl: number | null,
-    now: number,
-  ): Promise<Result<null>> {
+  /** Rotates a key. `verificationTtl`: how long its previous version stays published; null: as configured. */
+  async rotateKey(name: string, next: SealedKeyPair, verificationTtl: Seconds | null, now: Ms): Promise<Result<null>> {
     await this.keys.open();
     const key = this.#store.key(name);
     if (!key) return refuse("no named key found at this name");
@@ -241,7 +236,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     }
   }
 
-  #rotate(name: string, config: KeyConfig, next: SealedKeyPair, verificationTtl: number, now: number): void {
+  #rotate(name: string, config: KeyConfig, next: SealedKeyPair, verificationTtl: Seconds, now: Ms): void {
     this.#store.retire(name, now + verificationTtl * 1000);
     this.#store.promote(name);
     this.#store.addVersion(name, "next", next);

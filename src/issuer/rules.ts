@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import { hasUnprintable } from "../base/name.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { onlySent } from "../wire/fields.ts";
@@ -10,22 +11,22 @@ export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 /** The default key. It is created when it is first used, and can't be deleted. */
 export const DEFAULT_KEY = "default";
 
-/** The settings of a named signing key. Durations in seconds. */
+/** The settings of a named signing key. */
 export interface KeyConfig {
   readonly algorithm: SigningAlgorithm;
-  readonly rotationPeriod: number;
+  readonly rotationPeriod: Seconds;
   /** How long the public half is published after the key's last signature. */
-  readonly verificationTtl: number;
+  readonly verificationTtl: Seconds;
   /** Client ids of roles that may sign with it; `*` for all. */
   readonly allowedClientIds: readonly string[];
 }
 
-/** The settings of a role, for its tokens. `ttl` in seconds. */
+/** The settings of a role, for its tokens. */
 export interface IssuerRole {
   readonly key: string;
   /** JSON with expressions for values of the entity; "" for none. */
   readonly template: string;
-  readonly ttl: number;
+  readonly ttl: Seconds;
   /** The audience of its tokens. */
   readonly clientId: string;
 }
@@ -88,9 +89,9 @@ const NEGATIVE_TTL = "verification_ttl cannot be negative";
 
 /**
  * The settings of a key after a write, or a refusal (400). Messages are the reference's (identity/oidc/key).
- * `longestRoleTtl`: of the tokens of roles that use the key (seconds).
+ * `longestRoleTtl`: of the tokens of roles that use the key.
  */
-export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
+export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: Seconds): Result<KeyConfig> {
   const problem = keyWriteProblem(write);
   if (problem) return refuse(problem);
   const key: KeyConfig = { ...(existing ?? NEW_KEY), ...onlySent(write) };
@@ -104,8 +105,8 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
   return ok(key);
 }
 
-/** Returns the problem with a verification TTL, or null. Both times in seconds. */
-export function verificationTtlProblem(ttl: number, rotationPeriod: number): string | null {
+/** Returns the problem with a verification TTL, or null. */
+export function verificationTtlProblem(ttl: Seconds, rotationPeriod: Seconds): string | null {
   if (ttl < 0) return NEGATIVE_TTL;
   const isTooLong = ttl > MAX_VERIFICATION_ROTATIONS * rotationPeriod;
   return isTooLong ? `verification_ttl cannot be longer than ${MAX_VERIFICATION_ROTATIONS}x rotation_period` : null;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
@@ -39,7 +40,7 @@ export function templateProblem(template: string): string | null {
 export function claimsFromTemplate(
   template: string,
   view: EntityView,
-  now: number,
+  now: Ms,
 ): Result<Record<string, unknown>, string> {
   const values: Value[] = [];
   let unknown = false;
@@ -98,7 +99,7 @@ function withValues(json: Record<string, unknown>, values: readonly Value[]): Re
 type Value = string | number | readonly string[] | Readonly<Record<string, string>>;
 
 /** Returns the value of an expression; undefined for an unknown one. A value that the entity lacks is "" or {}. */
-function directiveValue(expression: string, { entity, groups }: EntityView, now: number): Value | undefined {
+function directiveValue(expression: string, { entity, groups }: EntityView, now: Ms): Value | undefined {
   const selector = afterPrefix(expression, "identity.entity.");
   if (selector === null) return timeValue(expression, now);
   if (selector === "id") return entity.id;
@@ -129,7 +130,7 @@ function mapValue(name: string, field: string, map: Readonly<Record<string, stri
 }
 
 /** Returns seconds since 1970, with an offset: `time.now`, `time.now.plus.1h`, `time.now.minus.30m`. */
-function timeValue(expression: string, now: number): number | undefined {
+function timeValue(expression: string, now: Ms): number | undefined {
   const seconds = Math.floor(now / 1000);
   if (expression === "time.now") return seconds;
   const match = /^time\.now\.(plus|minus)\.(.+)$/.exec(expression);

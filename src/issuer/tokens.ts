@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
@@ -13,8 +13,8 @@ import { DEFAULT_KEY, type KeyWrite, NEW_KEY, SIGNING_ALGORITHMS } from "./rules
 /** The published data of the issuer, as an isolate caches them. */
 export interface KnownIssuer extends Pick<PublishedKeys, "issuer" | "revision"> {
   readonly jwks: { readonly keys: readonly JWK[] };
-  /** Seconds for which verifiers may cache the keys (Cache-Control). */
-  readonly maxAge: number;
+  /** How long verifiers may cache the keys (Cache-Control). */
+  readonly maxAge: Seconds;
 }
 
 const MAX_AGE_SECONDS = 3600;
@@ -89,14 +89,13 @@ interface TokenContent {
   readonly issuer: string;
   readonly subject: string;
   readonly audience: string;
-  /** Seconds. */
-  readonly ttl: number;
+  readonly ttl: Seconds;
   /** Further claims. They can't replace those above. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Signs a token. `now` in ms. @throws when the signing key was tampered with. */
-export async function signToken(keys: Keys, signer: TokenSigner, content: TokenContent, now: number): Promise<string> {
+/** Signs a token. @throws when the signing key was tampered with. */
+export async function signToken(keys: Keys, signer: TokenSigner, content: TokenContent, now: Ms): Promise<string> {
   const seconds = Math.floor(now / 1000);
   // The only namespace, as the reference writes it into claims.
   return new SignJWT({ ...content.claims, namespace: "root" })
@@ -142,7 +141,7 @@ export async function verifyToken(
   token: string,
   issuer: string,
   clientId: string,
-  now: number,
+  now: Ms,
 ): Promise<Result<JWTPayload, string>> {
   try {
     const verified = await jwtVerify(token, createLocalJWKSet({ keys: [...known.jwks.keys] }), {

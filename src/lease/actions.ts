@@ -1,24 +1,25 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import type { RevocationOrigin } from "../system/revocation-origin.ts";
 import type { TokenTarget } from "../token/actions.ts";
 import type { RowAndTail } from "../token/ids.ts";
 
-/** Fields of a lease that are fixed at registration. Times in ms since 1970, durations in seconds. */
+/** Fields of a lease that are fixed at registration. */
 export interface LeaseRecord {
-  readonly issuedAt: number;
+  readonly issuedAt: Ms;
   /** Max TTL, counted from `issuedAt`; 0: the max TTL of the system. */
-  readonly maxTtl: number;
+  readonly maxTtl: Seconds;
   readonly renewable: boolean;
   /** Target of the revocation, normalized by `readRevocationEndpoint`. */
   readonly target: string;
   /** Expiry of the batch token that holds the lease; null for a service token, whose end the tree itself notices. */
-  readonly endsBy: number | null;
+  readonly endsBy: Ms | null;
 }
 
-/** An engine's request to register a lease. Durations in seconds, 0: not set. */
+/** An engine's request to register a lease. 0: not set. */
 export interface LeaseRequest extends Pick<LeaseRecord, "maxTtl" | "renewable" | "target"> {
   /** The path that made the secret, without slashes at its ends. */
   readonly path: string;
-  readonly ttl: number;
+  readonly ttl: Seconds;
 }
 
 /** A lease as its tree shows it to the Worker. */
@@ -26,11 +27,11 @@ export interface LeaseView extends LeaseRecord {
   readonly path: string;
   /** The part of the lease id after the path. */
   readonly tail: string;
-  /** TTL of the last grant, in seconds. */
-  readonly grantedTtl: number;
-  readonly expiresAt: number;
+  /** TTL of the last grant. */
+  readonly grantedTtl: Seconds;
+  readonly expiresAt: Ms;
   /** null: never renewed. */
-  readonly renewedAt: number | null;
+  readonly renewedAt: Ms | null;
   /** Error of the last attempt, once the revocation was given up; until then null. */
   readonly error: string | null;
 }
@@ -48,8 +49,8 @@ export interface NewLeaseIds extends RowAndTail {
 /** The token that will hold a new lease. */
 export type LeaseHolder =
   | Extract<TokenTarget, { by: "token" | "accessor" }>
-  /** The parent of a batch token holds its leases. They end with the parent, or at `endsBy` (ms), its own expiry. */
-  | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
+  /** The parent of a batch token holds its leases. They end with the parent, or at `endsBy`, its own expiry. */
+  | { readonly by: "batch"; readonly row: number; readonly endsBy: Ms };
 
 /** A lease of the tree, named by the parts of its id. */
 export type LeaseReference = RowAndTail & Pick<LeaseView, "path">;
@@ -65,7 +66,7 @@ export type LeaseAction =
       readonly data: Uint8Array | null;
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
-  | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
+  | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: Seconds }
   /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that one fails. */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 

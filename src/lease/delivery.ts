@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { type FetchFrom, isSuccess, send } from "../base/outbound-http.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
@@ -7,8 +8,8 @@ import { type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { endpointOrigin, endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 
-/** Time limit for the answer of a target (ms). */
-export const TIMEOUT_MS = 5_000;
+/** Time limit for the answer of a target. */
+export const TIMEOUT_MS: Ms = 5_000;
 /** Statuses after which a retry can't succeed: the target does not understand the request. */
 const HOPELESS = new Set([400, 405, 415, 422, 501]);
 
@@ -37,12 +38,7 @@ export function leaseDataContext(leaseTail: string, target: string): string {
  * and 410, mean that the secret is gone. Redirects are not followed, because their host was not checked (SSRF). The
  * body of the answer is not read: it is unchecked input.
  */
-export async function sendRevocation(
-  env: LeaseEnv,
-  keys: Keys,
-  revocation: Revocation,
-  now: number,
-): Promise<Delivery> {
+export async function sendRevocation(env: LeaseEnv, keys: Keys, revocation: Revocation, now: Ms): Promise<Delivery> {
   const { path } = revocation;
   const leaseId = leaseIdOf(revocation);
   // The settings may have become stricter since the lease was registered.
@@ -109,7 +105,7 @@ export function signingKey(keys: Keys, target: string): Promise<Uint8Array<Array
  * Returns the value of the signature header for `body`. The receiver compares it in constant time, and refuses times
  * more than a few minutes away, so that a recorded request can't be replayed later.
  */
-async function signBody(key: Uint8Array<ArrayBuffer>, body: string, now: number): Promise<string> {
+async function signBody(key: Uint8Array<ArrayBuffer>, body: string, now: Ms): Promise<string> {
   const seconds = Math.floor(now / 1000);
   const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   return `t=${seconds},v1=${toHex(await keyedHash(imported, encoder.encode(`${seconds}.${body}`)))}`;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { concat, equalBytes, fromHex, toBase64Url, toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { type IndexedLease, orderOfIndexed } from "../listing/lease-index.ts";
@@ -35,8 +36,8 @@ export type NamedLease =
   | { readonly kind: "token"; readonly path: string; readonly treeId: string; readonly row: number }
   | { readonly kind: "secret"; readonly treeId: string; readonly lease: LeaseReference };
 
-/** Generates the ids of a new lease in the tree `treeId`. `now` in ms. */
-export async function newLeaseIds(keys: Keys, treeId: string, now: number): Promise<NewLeaseIds> {
+/** Generates the ids of a new lease in the tree `treeId`. */
+export async function newLeaseIds(keys: Keys, treeId: string, now: Ms): Promise<NewLeaseIds> {
   const row = newRow(now);
   const { text, tail } = await newRoutedId(keys, LEASE_LABEL, { treeId, row });
   return { row, text, tail };

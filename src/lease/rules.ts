@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
 import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
@@ -5,8 +6,8 @@ import type { LeaseRecord, LeaseRequest } from "./actions.ts";
 
 /** Attempts to send a revocation before it is given up. */
 export const MAX_REVOCATION_ATTEMPTS = 6;
-/** Pause after the first failed attempt (ms), see `retryDelayMs`. */
-export const RETRY_BASE_MS = 10_000;
+/** Pause after the first failed attempt, see `retryDelayMs`. */
+export const RETRY_BASE_MS: Ms = 10_000;
 
 const MAX_PATH = 512;
 const MAX_SEGMENTS = 16;
@@ -45,13 +46,13 @@ export function leaseRequestProblem({
   return maxTtl < 0 ? "max_ttl must be positive" : null;
 }
 
-/** Returns the problem with the TTL that a renewal asks for (seconds), or null. */
-export function incrementProblem(increment: number): string | null {
+/** Returns the problem with the TTL that a renewal asks for, or null. */
+export function incrementProblem(increment: Seconds): string | null {
   return increment < 0 ? "increment cannot be negative" : null;
 }
 
-/** Checks a registration and grants its TTL. `endsBy`: expiry of the batch token that holds the lease (ms). */
-export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
+/** Checks a registration and grants its TTL. `endsBy`: expiry of the batch token that holds the lease. */
+export function planLease(request: LeaseRequest, endsBy: Ms | null, now: Ms): Result<LeasePlan> {
   const problem = leaseRequestProblem(request);
   if (problem) return refuse(problem);
   const { maxTtl, renewable, target } = request;
@@ -62,12 +63,12 @@ export function planLease(request: LeaseRequest, endsBy: number | null, now: num
 
 /**
  * Checks the renewal of a held lease. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
- * `increment` is the requested TTL in seconds; 0 repeats the last grant.
+ * `increment` is the requested TTL; 0 repeats the last grant.
  */
 export function planLeaseRenewal(
-  lease: LeaseRecord & { readonly grantedTtl: number; readonly expiresAt: number },
-  increment: number,
-  now: number,
+  lease: LeaseRecord & { readonly grantedTtl: Seconds; readonly expiresAt: Ms },
+  increment: Seconds,
+  now: Ms,
 ): Result<GrantedTtl> {
   if (lease.expiresAt <= now) return refuse("lease expired");
   if (!lease.renewable) return refuse("lease is not renewable");
@@ -75,7 +76,7 @@ export function planLeaseRenewal(
   return grant ? ok(grant) : refuse("past the max TTL, cannot renew");
 }
 
-function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): GrantedTtl | null {
+function grantLease(record: LeaseRecord, requested: Seconds, otherwise: Seconds, now: Ms): GrantedTtl | null {
   const { issuedAt, maxTtl, endsBy } = record;
   const terms = { requestedTtl: requested, defaultTtl: otherwise, period: 0, explicitMaxTtl: maxTtl };
   const granted = grantTtl({ issuedAt, now, ...terms, mount: SYSTEM_TTL });

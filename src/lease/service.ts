@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
 import type { RevocationOrigin } from "../system/revocation-origin.ts";
@@ -9,13 +10,13 @@ import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import { incrementProblem } from "./rules.ts";
 
-/** The lease of a secret or of a token, as clients see it. Times in ms. */
+/** The lease of a secret or of a token, as clients see it. */
 export interface ShownLease extends Pick<LeaseView, "path" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
   readonly id: string;
   /** null: never. */
-  readonly expiresAt: number | null;
-  /** TTL of the last grant, in seconds. */
-  readonly grantedTtl: number;
+  readonly expiresAt: Ms | null;
+  /** TTL of the last grant. */
+  readonly grantedTtl: Seconds;
 }
 
 export interface GrantedLease {
@@ -47,12 +48,12 @@ export async function lookupLease(
   return ok(granted(outcome.value).lease);
 }
 
-/** Renews the lease of a secret. `increment` in seconds; 0 repeats the last grant. */
+/** Renews the lease of a secret. `increment` 0 repeats the last grant. */
 export async function renewLease(
   env: LeaseEnv,
   installation: Installation,
   leaseId: string,
-  increment: number,
+  increment: Seconds,
 ): Promise<Result<GrantedLease>> {
   const problem = incrementProblem(increment);
   if (problem) return refuse(problem);

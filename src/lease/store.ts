@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { columnOf, type Migration, type SchemaVersions, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
@@ -39,19 +40,19 @@ export const LEASE_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A row of the table of leases. Times in ms. */
+/** A row of the table of leases. */
 export interface LeaseRow extends Record<string, SqlStorageValue> {
   row: number;
   token: number;
   tail: ArrayBuffer;
   path: string;
   state: number;
-  expires_at: number;
-  granted_ttl: number;
-  renewed_at: number | null;
+  expires_at: Ms;
+  granted_ttl: Seconds;
+  renewed_at: Ms | null;
   /** Attempts to send the revocation. Each is counted before it is made. */
   attempts: number;
-  attempt_at: number;
+  attempt_at: Ms;
   /** 1: the lease is deleted after one attempt, even a failed one. */
   forced: number;
   error: string | null;
@@ -63,8 +64,8 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
 export class LeaseStore {
   readonly tables: Tables;
   readonly #treeId: string;
-  /** No lease expires and no revocation is due before this time (ms); null when nothing will be due. */
-  #nextDueAt: number | null = null;
+  /** No lease expires and no revocation is due before this time; null when nothing will be due. */
+  #nextDueAt: Ms | null = null;
 
   constructor(sql: SqlStorage, treeId: string, versions: SchemaVersions) {
     this.#treeId = treeId;
@@ -81,7 +82,7 @@ export class LeaseStore {
     this.tables.forget();
   }
 
-  get nextDueAt(): number | null {
+  get nextDueAt(): Ms | null {
     return this.#nextDueAt;
   }
 
@@ -154,17 +155,17 @@ export class LeaseStore {
     this.tables.exec("DELETE FROM leases WHERE row = ?", row);
   }
 
-  renew(row: number, grant: GrantedTtl, now: number): void {
+  renew(row: number, grant: GrantedTtl, now: Ms): void {
     const columns = { granted_ttl: grant.ttl, expires_at: grant.expiresAt, renewed_at: now };
     setColumns(this.tables, "leases", columns, "row = ?", row);
     this.#dueAt(grant.expiresAt);
   }
 
   /**
-   * Ends leases in any state: their revocations are due at `now` (ms), also those that were given up. A pending
+   * Ends leases in any state: their revocations are due at `now`, also those that were given up. A pending
    * revocation keeps its schedule unless `forced` is new to it.
    */
-  end(rows: readonly number[], forced: boolean, now: number): void {
+  end(rows: readonly number[], forced: boolean, now: Ms): void {
     if (rows.length === 0) return;
     const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?1, forced = ?2, error = NULL
       WHERE row IN (SELECT value FROM json_each(?3)) AND (state <> ${TO_REVOKE} OR forced < ?2)`;
@@ -173,23 +174,23 @@ export class LeaseStore {
   }
 
   /** Ends leases that `tokens` hold, at most `limit`. Returns the number of leases that it ended. */
-  endOfTokens(tokens: readonly number[], now: number, limit: number): number {
+  endOfTokens(tokens: readonly number[], now: Ms, limit: number): number {
     return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit);
   }
 
   /** Ends expired leases, at most `limit`. Returns the number of leases that it ended. */
-  endExpired(now: number, limit: number): number {
+  endExpired(now: Ms, limit: number): number {
     return this.#endSome("expires_at <= ?", now, now, limit);
   }
 
   /** Returns at most `limit` due revocations, the longest waiting first. */
-  due(now: number, limit: number): LeaseRow[] {
+  due(now: Ms, limit: number): LeaseRow[] {
     const query = `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`;
     return this.tables.exec<LeaseRow>(query, now, limit).toArray();
   }
 
   /** Counts an attempt to send a revocation, see `OutboxParts`. */
-  claim(lease: LeaseRow, attempts: number, nextAt: number): LeaseRow | null {
+  claim(lease: LeaseRow, attempts: number, nextAt: Ms): LeaseRow | null {
     if (lease.state !== TO_REVOKE) return null;
     const attempt = { attempts, attempt_at: nextAt };
     setColumns(this.tables, "leases", attempt, "row = ?", lease.row);
@@ -213,7 +214,7 @@ export class LeaseStore {
     this.tables.exec(statement, JSON.stringify(rows));
   }
 
-  #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
+  #endSome(condition: string, value: SqlStorageValue, now: Ms, limit: number): number {
     const statement = `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
       WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`;
     const ended = this.tables.exec(statement, now, value, limit).toArray().length;
@@ -221,7 +222,7 @@ export class LeaseStore {
     return ended;
   }
 
-  #dueAt(at: number): void {
+  #dueAt(at: Ms): void {
     if (this.#nextDueAt === null || at < this.#nextDueAt) this.#nextDueAt = at;
   }
 }

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
@@ -21,8 +21,8 @@ interface TreeLeasesDeps {
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
   readonly treeId: string;
-  /** Finds the tokens of the tree, which hold the leases. `now` in ms. */
-  readonly tokens: { live(row: number, now: number): { readonly fixed: StoredIds } | null };
+  /** Finds the tokens of the tree, which hold the leases. */
+  readonly tokens: { live(row: number, now: Ms): { readonly fixed: StoredIds } | null };
   /** Sets the alarm of the tree earlier if something is due before it. */
   readonly arm: () => void;
 }
@@ -87,7 +87,7 @@ export class TreeLeases {
     return { unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)) };
   }
 
-  async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {
+  async #register(action: Extract<LeaseAction, { kind: "register" }>, now: Ms): Promise<Result<LeaseOutcome>> {
     const { holder, request, ids, data } = action;
     const token = this.#tree.tokens.live(holder.row, now);
     if (!token || (holder.by !== "batch" && !isTarget(token.fixed, holder))) return NOT_FOUND;
@@ -112,7 +112,7 @@ export class TreeLeases {
     return row && this.#isHeld(row, currentTime()) ? shown(this.store.view(row), plan.value.grant.warnings) : NOT_FOUND;
   }
 
-  #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome> {
+  #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: Ms): Result<LeaseOutcome> {
     const row = this.#find(action.lease);
     if (row?.state === GIVEN_UP) return refuse("lease is expired and has failed previous revocation attempts");
     if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
@@ -125,7 +125,7 @@ export class TreeLeases {
     return shown({ ...lease, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings);
   }
 
-  async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: number): Promise<Result<LeaseOutcome>> {
+  async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: Ms): Promise<Result<LeaseOutcome>> {
     const row = this.#find(action.lease);
     if (!row) return NOT_FOUND;
     this.store.end([row.row], action.force, now);
@@ -140,7 +140,7 @@ export class TreeLeases {
     return lease?.path === path && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
   }
 
-  #isHeld(lease: LeaseRow, now: number): boolean {
+  #isHeld(lease: LeaseRow, now: Ms): boolean {
     return lease.state === HELD && lease.expires_at > now && this.#tree.tokens.live(lease.token, now) !== null;
   }
 }

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { LeasePosition } from "../listing/lease-index.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
@@ -29,8 +30,8 @@ export interface WalkJob {
 
 /** A job that ends tokens by a watermark: at once, in constant time. */
 export interface EndJob extends WalkJob {
-  /** Only tokens created before this time (ms) end; null: all that were created before now. */
-  readonly createdBefore: number | null;
+  /** Only tokens created before this time end; null: all that were created before now. */
+  readonly createdBefore: Ms | null;
   /** The mount that is disabled or moved together with the end of its tokens; null for none. */
   readonly mount: LeavingMount | null;
   /** Origin of the request, stored with the end of the tokens. */
@@ -57,8 +58,8 @@ export interface WalkWatermark extends Pick<EndJob, "createdBefore"> {
   readonly id: string;
   /** null until the System object has created the watermark. */
   readonly number: number | null;
-  /** From this time on (ms) every isolate that creates a token knows the watermark. The last pass begins then. */
-  readonly knownAt: number;
+  /** From this time on every isolate that creates a token knows the watermark. The last pass begins then. */
+  readonly knownAt: Ms;
   readonly lastPass: boolean;
 }
 

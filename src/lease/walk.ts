@@ -1,4 +1,4 @@
-import { currentTime, LATE, orLate } from "../base/clock.ts";
+import { currentTime, LATE, type Ms, orLate } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -39,11 +39,11 @@ export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * MAX_PARALLEL_CALLS * PAGE;
 /** Phases are numbered with the maximum, so that a stored position stays valid when a generation of shards opens. */
 const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / MAX_PARALLEL_CALLS);
 const PHASES = 2 * MAX_GROUPS;
-/** Maximum time that a request waits for the end of a walk (ms). */
-export const MAX_WAIT_MS = 20_000;
-/** Approximate delay between the answer and the start of the clean-up (ms). */
+/** Maximum time that a request waits for the end of a walk. */
+export const MAX_WAIT_MS: Ms = 20_000;
+/** Approximate delay between the answer and the start of the clean-up. */
 const HEAD_START_MS = 100;
-/** Pause before trees that did not answer are called again (ms). */
+/** Pause before trees that did not answer are called again. */
 const RETRY_MS = 15_000;
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "lease walk";
@@ -75,7 +75,7 @@ export class LeaseWalk extends GroveObject<Env> {
   }
 
   /** Starts a walk, which is durable then, and waits at most `waitMs`. `asked` is stored with the end of tokens. */
-  async start(job: WalkJob, asked: RevocationOrigin, waitMs: number): Promise<WalkProgress> {
+  async start(job: WalkJob, asked: RevocationOrigin, waitMs: Ms): Promise<WalkProgress> {
     await this.keys.open();
     return this.#start(job, asked, waitMs);
   }
@@ -113,7 +113,7 @@ export class LeaseWalk extends GroveObject<Env> {
     return true;
   }
 
-  async #start(job: WalkJob, asked: RevocationOrigin, waitMs: number): Promise<WalkProgress> {
+  async #start(job: WalkJob, asked: RevocationOrigin, waitMs: Ms): Promise<WalkProgress> {
     this.#walk.start({ ...job, mount: null, asked, watermark: null });
     const { promise, resolve } = Promise.withResolvers<WalkProgress>();
     this.#waiting.add(resolve);
@@ -289,7 +289,7 @@ async function notifyTrees(
 }
 
 /** The last pass begins as soon as every isolate knows the watermark. */
-function dueOf(walk: Walk): number {
+function dueOf(walk: Walk): Ms {
   return walk.watermark?.lastPass && isPassStart(walk) ? walk.watermark.knownAt : 0;
 }
 

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
@@ -223,7 +223,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 
-  get #keptFrom(): number {
+  get #keptFrom(): Ms {
     return currentTime() - keepEndedMs(this.env) + 1;
   }
 

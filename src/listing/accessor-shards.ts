@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
 import { listOpenings, MAX_LIST_OPENINGS } from "../system/list-openings.ts";
@@ -11,7 +12,7 @@ const GROWTH = 4;
 
 /** The shards that list the tokens created from one time on, until the next generation opens. */
 interface ShardGeneration {
-  readonly opensAt: number;
+  readonly opensAt: Ms;
   /** The number of the first of its shards; the others follow. */
   readonly first: number;
   readonly shards: number;
@@ -55,8 +56,8 @@ export function generationOfShard(number: number): ShardGeneration {
   return knownGenerations().findLast(({ first }) => first <= number) ?? FIRST;
 }
 
-/** Returns the generation that lists tokens created at `now` (ms). */
-export function generationAt(now: number): ShardGeneration {
+/** Returns the generation that lists tokens created at `now`. */
+export function generationAt(now: Ms): ShardGeneration {
   return knownGenerations().findLast(({ opensAt }) => opensAt <= now) ?? FIRST;
 }
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
 import { columnOf, type Tables } from "../storage/tables.ts";
 
@@ -39,7 +40,7 @@ export interface LeaseLevel {
 export type IrrevocableLease = {
   readonly path: string;
   readonly tail: string;
-  readonly expiresAt: number;
+  readonly expiresAt: Ms;
   readonly error: string;
 };
 

@@ -1,4 +1,6 @@
-/** Upper bounds of the latency buckets, in seconds. */
+import type { Ms } from "../base/clock.ts";
+
+/** Upper bounds of the latency buckets. */
 export const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BUCKETS_MS = BUCKETS.map((seconds) => seconds * 1000);
 
@@ -13,8 +15,8 @@ export interface RequestKind {
 
 export interface RequestFigure extends RequestKind {
   count: number;
-  /** Sum of the latencies (ms). */
-  sum: number;
+  /** Sum of the latencies. */
+  sum: Ms;
   /** Answers in each latency bucket, not cumulative. The last bucket is for answers above all bounds. */
   readonly buckets: number[];
 }
@@ -31,7 +33,7 @@ export function noteArrival(): void {
 }
 
 /** Counts an answered request. @param ms time from its arrival to its answer. */
-export function noteAnswer(kind: RequestKind, ms: number): void {
+export function noteAnswer(kind: RequestKind, ms: Ms): void {
   inFlight--;
   const key = `${kind.route}\n${kind.operation}\n${kind.status}`;
   let figure = figures.get(key);
@@ -58,7 +60,7 @@ export function requestsInFlight(): number {
 }
 
 /** Returns a data point for Analytics Engine. One is written for each answered request; the platform samples them. */
-export function dataPoint({ route, mount, operation, status }: RequestKind, ms: number): AnalyticsEngineDataPoint {
+export function dataPoint({ route, mount, operation, status }: RequestKind, ms: Ms): AnalyticsEngineDataPoint {
   return { indexes: [route.slice(0, 96)], blobs: [route, mount, operation, String(status)], doubles: [ms] };
 }
 

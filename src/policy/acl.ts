@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
 import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
@@ -17,8 +18,8 @@ export interface AccessRequest {
   readonly mount?: string | undefined;
   /** Fields of the body or of the query. For a list or scan only `limit` is checked. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** TTL in seconds of the requested response wrapping; absent without wrapping. */
-  readonly wrapTtlSeconds?: number;
+  /** TTL of the requested response wrapping; absent without wrapping. */
+  readonly wrapTtlSeconds?: Seconds;
 }
 
 /** The decision of the policies about one request. */
@@ -67,9 +68,9 @@ export class Acl {
   #alive: readonly SourcedRule[] = [];
   /** Of the same rules, with names that are found in any case in lower case, by the number of segments before the name. */
   readonly #inLowerCase = new Map<number, RuleIndex>();
-  /** `#index` is valid from `#validFrom` to `#validUntil`, in ms, both included. */
-  #validFrom = Number.POSITIVE_INFINITY;
-  #validUntil = Number.NEGATIVE_INFINITY;
+  /** `#index` is valid from `#validFrom` to `#validUntil`, both included. */
+  #validFrom: Ms = Number.POSITIVE_INFINITY;
+  #validUntil: Ms = Number.NEGATIVE_INFINITY;
 
   constructor(isRoot: boolean, rules: readonly SourcedRule[]) {
     this.isRoot = isRoot;
@@ -78,12 +79,12 @@ export class Acl {
   }
 
   /**
-   * Evaluates the rules for the path of a request at `now` (ms): the capability of its operation, the limits of the
+   * Evaluates the rules for the path of a request at `now`: the capability of its operation, the limits of the
    * deciding rule, and on a protected path `sudo` as well. The other paths of the resource are evaluated by `evaluateAcl`.
    *
    * @param trace receives the deciding step. Not called when no rule is evaluated: for root and for `help`.
    */
-  check(request: AccessRequest, now: number, trace?: Trace): Verdict {
+  check(request: AccessRequest, now: Ms, trace?: Trace): Verdict {
     const { operation } = request;
     const listing = isListing(operation);
     const data = request.data ?? {};
@@ -110,24 +111,24 @@ export class Acl {
   }
 
   /**
-   * The capabilities of a caller on `path` at `now` (ms): a sorted list, `["root"]` or `["deny"]`. Evaluated as a
+   * The capabilities of a caller on `path` at `now`: a sorted list, `["root"]` or `["deny"]`. Evaluated as a
    * listing, so that `a/` falls back to the rule for `a`. Limits on parameters and wrapping are ignored.
    */
-  capabilities(path: string, now: number): string[] {
+  capabilities(path: string, now: Ms): string[] {
     if (this.isRoot) return ["root"];
     return listCapabilities(this.find(path, true, now));
   }
 
-  /** The grant that decides about `path` at `now` (ms); null when no rule matches. */
-  find(path: string, listing: boolean, now: number): Grant | null {
+  /** The grant that decides about `path` at `now`; null when no rule matches. */
+  find(path: string, listing: boolean, now: Ms): Grant | null {
     return this.#indexAt(now).find(withoutLeadingSlashes(path), listing) ?? null;
   }
 
   /**
-   * The grant with `deny` that decides about a spelling of the path of a request at `now` (ms), or null. Both are compared
+   * The grant with `deny` that decides about a spelling of the path of a request at `now`, or null. Both are compared
    * in canonical form: a name that is found in any case is in lower case.
    */
-  denialOf({ path, nameAt }: Spelling, now: number): Grant | null {
+  denialOf({ path, nameAt }: Spelling, now: Ms): Grant | null {
     const index = nameAt === NO_NAME ? this.#indexAt(now) : this.#inLowerCaseAt(nameAt, now);
     const grant = index.find(withNameInLowerCase(path, nameAt), true);
     return grant?.capabilities.has("deny") ? grant : null;
@@ -139,18 +140,18 @@ export class Acl {
     return new Acl(this.isRoot, [...this.#rules, ...added]);
   }
 
-  /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it at `now` (ms). */
-  grantsAnythingUnder(mountPath: string, now: number): boolean {
+  /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it at `now`. */
+  grantsAnythingUnder(mountPath: string, now: Ms): boolean {
     return this.isRoot || this.#indexAt(now).grantsAnythingUnder(mountPath);
   }
 
-  /** Every grant at `now` (ms). Empty for root, which needs none. */
-  grants(now: number): readonly Grant[] {
+  /** Every grant at `now`. Empty for root, which needs none. */
+  grants(now: Ms): readonly Grant[] {
     return this.#indexAt(now).grants;
   }
 
   /** The index without the rules that have expired; built again only when `now` passes an expiry. */
-  #indexAt(now: number): RuleIndex {
+  #indexAt(now: Ms): RuleIndex {
     if (now < this.#validFrom || now > this.#validUntil) {
       const alive = this.#rules.filter(({ rule }) => rule.expiresAt === undefined || now <= rule.expiresAt);
       this.#index = new RuleIndex(alive);
@@ -162,7 +163,7 @@ export class Acl {
     return this.#index;
   }
 
-  #inLowerCaseAt(nameAt: number, now: number): RuleIndex {
+  #inLowerCaseAt(nameAt: number, now: Ms): RuleIndex {
     const written = this.#indexAt(now);
     const known = this.#inLowerCase.get(nameAt);
     if (known) return known;
@@ -234,7 +235,7 @@ function refusalOf(
 }
 
 /** True when neither limit is set, or the request asks for response wrapping with a TTL within both. */
-function wrappingPermits(grant: Grant, wrapTtlSeconds: number | undefined): boolean {
+function wrappingPermits(grant: Grant, wrapTtlSeconds: Seconds | undefined): boolean {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = grant;
   if (min === null && max === null) return true;
   if (wrapTtlSeconds === undefined) return false;
@@ -308,10 +309,10 @@ export function decisiveStep(steps: readonly Step[], allowed: boolean): Step | n
 }
 
 /**
- * The rules of a caller that are valid at `now` (ms), by path, in the form of the answer of
+ * The rules of a caller that are valid at `now`, by path, in the form of the answer of
  * `sys/internal/ui/resultant-acl`. Prefix rules are without their `*`. Leaves out rules with `+`.
  */
-export function resultantAcl(acl: Acl, now: number) {
+export function resultantAcl(acl: Acl, now: Ms) {
   if (acl.isRoot) return { root: true as const };
   const grants = acl.grants(now);
   return { root: false as const, exact_paths: summarize(grants, "exact"), glob_paths: summarize(grants, "prefix") };

@@ -152,7 +152,6 @@ class Settings {
     });
   }
 
-  /** A time, in ms since 1970. */
   time(key: string): Setting<number> | null {
     return this.#last(key, `invalid ${key} time: neither RFC 3339 nor seconds since 1970`, (value) =>
       parseAbsoluteTime(value.kind === "string" ? value.value : String(numberOf(value))),

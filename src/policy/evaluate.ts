@@ -1,12 +1,13 @@
+import type { Ms } from "../base/clock.ts";
 import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "./acl.ts";
 import { NO_NAME, type RequestedPlace, spellingsOf } from "./spellings.ts";
 
 /**
- * Evaluates an ACL for all paths of a request at `now` (ms), each by `Acl.check`. With an alternate path, the request
+ * Evaluates an ACL for all paths of a request at `now`, each by `Acl.check`. With an alternate path, the request
  * is granted what is granted on either path. A `deny` on any spelling of the path refuses. `trace` receives the steps,
  * of which `decisiveStep` selects one.
  */
-export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
+export function evaluateAcl(acl: Acl, request: AccessRequest, now: Ms, trace?: Trace): Verdict {
   const { alternatePath } = request;
   const verdict = acl.check(request, now, trace);
   if (verdict.isRoot || request.operation === "help") return verdict;
@@ -25,9 +26,9 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace
 
 /**
  * True when a rule with `deny` decides about a path of the place that is asked for, or about its alternate path, at `now`
- * (ms). A place has one form of the names that are found in any case: `Acl.check` judges the path as it was asked for.
+ *. A place has one form of the names that are found in any case: `Acl.check` judges the path as it was asked for.
  */
-export function isDenied(acl: Acl, request: AskedPaths, now: number, trace?: Trace): boolean {
+export function isDenied(acl: Acl, request: AskedPaths, now: Ms, trace?: Trace): boolean {
   if (!acl.deniesAnything) return false;
   const { alternatePath } = request;
   const alternates = alternatePath === undefined ? [] : [{ path: alternatePath, nameAt: NO_NAME }];
@@ -42,7 +43,7 @@ export function isDenied(acl: Acl, request: AskedPaths, now: number, trace?: Tra
 type AskedPaths = RequestedPlace & Pick<AccessRequest, "alternatePath">;
 
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
-export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: number): string[] {
+export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: Ms): string[] {
   const { path, alternatePath } = asked;
   if (isDenied(acl, asked, now)) return ["deny"];
   const own = acl.capabilities(path, now);

@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { addParameters, type ParameterLimits } from "./parameters.ts";
 import {
@@ -27,10 +28,10 @@ export interface Grant {
   readonly capabilities: ReadonlySet<Capability>;
   /** The rules that were merged; only those with `deny` when there is one. */
   readonly sources: readonly SourcedRule[];
-  /** Seconds; null when there is no limit. */
-  readonly minWrappingTtlSeconds: number | null;
-  /** Seconds; null when there is no limit. */
-  readonly maxWrappingTtlSeconds: number | null;
+  /** null when there is no limit. */
+  readonly minWrappingTtlSeconds: Seconds | null;
+  /** null when there is no limit. */
+  readonly maxWrappingTtlSeconds: Seconds | null;
   readonly parameters: ParameterLimits;
   /** Maximum number of entries of a page; null when there is no limit. */
   readonly paginationLimit: number | null;

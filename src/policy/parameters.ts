@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
@@ -118,7 +119,7 @@ interface Reading {
   readonly text: string | null;
   readonly flag: boolean | null;
   /** A number, or the seconds of a duration. */
-  readonly seconds: number | null;
+  readonly seconds: Seconds | null;
 }
 
 function readingOf(value: unknown): Reading {

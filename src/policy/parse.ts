@@ -1,4 +1,4 @@
-import { parseAbsoluteTime } from "../base/clock.ts";
+import { type Ms, parseAbsoluteTime } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { readBlock } from "./block.ts";
@@ -36,10 +36,10 @@ export function decodePolicyText(text: string): string {
 
 /**
  * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are
- * those of the first. Blocks that have expired at `now` (ms) are left out. A setting that would restrict access and is
+ * those of the first. Blocks that have expired at `now` are left out. A setting that would restrict access and is
  * not supported is a mistake: leaving it out would grant more than was meant.
  */
-export function parsePolicy(text: string, now: number): Result<PathRule[], PolicyParseError> {
+export function parsePolicy(text: string, now: Ms): Result<PathRule[], PolicyParseError> {
   if (text.length > MAX_POLICY_LENGTH) {
     return err({ message: `policy is longer than ${MAX_POLICY_LENGTH} characters`, line: 1, column: 1 });
   }
@@ -97,13 +97,13 @@ export function linesOfRule(text: string, writtenPath: string): number[] {
 }
 
 /**
- * Computes the expiry of a policy (ms since 1970; null: never) from the fields `expiration` (a time) and `ttl` (a
- * duration from `now`, ms), of which at most one may be given. An empty text counts as absent. Messages are the
+ * Computes the expiry of a policy (null: never) from the fields `expiration` (a time) and `ttl` (a
+ * duration from `now`), of which at most one may be given. An empty text counts as absent. Messages are the
  * reference's (sys/policies/acl).
  */
-export function policyExpiry(expiration: string, ttl: string, now: number): Result<number | null, string> {
+export function policyExpiry(expiration: string, ttl: string, now: Ms): Result<number | null, string> {
   if (expiration !== "" && ttl !== "") return err("cannot supply both 'expiration' and 'ttl' for policies");
-  let expiresAt: number | null = null;
+  let expiresAt: Ms | null = null;
   if (expiration !== "") {
     expiresAt = parseAbsoluteTime(expiration);
     if (expiresAt === null) return err("invalid expiration time: neither RFC 3339 nor seconds since 1970");

@@ -1,3 +1,5 @@
+import type { Ms, Seconds } from "../base/clock.ts";
+
 /** The capabilities that a rule can have. `deny` overrides the others. Alphabetical, as in every answer. */
 export const CAPABILITIES = ["create", "delete", "deny", "list", "patch", "read", "scan", "sudo", "update"] as const;
 
@@ -26,12 +28,12 @@ export interface PathRule {
   readonly path: string;
   /** Sorted and unique; only `["deny"]` when the block denies. May be empty: the block matches and grants nothing. */
   readonly capabilities: readonly Capability[];
-  /** ms since 1970: after this moment the block counts as absent. */
-  readonly expiresAt?: number;
-  /** Seconds, above 0: the request must ask for response wrapping with at least this TTL. */
-  readonly minWrappingTtlSeconds?: number;
-  /** Seconds, above 0: the request must ask for response wrapping with at most this TTL. */
-  readonly maxWrappingTtlSeconds?: number;
+  /** After this moment the block counts as absent. */
+  readonly expiresAt?: Ms;
+  /** Above 0: the request must ask for response wrapping with at least this TTL. */
+  readonly minWrappingTtlSeconds?: Seconds;
+  /** Above 0: the request must ask for response wrapping with at most this TTL. */
+  readonly maxWrappingTtlSeconds?: Seconds;
   readonly allowedParameters?: readonly ParameterRule[];
   readonly deniedParameters?: readonly ParameterRule[];
   /** Lower case. */

@@ -1,4 +1,4 @@
-import { formatRfc3339 } from "../base/clock.ts";
+import { formatRfc3339, type Ms, type Seconds } from "../base/clock.ts";
 import { escapeUnprintable } from "../base/name.ts";
 import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
@@ -57,9 +57,9 @@ const LISTING: readonly Capability[] = ["list", "scan"];
  * this path: it repeats the grant with the least change. So the token loses nothing and gets access to no other path.
  *
  * A missing `sudo` is added to an existing rule for this exact path, and so makes all its capabilities usable. The
- * values of the request's parameters are not in the text: a parameter is allowed with any value. `now` in ms.
+ * values of the request's parameters are not in the text: a parameter is allowed with any value.
  */
-export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): string | null {
+export function suggestPolicy(acl: Acl, request: AccessRequest, now: Ms): string | null {
   const path = request.path.replace(/^\/+/, "");
   if (parsePattern(path).kind !== "exact" || path.includes("{{")) return null;
   const [start, ...kept] = rulesAt(acl, path, request, now);
@@ -78,7 +78,7 @@ export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): st
 }
 
 /** The step that still refuses the request when these rules are added; null when the request is allowed. */
-function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest, now: number): Step | null {
+function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest, now: Ms): Step | null {
   const steps: Step[] = [];
   const { allowed } = evaluateAcl(acl.with({ name: "", rules }), request, now, (step) => steps.push(step));
   return allowed ? null : decisiveStep(steps, allowed);
@@ -88,7 +88,7 @@ function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest,
  * Returns rules that change no decision when they are added: one for the path, and one for its listing when another
  * rule decides about the listing. The first rule would take precedence over that one.
  */
-function rulesAt(acl: Acl, path: string, { operation }: AccessRequest, now: number): [PathRule, ...PathRule[]] {
+function rulesAt(acl: Acl, path: string, { operation }: AccessRequest, now: Ms): [PathRule, ...PathRule[]] {
   const listed = isListing(operation);
   const grant = acl.find(path, listed, now);
   if (grant && isFor(grant, path)) return [{ path, capabilities: [] }];
@@ -161,7 +161,7 @@ function withCapabilities(rule: PathRule, more: readonly Capability[]): PathRule
   };
 }
 
-function amendedWrapping(rule: PathRule, grant: Grant | null, asked: number | undefined): PathRule | null {
+function amendedWrapping(rule: PathRule, grant: Grant | null, asked: Seconds | undefined): PathRule | null {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max, ...rest } = rule;
   if (asked === undefined) return min === undefined && max === undefined ? null : rest;
   if (grant?.minWrappingTtlSeconds != null && asked < grant.minWrappingTtlSeconds) {

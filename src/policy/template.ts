@@ -1,10 +1,11 @@
+import type { Ms } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import type { NamedPolicy, PathRule } from "./rule.ts";
 
 /** The properties of a caller that templates in rule paths can read. Plain data. */
 export interface TemplateContext {
-  /** ms since 1970, for `time.now`. */
-  readonly now: number;
+  /** For `time.now`. */
+  readonly now: Ms;
   readonly entity?: TemplateEntity;
   /** The groups that the entity is a member of. */
   readonly groups?: readonly TemplateGroup[];
@@ -103,7 +104,7 @@ function fieldValue(field: string, owner: TemplateGroup): string | undefined {
 }
 
 /** Seconds since 1970, moved by a duration: `now`, `now.plus.1h`, `now.minus.30m`. */
-function timeValue(selector: string, now: number): string | undefined {
+function timeValue(selector: string, now: Ms): string | undefined {
   const seconds = Math.floor(now / 1000);
   if (selector === "now") return String(seconds);
   const [, sign, text = ""] = /^now\.(plus|minus)\.(.+)$/s.exec(selector) ?? [];

@@ -1,4 +1,5 @@
 import { allowanceOf, type Networks } from "../base/client-network.ts";
+import type { Ms } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { RateLimit } from "./quota.ts";
 
@@ -7,19 +8,19 @@ export interface Counted {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Time (ms) until the full limit is available again: at the next interval, or at the end of a block. */
-  readonly resetMs: number;
+  /** Time until the full limit is available again: at the next interval, or at the end of a block. */
+  readonly resetMs: Ms;
   /** True for the first refusal in an interval or block. Later ones need not be logged: they add no information. */
   readonly first: boolean;
 }
 
-/** The requests of one client in its current interval. Times in ms. */
+/** The requests of one client in its current interval. */
 interface Window {
   /** Start of the interval; the first one starts with the first request of the client. */
-  startedAt: number;
+  startedAt: Ms;
   used: number;
   /** End of the block; 0 for none. */
-  blockedUntil: number;
+  blockedUntil: Ms;
   refused: boolean;
 }
 
@@ -37,10 +38,10 @@ export class AddressWindows {
   }
 
   /**
-   * Counts a request. `key` identifies the limit and the client together. `now` in ms.
+   * Counts a request. `key` identifies the limit and the client together.
    * @param weight 0 for a request that is not counted, but is refused like others when the limit is used up.
    */
-  count(key: string, limit: RateLimit, now: number, weight: 0 | 1 = 1): Counted {
+  count(key: string, limit: RateLimit, now: Ms, weight: 0 | 1 = 1): Counted {
     const window = this.#current(key, limit, now);
     const most = Math.max(1, Math.round(limit.rate));
     const allowed = window.used < most;
@@ -57,13 +58,7 @@ export class AddressWindows {
    *
    * @param name identifies the limit
    */
-  countClient(
-    name: string,
-    [narrowest, ...wider]: Networks,
-    limit: RateLimit,
-    now: number,
-    weight: 0 | 1 = 1,
-  ): Counted {
+  countClient(name: string, [narrowest, ...wider]: Networks, limit: RateLimit, now: Ms, weight: 0 | 1 = 1): Counted {
     const countIn = (network: string, width: number): Counted => {
       const rate = limit.rate * allowanceOf(width);
       return this.count(`${name} ${network}`, { ...limit, rate }, now, weight);
@@ -83,8 +78,8 @@ export class AddressWindows {
     return window !== undefined && noteRefusal(window);
   }
 
-  /** Returns the window of a client at `now` (ms), a new one when there is none or its interval is over. */
-  #current(key: string, { interval }: RateLimit, now: number): Window {
+  /** Returns the window of a client at `now`, a new one when there is none or its interval is over. */
+  #current(key: string, { interval }: RateLimit, now: Ms): Window {
     const known = this.#windows.get(key);
     if (known && isCurrent(known, interval * 1000, now)) return known;
     const window = { startedAt: startOf(known, interval * 1000, now), used: 0, blockedUntil: 0, refused: false };
@@ -100,12 +95,12 @@ function noteRefusal(window: Window): boolean {
 }
 
 /** True while the window counts. It ends when the clock was set back. A block can extend it beyond its interval. */
-function isCurrent({ startedAt, blockedUntil }: Window, intervalMs: number, now: number): boolean {
+function isCurrent({ startedAt, blockedUntil }: Window, intervalMs: Ms, now: Ms): boolean {
   return now >= startedAt && (now < startedAt + intervalMs || now < blockedUntil);
 }
 
 /** Returns the start of the interval at `now`. Intervals of a client follow each other without gaps. */
-function startOf(known: Window | undefined, intervalMs: number, now: number): number {
+function startOf(known: Window | undefined, intervalMs: Ms, now: Ms): Ms {
   if (!known || now < known.startedAt) return now;
   return now - ((now - known.startedAt) % intervalMs);
 }

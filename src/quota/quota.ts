@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import { nameKey } from "../base/name.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
@@ -6,10 +7,9 @@ import { err, ok, type Result } from "../base/result.ts";
 export interface RateLimit {
   /** Requests in an interval. Rounded to a whole number of at least 1 when requests are counted. */
   readonly rate: number;
-  /** Seconds. */
-  readonly interval: number;
-  /** Seconds for which a client is refused after it exceeded the rate; 0: until its interval is over. */
-  readonly blockInterval: number;
+  readonly interval: Seconds;
+  /** How long a client is refused after it exceeded the rate; 0: until its interval is over. */
+  readonly blockInterval: Seconds;
 }
 
 /** A rate limit of an operator, and the requests that it applies to. */
@@ -74,7 +74,7 @@ export interface QuotaPlace {
 /** Maximum number of quotas: every isolate has a copy of all of them. */
 const MAX_QUOTAS = 500;
 const MAX_RATE = 1_000_000_000;
-/** Maximum interval and block (seconds): one day, so that operators who block themselves get access again. */
+/** Maximum interval and block: one day, so that operators who block themselves get access again. */
 const MAX_SECONDS = 24 * 3600;
 const MAX_NAME_LENGTH = 128;
 const MAX_PATH_LENGTH = 512;

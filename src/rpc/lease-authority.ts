@@ -40,7 +40,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     );
   }
 
-  /** Renews the lease of a secret. `increment` in seconds; 0 or absent: as granted last. */
+  /** Renews the lease of a secret. `increment` 0 or absent: as granted last. */
   async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
     const data = { lease_id: leaseId, increment };
     return this.#answer({ operation: "update", path: "sys/leases/renew", acts: true, data }, async (installation) => {

@@ -1,19 +1,19 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
-/** The latest alarm (ms). The platform accepts no later one, and a token may expire after it. */
+/** The latest alarm. The platform accepts no later one, and a token may expire after it. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
-/** An alarm that is overdue by this time (ms) was lost in a restore or by a fault of the platform. */
+/** An alarm that is overdue by this time was lost in a restore or by a fault of the platform. */
 const LOST_ALARM_MS = 600_000;
-/** Delay (ms) of the next alarm while rows can't be read, for example while the service is sealed. */
+/** Delay of the next alarm while rows can't be read, for example while the service is sealed. */
 const CLOSED_RETRY_MS = 30_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
 
-/** True for an alarm that is overdue and will not run any more. Times in ms. */
-function isLost(alarm: number | null, now: number): boolean {
+/** True for an alarm that is overdue and will not run any more. */
+function isLost(alarm: Ms | null, now: Ms): boolean {
   return alarm !== null && alarm < now - LOST_ALARM_MS;
 }
 
@@ -23,8 +23,8 @@ function isLost(alarm: number | null, now: number): boolean {
  */
 export class EarliestAlarm {
   readonly #storage: AlarmStorage;
-  /** When the alarm is set for (ms); null: it is not set; undefined: unknown. */
-  #at: number | null | undefined;
+  /** When the alarm is set for; null: it is not set; undefined: unknown. */
+  #at: Ms | null | undefined;
 
   constructor(storage: AlarmStorage) {
     this.#storage = storage;
@@ -38,8 +38,8 @@ export class EarliestAlarm {
     return lost;
   }
 
-  /** When it is set for (ms); null when it is not set, or not known to be. */
-  get setFor(): number | null {
+  /** When it is set for; null when it is not set, or not known to be. */
+  get setFor(): Ms | null {
     return this.#at ?? null;
   }
 
@@ -49,7 +49,7 @@ export class EarliestAlarm {
   }
 
   /**
-   * Sets the alarm for the earliest of some times (ms; null: not due), unless it is set for an earlier one. Takes all
+   * Sets the alarm for the earliest of some times (null: not due), unless it is set for an earlier one. Takes all
    * times at once, because each setting writes a row.
    */
   async atLatest(...dues: readonly (number | null)[]): Promise<void> {
@@ -57,8 +57,8 @@ export class EarliestAlarm {
     if (due < (this.#at ?? NEVER)) await this.set(due);
   }
 
-  /** Sets the alarm for `at` (ms), or deletes it (null). */
-  async set(at: number | null): Promise<void> {
+  /** Sets the alarm for `at`, or deletes it (null). */
+  async set(at: Ms | null): Promise<void> {
     const time = at === null ? null : Math.min(at, LATEST_ALARM_MS);
     if (time === this.#at) return;
     this.#at = time;
@@ -68,11 +68,11 @@ export class EarliestAlarm {
 
 /** Background work of an object. */
 export interface Duty {
-  /** When it is due (ms); null: never. Computed from what is stored, so that it survives a restart. */
-  dueAt(): number | null;
+  /** When it is due; null: never. Computed from what is stored, so that it survives a restart. */
+  dueAt(): Ms | null;
   run(): unknown;
-  /** Pause before the next try (ms) after this number of failures in a row. */
-  pauseMs(failures: number): number;
+  /** Pause before the next try after this number of failures in a row. */
+  pauseMs(failures: number): Ms;
 }
 
 /** Work in steps. Each stores where the run is, so the run goes on after a restart, and every step may be repeated. */
@@ -80,10 +80,10 @@ export interface Job<Run> {
   /** The run in progress, as it is stored; null without one. */
   running(): Run | null;
   step(run: Run): Promise<void>;
-  /** Pause (ms) after a step that took `tookMs`, in which requests are served. */
-  pauseMs(tookMs: number): number;
-  /** Pause (ms) before a failed step is repeated, after this number of failures in a row. */
-  retryMs(failures: number): number;
+  /** Pause after a step that took `tookMs`, in which requests are served. */
+  pauseMs(tookMs: Ms): Ms;
+  /** Pause before a failed step is repeated, after this number of failures in a row. */
+  retryMs(failures: number): Ms;
 }
 
 /** A duty with the results of its last tries. */
@@ -91,8 +91,8 @@ interface Tried {
   readonly duty: Duty;
   /** Number of failures in a row. */
   failures: number;
-  /** The alarm is not set for it before this time (ms). */
-  pausedUntil: number;
+  /** The alarm is not set for it before this time. */
+  pausedUntil: Ms;
 }
 
 /**
@@ -131,7 +131,7 @@ export class ObjectAlarm {
    * are served between steps. 0 ends the pause after a failure, for new work. Takes effect at `set` or at the end of
    * `run`.
    */
-  pause(name: string, ms: number): void {
+  pause(name: string, ms: Ms): void {
     this.#find(name).pausedUntil = currentTime() + ms;
   }
 
@@ -145,10 +145,10 @@ export class ObjectAlarm {
   }
 
   /**
-   * Sets the alarm for `due` (ms), unless it is set for an earlier time. Reads no due times. For a change after which
+   * Sets the alarm for `due`, unless it is set for an earlier time. Reads no due times. For a change after which
    * nothing is due before `due`, in an object that calls `restore` at its start.
    */
-  async atLatest(due: number): Promise<void> {
+  async atLatest(due: Ms): Promise<void> {
     await this.#alarm.atLatest(due);
   }
 

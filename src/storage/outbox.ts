@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 
 /** Maximum number of messages that one alarm sends. */
@@ -6,14 +6,14 @@ const PER_ALARM = 60;
 
 /** The table of an outbox and the way to its target. `attempts` of a message counts the one that is being made. */
 export interface OutboxParts<M extends { readonly attempts: number }, Result> {
-  /** Pause after the first attempt (ms), see `retryDelayMs`. */
-  readonly pauseMs: number;
-  /** Maximum duration of an attempt (ms). */
-  readonly timeoutMs: number;
-  /** The messages that are due at `now` (ms), at most `limit`, the longest waiting first. */
-  due(now: number, limit: number): readonly M[];
-  /** Stores the number of an attempt and when the next one is due (ms). Returns null when the message does not wait. */
-  claim(message: M, attempts: number, nextAt: number): M | null;
+  /** Pause after the first attempt, see `retryDelayMs`. */
+  readonly pauseMs: Ms;
+  /** Maximum duration of an attempt. */
+  readonly timeoutMs: Ms;
+  /** The messages that are due at `now`, at most `limit`, the longest waiting first. */
+  due(now: Ms, limit: number): readonly M[];
+  /** Stores the number of an attempt and when the next one is due. Returns null when the message does not wait. */
+  claim(message: M, attempts: number, nextAt: Ms): M | null;
   /** Makes one attempt for each of a few messages. Deletes what was delivered, and what it gives up. */
   send(messages: readonly M[]): Promise<readonly Result[]>;
 }
@@ -54,9 +54,9 @@ export class Outbox<M extends { readonly attempts: number }, Result> {
 }
 
 /**
- * The pause after an attempt (ms): `baseMs` after the first, and doubled with each further one. A jitter of up to half
+ * The pause after an attempt: `baseMs` after the first, and doubled with each further one. A jitter of up to half
  * of it (`random`, from 0 to 1) spreads the attempts after those that failed at the same time.
  */
-export function retryDelayMs(attempts: number, baseMs: number, random: number): number {
+export function retryDelayMs(attempts: number, baseMs: Ms, random: number): Ms {
   return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));
 }

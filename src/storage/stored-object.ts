@@ -78,7 +78,7 @@ export class ObjectOrigin {
   }
 }
 
-/** Delay (ms) of the first alarm of a restored object. The alarm repeats until the installation serves requests. */
+/** Delay of the first alarm of a restored object. The alarm repeats until the installation serves requests. */
 const FIRST_ALARM_MS = 30_000;
 
 /** Reason why a page was not written. */

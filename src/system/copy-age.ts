@@ -1,9 +1,10 @@
+import type { Ms } from "../base/clock.ts";
 import type { CopyPolicy } from "../base/copies.ts";
 import type { SystemEnv } from "./env.ts";
 
 const DEFAULT_CACHE_SECONDS = 5;
 const DEFAULT_GRACE_SECONDS = 60;
-/** Longest duration of a request (ms). A request keeps the copy with which it began. */
+/** Longest duration of a request. A request keeps the copy with which it began. */
 const LONGEST_REQUEST_MS = 60_000;
 
 /** Parsed settings. Cached, as an isolate has one environment and needs them several times per request. */
@@ -21,8 +22,8 @@ export function copyLimits(env: SystemEnv): CopyPolicy {
   return parsed;
 }
 
-/** Maximum age of a copy in an isolate or an object, in ms: POLICY_CACHE_SECONDS. */
-export function maxCopyAgeMs(env: SystemEnv): number {
+/** Maximum age of a copy in an isolate or an object: POLICY_CACHE_SECONDS. */
+export function maxCopyAgeMs(env: SystemEnv): Ms {
   return copyLimits(env).maxAgeMs;
 }
 
@@ -31,21 +32,21 @@ export function freshCopies(env: SystemEnv): CopyPolicy {
   return { maxAgeMs: maxCopyAgeMs(env), graceMs: 0 };
 }
 
-function secondsAsMs(setting: string | undefined, otherwise: number): number {
+function secondsAsMs(setting: string | undefined, otherwise: Ms): Ms {
   const seconds = Number(setting ?? otherwise);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : otherwise * 1000;
 }
 
-/** Time (ms) after a change of the installation during which a request may still act on the previous state. */
-export function changeDelayMs(env: SystemEnv): number {
+/** Time after a change of the installation during which a request may still act on the previous state. */
+export function changeDelayMs(env: SystemEnv): Ms {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }
 
-/** Time (ms) after a deployment in which an object in use may run the previous release, without generations. */
+/** Time after a deployment in which an object in use may run the previous release, without generations. */
 const OLD_CODE_MS = 15 * 60_000;
 
-/** Time (ms) from the scheduling of a generation of shards to its opening. By the opening all isolates know of it. */
-export function listOpeningLeadMs(env: SystemEnv): number {
+/** Time from the scheduling of a generation of shards to its opening. By the opening all isolates know of it. */
+export function listOpeningLeadMs(env: SystemEnv): Ms {
   return OLD_CODE_MS + changeDelayMs(env);
 }

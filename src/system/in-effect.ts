@@ -1,9 +1,10 @@
+import type { Ms } from "../base/clock.ts";
 import type { CopyPolicy } from "../base/copies.ts";
 import { copyLimits, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 
 /**
- * How far (ms) a clock may be set back while a copy ages. The age of a copy is the difference of two readings of one
+ * How far a clock may be set back while a copy ages. The age of a copy is the difference of two readings of one
  * clock, so the clocks of isolates need not agree.
  */
 const CLOCK_STEP_MS = 1_000;
@@ -30,6 +31,6 @@ export function untilCopiesAreOld(env: SystemEnv): Promise<void> {
   return untilOlderThan(maxCopyAgeMs(env));
 }
 
-async function untilOlderThan(maxAgeMs: number): Promise<void> {
+async function untilOlderThan(maxAgeMs: Ms): Promise<void> {
   if (maxAgeMs > 0) await scheduler.wait(maxAgeMs + CLOCK_STEP_MS);
 }

@@ -1,11 +1,12 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { columnOf, type Migration, Tables } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
 interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
-  /** Seconds; 0 until the first mount is written. */
-  longest_ttl: number;
+  /** 0 until the first mount is written. */
+  longest_ttl: Seconds;
 }
 
 const NO_INSTALLATION: InstallationRow = { cluster_id: "", sealed_key_ring: null, longest_ttl: 0 };
@@ -36,13 +37,13 @@ export class InstallationStore extends SystemStore {
     return true;
   }
 
-  /** The longest TTL, in seconds, that any mount has had; 0 before the first mount is written. */
-  get longestTtl(): number {
+  /** The longest TTL that any mount has had; 0 before the first mount is written. */
+  get longestTtl(): Seconds {
     return this.#row().longest_ttl;
   }
 
   /** Records that a mount allows tokens a TTL of `seconds`. */
-  noteTtl(seconds: number): void {
+  noteTtl(seconds: Seconds): void {
     this.sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", seconds);
   }
 
@@ -58,21 +59,21 @@ export interface RootGeneration {
   readonly sealedOtp: Uint8Array;
 }
 
-/** How long an attempt stays open (ms). */
+/** How long an attempt stays open. */
 const ATTEMPT_MS = 3_600_000;
 /** Maximum number of tries of a nonce and key per attempt. */
 export const MAX_KEY_TRIES = 5;
 
 type Row = { nonce: string; otp: ArrayBuffer; tries: number };
 
-/** The open attempt to generate a root token, of which there is at most one. Each `now` is the current time in ms. */
+/** The open attempt to generate a root token, of which there is at most one. */
 export class RootGenerationStore extends SystemStore {
-  read(now: number): RootGeneration | null {
+  read(now: Ms): RootGeneration | null {
     const row = this.#row(now);
     return row && row.tries < MAX_KEY_TRIES ? { nonce: row.nonce, sealedOtp: new Uint8Array(row.otp) } : null;
   }
 
-  begin({ nonce, sealedOtp }: RootGeneration, now: number): boolean {
+  begin({ nonce, sealedOtp }: RootGeneration, now: Ms): boolean {
     if (this.read(now)) return false;
     const statement =
       "INSERT OR REPLACE INTO root_generation (id, nonce, otp, started_at, tries) VALUES (1, ?, ?, ?, 0)";
@@ -81,7 +82,7 @@ export class RootGenerationStore extends SystemStore {
   }
 
   /** Counts a try before it is checked: concurrent tries can't exceed the limit. */
-  try(now: number) {
+  try(now: Ms) {
     const attempt = this.read(now);
     if (!attempt) return null;
     const [tries = 0] = columnOf<number>(this.sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");
@@ -89,7 +90,7 @@ export class RootGenerationStore extends SystemStore {
   }
 
   /** Closes the attempt with this nonce. Of two concurrent calls only one gets true. */
-  close(nonce: string, now: number): boolean {
+  close(nonce: string, now: Ms): boolean {
     if (this.#row(now)?.nonce !== nonce) return false;
     this.cancel();
     return true;
@@ -99,7 +100,7 @@ export class RootGenerationStore extends SystemStore {
     this.sql.exec("DELETE FROM root_generation");
   }
 
-  #row(now: number): Row | null {
+  #row(now: Ms): Row | null {
     const query = "SELECT nonce, otp, tries FROM root_generation WHERE started_at > ?";
     return this.sql.exec<Row>(query, now - ATTEMPT_MS).toArray()[0] ?? null;
   }
@@ -131,7 +132,7 @@ export class RestoreStore extends SystemStore {
     this.#tables.exec("INSERT INTO restores (one, run) VALUES (1, ?)", run);
   }
 
-  finish(now: number): void {
+  finish(now: Ms): void {
     this.#tables.exec("UPDATE restores SET finished_at = ?", now);
     this.changed("keys");
   }

@@ -1,5 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, isWithin } from "../base/clock.ts";
+import { currentTime, isWithin, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { LoggedOwner } from "../base/copy-owner.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -23,7 +23,7 @@ import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
 /** Size of one generation of `fieldHashes`, in characters of texts and hashes. */
 const MAX_CACHED_FIELD_CHARACTERS = 2 ** 16;
-/** Interval between two reports of encryptions (ms). */
+/** Interval between two reports of encryptions. */
 const USE_REPORT_MS = 60_000;
 
 /** An isolate's copy of the installation: policies, mounts, opened keys and more, each part in some version. */
@@ -115,8 +115,8 @@ function kept(before: Installation | null): Installation {
   return before;
 }
 
-/** When this isolate last reported its encryptions (ms). */
-let reportedUseAt = Number.NEGATIVE_INFINITY;
+/** When this isolate last reported its encryptions. */
+let reportedUseAt: Ms = Number.NEGATIVE_INFINITY;
 
 const THE_ONE = "installation";
 /** This isolate's copy. */
@@ -169,8 +169,8 @@ export async function mustBeRestoring(env: SystemEnv): Promise<void> {
   if (!(await loadRestoring(env)).ok) throw new Error("the installation is not being restored");
 }
 
-/** Age of this isolate's copy in ms; 0 before the first reading. `now` in ms. */
-export function installationAgeMs(now: number): number {
+/** Age of this isolate's copy; 0 before the first reading. */
+export function installationAgeMs(now: Ms): Ms {
   return Math.max(0, now - (copies.copied(THE_ONE)?.beganAt ?? now));
 }
 
@@ -205,7 +205,7 @@ const NOT_OPENED_YET: Failure = {
 };
 
 /** Reports this isolate's encryptions to the System object, once per `USE_REPORT_MS`. A failure fails no request. */
-async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
+async function reportUse(env: SystemEnv, keys: Keys, now: Ms): Promise<void> {
   if (isWithin(reportedUseAt, USE_REPORT_MS, now)) return;
   reportedUseAt = now;
   try {

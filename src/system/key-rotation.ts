@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import {
   type AgedTerm,
@@ -25,11 +26,10 @@ const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as
 const BUSY = unavailable("the keys are being changed; try again");
 
 /**
- * Begins a new term at `now` (ms). Values are sealed and tokens are hashed under its keys as soon as every isolate has
- * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS`
- * terms.
+ * Begins a new term at `now`. Values are sealed and tokens are hashed under its keys as soon as every isolate has read
+ * it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS` terms.
  */
-export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null>> {
+export async function rotateKeys(env: SystemEnv, now: Ms): Promise<Result<null>> {
   let full = false;
   const rotated = await changeKeyRing(env, (ring) => {
     full = ring.data.length >= MAX_TERMS;
@@ -55,11 +55,11 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
 }
 
 /**
- * Reports this isolate's encryptions since the last report, and begins a new term when one is due. `now` in ms. When an
+ * Reports this isolate's encryptions since the last report, and begins a new term when one is due. When an
  * isolate ends, its encryptions since the last report are lost, so the count that operators see is a little low. The
  * counts of a report that failed are sent again with the next report.
  */
-export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
+export async function reportKeyUse(env: SystemEnv, keys: Keys, now: Ms): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
   const [{ version: newest, installedAt }] = keys.terms;
   const used = counts.flatMap(({ term, count }) => (count > 0 ? [{ term, count }] : []));
@@ -79,10 +79,10 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
 }
 
 /**
- * The terms that may be dropped if a tidy run that begins at `now` (ms) finds no stored value that needs them. None
+ * The terms that may be dropped if a tidy run that begins at `now` finds no stored value that needs them. None
  * while the service is sealed.
  */
-export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm[]> {
+export async function termsToDrop(env: SystemEnv, now: Ms): Promise<AgedTerm[]> {
   const system = systemOf(env);
   const opened = await openKeyRing(env, await system.sealedKeyRing());
   return opened.ok ? agedTerms(opened.value.ring.data, now, await system.longestTtl(), changeDelayMs(env)) : [];
@@ -90,9 +90,9 @@ export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm
 
 /**
  * Drops terms that no stored value needs, and returns their number; 0 when the key ring could not be changed. Values
- * made under them can't be opened or verified any more. `now` in ms.
+ * made under them can't be opened or verified any more.
  */
-export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
+export async function dropTerms(env: SystemEnv, versions: readonly number[], now: Ms): Promise<number> {
   if (versions.length === 0) return 0;
   const longestTtl = await systemOf(env).longestTtl();
   let dropped = 0;
@@ -107,7 +107,7 @@ export async function dropTerms(env: SystemEnv, versions: readonly number[], now
   return done.ok ? dropped : 0;
 }
 
-/** Time (ms) by which every isolate has read a key ring stored at `now`. Its newest term is not used before. */
-function usedFrom(env: SystemEnv, now: number): number {
+/** Time by which every isolate has read a key ring stored at `now`. Its newest term is not used before. */
+function usedFrom(env: SystemEnv, now: Ms): Ms {
   return now + 2 * maxCopyAgeMs(env);
 }

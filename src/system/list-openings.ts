@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
@@ -13,19 +14,19 @@ import { SystemStore } from "./part-versions.ts";
  */
 export const MAX_LIST_OPENINGS = 2;
 
-/** Opening times (ms) of the generations after the first one, the earliest first, as this isolate last read them. */
-let known: readonly number[] = [];
+/** Opening times of the generations after the first one, the earliest first, as this isolate last read them. */
+let known: readonly Ms[] = [];
 
 /**
- * Opening times (ms) of the generations of shards after the first one, the earliest first. They are those of this
+ * Opening times of the generations of shards after the first one, the earliest first. They are those of this
  * isolate's copy of the installation, so an object loads the installation before it calls this.
  */
-export function listOpenings(): readonly number[] {
+export function listOpenings(): readonly Ms[] {
   return known;
 }
 
 /** Stores the opening times that this isolate has read. */
-export function noteListOpenings(openings: readonly number[]): void {
+export function noteListOpenings(openings: readonly Ms[]): void {
   known = openings;
 }
 
@@ -40,21 +41,21 @@ export const LIST_OPENING_MIGRATIONS: readonly Migration[] = [
 
 const SHAPE: TableShape = { table: "list_openings", kind: "list opening", key: ["generation"], sealed: ["opens_at"] };
 
-/** Opening times (ms) of the generations after the first. A row never changes: it decides where tokens are listed. */
+/** Opening times of the generations after the first. A row never changes: it decides where tokens are listed. */
 export class ListOpeningStore extends SystemStore {
   readonly #tables = new Tables(this.storage, LIST_OPENING_MIGRATIONS, "list_openings");
-  readonly #sealed = new SealedTable<{ generation: number; opens_at: number }>(this.#tables, this.seals, SHAPE);
+  readonly #sealed = new SealedTable<{ generation: number; opens_at: Ms }>(this.#tables, this.seals, SHAPE);
 
   all(): number[] {
     return this.#sealed.list("ORDER BY generation").map(({ opens_at }) => opens_at);
   }
 
   /**
-   * Schedules the opening of the generation `generation` (the first one is 0) at `opensAt` (ms). Writes nothing when
+   * Schedules the opening of the generation `generation` (the first one is 0) at `opensAt`. Writes nothing when
    * that is not the next generation, when a row was tampered with, when `opensAt` is not after the last opening, and
    * when there are `MAX_LIST_OPENINGS`.
    */
-  add(generation: number, opensAt: number): void {
+  add(generation: number, opensAt: Ms): void {
     const openings = this.all();
     const isNext = generation === openings.length + 1 && this.#sealed.count() === openings.length;
     if (!isNext || openings.length >= MAX_LIST_OPENINGS || opensAt <= (openings.at(-1) ?? 0)) return;

@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
@@ -52,8 +53,8 @@ export class MountStore extends SystemStore {
     return this.all().find(({ move }) => move?.id === id) ?? null;
   }
 
-  /** Maximum TTL, in seconds, of all batch tokens ever issued. It bounds their expiry, as they are not stored. */
-  longestTtl(): number {
+  /** Maximum TTL of all batch tokens ever issued. It bounds their expiry, as they are not stored. */
+  longestTtl(): Seconds {
     return Math.max(this.#installation.longestTtl, this.#longestNow());
   }
 
@@ -79,7 +80,7 @@ export class MountStore extends SystemStore {
     if (mount && state > (mount.methodState ?? 0)) this.put({ ...mount, methodState: state });
   }
 
-  disable(path: string, uuid: string, asked: RevocationOrigin, now: number): Result<number> {
+  disable(path: string, uuid: string, asked: RevocationOrigin, now: Ms): Result<number> {
     const done = this.#watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
     if (this.at(path)?.uuid !== uuid) return err(noMountAt(path));
@@ -90,7 +91,7 @@ export class MountStore extends SystemStore {
     return added;
   }
 
-  move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
+  move({ id, issuer, from, to, asked }: MoveRequest, now: Ms): Result<number> {
     const done = this.#watermarks.numberOf(id);
     if (done !== null) return ok(done);
     const moved = moveMount(this.all(), issuer, { id, from, to });
@@ -109,7 +110,7 @@ export class MountStore extends SystemStore {
     this.changed("mounts");
   }
 
-  #endTokens(id: string, path: string, asked: RevocationOrigin, now: number): Result<number> {
+  #endTokens(id: string, path: string, asked: RevocationOrigin, now: Ms): Result<number> {
     return this.#watermarks.add({ id, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
   }
 
@@ -118,7 +119,7 @@ export class MountStore extends SystemStore {
     this.changed("mounts");
   }
 
-  #longestNow(): number {
+  #longestNow(): Seconds {
     return Math.max(SYSTEM_TTL_SECONDS, ...this.all().map(({ config }) => config.maxLeaseTtl));
   }
 }

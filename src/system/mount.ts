@@ -1,10 +1,11 @@
+import type { Seconds } from "../base/clock.ts";
 import { type LocationHint, readLocationHint } from "../base/location.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import type { QuotaPlace } from "../quota/quota.ts";
 
-/** Default and maximum lifetime of tokens when nothing else is set: 768 h, in seconds. */
-export const SYSTEM_TTL_SECONDS = 768 * 3600;
+/** Default and maximum lifetime of tokens when nothing else is set: 768 h. */
+export const SYSTEM_TTL_SECONDS: Seconds = 768 * 3600;
 
 /** An auth method that is enabled at a path. */
 export interface Mount {
@@ -47,10 +48,10 @@ export type MountTokenType = "default-service" | "default-batch" | "service" | "
 
 /** The tunable settings of a mount. */
 export interface MountConfig {
-  /** Seconds; 0: the system default. */
-  readonly defaultLeaseTtl: number;
-  /** Seconds; 0: the system maximum. */
-  readonly maxLeaseTtl: number;
+  /** 0: the system default. */
+  readonly defaultLeaseTtl: Seconds;
+  /** 0: the system maximum. */
+  readonly maxLeaseTtl: Seconds;
   readonly tokenType: MountTokenType;
   readonly listingVisibility: "" | "hidden" | "unauth";
   /** Names of headers; empty: not set. This list and the three below have no effect: they are stored for clients. */
@@ -74,10 +75,10 @@ export const DEFAULT_MOUNT_CONFIG: MountConfig = {
   auditNonHmacResponseKeys: [],
 };
 
-/** Default and maximum TTL of a mount's tokens in seconds: the system's where the mount sets none. */
+/** Default and maximum TTL of a mount's tokens: the system's where the mount sets none. */
 export interface MountTtl {
-  readonly defaultSeconds: number;
-  readonly maxSeconds: number;
+  readonly defaultSeconds: Seconds;
+  readonly maxSeconds: Seconds;
 }
 
 /** The effective TTLs of `mount`. */
@@ -86,8 +87,8 @@ export function mountTtl(mount: Mount | undefined): MountTtl {
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };
 }
 
-/** Limits the TTLs of a mount to a smaller maximum, such as that of a role. `maxTtl` in seconds; 0: no maximum. */
-export function narrowTtl(ttl: MountTtl, maxTtl: number): MountTtl {
+/** Limits the TTLs of a mount to a smaller maximum, such as that of a role. `maxTtl` 0: no maximum. */
+export function narrowTtl(ttl: MountTtl, maxTtl: Seconds): MountTtl {
   if (maxTtl === 0 || maxTtl >= ttl.maxSeconds) return ttl;
   return { defaultSeconds: Math.min(ttl.defaultSeconds, maxTtl), maxSeconds: maxTtl };
 }
@@ -113,13 +114,13 @@ const TOKEN_TYPES: readonly MountTokenType[] = ["default-service", "default-batc
 const VISIBILITIES: readonly MountConfig["listingVisibility"][] = ["", "hidden", "unauth"];
 
 /**
- * A change of a mount's settings; null keeps a value. Texts are as the client sent them. TTLs in seconds, 0 for the
+ * A change of a mount's settings; null keeps a value. Texts are as the client sent them. TTLs are 0 for the
  * system's default or maximum.
  */
 export interface MountChange {
   readonly description: string | null;
-  readonly defaultLeaseTtl: number | null;
-  readonly maxLeaseTtl: number | null;
+  readonly defaultLeaseTtl: Seconds | null;
+  readonly maxLeaseTtl: Seconds | null;
   readonly tokenType: string | null;
   readonly listingVisibility: string | null;
   readonly passthroughRequestHeaders: readonly string[] | null;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
@@ -11,8 +12,8 @@ import { columnOf, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
 interface PolicySettings {
-  /** ms; null: never. After this moment the policy counts as absent. */
-  readonly expiresAt: number | null;
+  /** null: never. After this moment the policy counts as absent. */
+  readonly expiresAt: Ms | null;
   /** True when every write must send `cas`, the version that the writer has seen. */
   readonly casRequired: boolean;
   /** True when values inserted by templates may contain `/`. */
@@ -34,8 +35,7 @@ export interface StoredPolicy extends PolicySettings {
   readonly text: string;
   /** Number of writes of this name, from 1. */
   readonly version: number;
-  /** ms. */
-  readonly modifiedAt: number;
+  readonly modifiedAt: Ms;
 }
 
 /** A write that creates or replaces a policy. */
@@ -59,8 +59,8 @@ interface PolicyColumns extends Record<string, SqlStorageValue> {
   text: string;
   rules: string;
   version: number;
-  modified_at: number;
-  expires_at: number | null;
+  modified_at: Ms;
+  expires_at: Ms | null;
   cas_required: number;
   allow_slashes: number;
   allow_wildcards: number;
@@ -76,18 +76,18 @@ const SHAPE: TableShape = {
 
 const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 
-/** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. Times in ms. */
+/** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. */
 export class PolicyStore extends SystemStore {
   readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
   /** The policies of the last `rules()`: a policy is parsed again only when its text has changed. */
   #parsed: ReadonlyMap<string, PolicyText> = new Map();
 
-  read(name: string, now: number): StoredPolicy | null {
+  read(name: string, now: Ms): StoredPolicy | null {
     const row = this.#find(name, now);
     return row && storedPolicy(row);
   }
 
-  names(now: number): string[] {
+  names(now: Ms): string[] {
     return columnOf(this.sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
@@ -111,12 +111,12 @@ export class PolicyStore extends SystemStore {
   }
 
   /** Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large. */
-  write(name: string, write: PolicyWrite, now: number): Result<null> {
+  write(name: string, write: PolicyWrite, now: Ms): Result<null> {
     return this.#put(name, this.read(name, now), write, now);
   }
 
   /** Changes the fields of a policy that `patch` sets. Refused like `write`, and when there is no such policy. */
-  patch(name: string, patch: PolicyPatch, now: number): Result<null> {
+  patch(name: string, patch: PolicyPatch, now: Ms): Result<null> {
     const row = this.#find(name, now);
     if (!row) return refuse("policy not found");
     const stored = storedPolicy(row);
@@ -132,7 +132,7 @@ export class PolicyStore extends SystemStore {
   }
 
   /** Deletes the policy `name` if it has the version `cas`, or any for null, which is safe to repeat. */
-  delete(name: string, cas: number | null, now: number): Result<null> {
+  delete(name: string, cas: number | null, now: Ms): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return refuse(problem);
     this.#sealed.delete(name);
@@ -140,11 +140,11 @@ export class PolicyStore extends SystemStore {
     return ok(null);
   }
 
-  #find(name: string, now: number): PolicyColumns | null {
+  #find(name: string, now: Ms): PolicyColumns | null {
     return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
-  #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: number): Result<null> {
+  #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: Ms): Result<null> {
     const problem = checkAndSetProblem(stored, write);
     if (problem) return refuse(problem);
     this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
@@ -233,8 +233,8 @@ export class PolicySet {
     this.#policies = new Map(known.map((policy) => [policy.name, policy]));
   }
 
-  /** The names of which no policy exists at `now` (ms), built-in or written. */
-  absent(names: readonly string[], now: number): string[] {
+  /** The names of which no policy exists at `now`, built-in or written. */
+  absent(names: readonly string[], now: Ms): string[] {
     return names.filter((name) => {
       const policy = this.#policies.get(name);
       return policy === undefined || (policy.expiresAt !== null && now > policy.expiresAt);
@@ -242,10 +242,10 @@ export class PolicySet {
   }
 
   /**
-   * The rules of a set of policies for one caller (null: without an entity) at `now` (ms). Unknown names grant nothing.
+   * The rules of a set of policies for one caller (null: without an entity) at `now`. Unknown names grant nothing.
    * The set is compiled once for all callers; one with templates once for each revision of an entity.
    */
-  aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
+  aclFor(names: readonly string[], entity: PolicyEntity | null, now: Ms): Acl {
     const common = this.#common.get(names);
     if (common) return common;
     // If only the policy that was tampered with were left out, the others would grant what it denied.
@@ -274,15 +274,15 @@ interface KnownPolicy extends NamedPolicy {
   readonly templated: boolean;
   /** True when a template of its rules reads the time. */
   readonly timed: boolean;
-  /** ms; null: never. */
-  readonly expiresAt: number | null;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
 }
 
 /** Reads the rules of a stored policy. No rule outlives the expiry of the policy. */
 function policyWithRules(policy: ForIsolates["policies"][number]): KnownPolicy {
   const { name, rulesJson, expiresAt, allowSlashes, allowWildcards } = policy;
   const stored = storedJson<PathRule[]>(rulesJson);
-  const until = (rule: PathRule, end: number) => ({ ...rule, expiresAt: Math.min(rule.expiresAt ?? end, end) });
+  const until = (rule: PathRule, end: Ms) => ({ ...rule, expiresAt: Math.min(rule.expiresAt ?? end, end) });
   const rules = expiresAt === null ? stored : stored.map((rule) => until(rule, expiresAt));
   const templated = usesTemplates(rules);
   return { name, rules, allowSlashes, allowWildcards, expiresAt, templated, timed: templated && usesClock(rules) };

@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { formatDuration } from "../base/duration.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
@@ -9,8 +10,8 @@ interface RotationSettings {
   readonly enabled: boolean;
   /** Maximum number of encryptions under the data key of one term. */
   readonly maxOperations: number;
-  /** Maximum age of a term in seconds; 0: no limit. */
-  readonly interval: number;
+  /** Maximum age of a term; 0: no limit. */
+  readonly interval: Seconds;
 }
 
 /** A change of the settings; undefined keeps what is there. */
@@ -47,14 +48,14 @@ export function changeRotation(settings: RotationSettings, change: RotationChang
   return ok(changed);
 }
 
-/** True when a new term is to begin at `now` (ms). @param beganAt when the current term began (ms). */
-export function isRotationDue({ settings, encryptions }: KeyUse, beganAt: number, now: number): boolean {
+/** True when a new term is to begin at `now`. @param beganAt when the current term began. */
+export function isRotationDue({ settings, encryptions }: KeyUse, beganAt: Ms, now: Ms): boolean {
   if (!settings.enabled) return false;
   if (encryptions >= settings.maxOperations) return true;
   return settings.interval > 0 && now - beganAt >= settings.interval * 1000;
 }
 
-type SettingsRow = { id: number; enabled: number; max_operations: number; interval: number };
+type SettingsRow = { id: number; enabled: number; max_operations: number; interval: Seconds };
 
 const SETTINGS: TableShape = {
   table: "key_rotation",

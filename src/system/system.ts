@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import type { Result } from "../base/result.ts";
 import { rowKeysOf } from "../crypto/key-ring.ts";
@@ -31,17 +32,15 @@ import {
   type WatermarkScope,
 } from "./watermarks.ts";
 
-/** The tokens that are ended when a restore finishes. Times in ms. */
+/** The tokens that are ended when a restore finishes. */
 export interface RestoreWatermarks {
   /** Ends everything issued at this time or later, including root tokens and registered credentials; null: nothing. */
-  readonly issuedSince: number | null;
+  readonly issuedSince: Ms | null;
   /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
   readonly issuedBefore: number | "now" | null;
 }
 
-/**
- * The one System object of an installation: its key ring, policies and mounts. Each `now` is the current time in ms.
- */
+/** The one System object of an installation: its key ring, policies and mounts. */
 export class System extends StoredObject<SystemEnv> {
   /** Only an installation that is being restored takes pages of a backup, whose rows replace its own. */
   protected override readonly takesPages = async () => {
@@ -122,11 +121,11 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Ends the restore of a run at `now` (ms). From then on the installation serves requests. Safe to repeat. False, with
+   * Ends the restore of a run at `now`. From then on the installation serves requests. Safe to repeat. False, with
    * nothing changed, while rows of this object are missing, when that run is not being restored, or when its restore
    * has ended without the watermarks that are asked for.
    */
-  async finishRestore(run: string, { issuedSince, issuedBefore }: RestoreWatermarks, now: number): Promise<boolean> {
+  async finishRestore(run: string, { issuedSince, issuedBefore }: RestoreWatermarks, now: Ms): Promise<boolean> {
     if (this.origin.restored?.nextPage !== null) return false;
     const { restore, watermarks } = await this.#open();
     const sinceId = `${run} since`;
@@ -170,8 +169,8 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).rotation.useOf(term);
   }
 
-  /** The longest TTL, in seconds, that any batch token can have been issued with, now or earlier. */
-  async longestTtl(): Promise<number> {
+  /** The longest TTL that any batch token can have been issued with, now or earlier. */
+  async longestTtl(): Promise<Seconds> {
     return (await this.#open()).mounts.longestTtl();
   }
 
@@ -181,22 +180,22 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** The open attempt to generate a root token, or null. */
-  rootGeneration(now: number): RootGeneration | null {
+  rootGeneration(now: Ms): RootGeneration | null {
     return this.#stores.rootGeneration.read(now);
   }
 
   /** Opens an attempt to generate a root token. False when one is open. */
-  beginRootGeneration(attempt: RootGeneration, now: number): boolean {
+  beginRootGeneration(attempt: RootGeneration, now: Ms): boolean {
     return this.#stores.rootGeneration.begin(attempt, now);
   }
 
   /** Counts a try to finish the open attempt, before the try is checked; null when none is open. `left`: after it. */
-  tryRootGeneration(now: number): (RootGeneration & { readonly left: number }) | null {
+  tryRootGeneration(now: Ms): (RootGeneration & { readonly left: number }) | null {
     return this.#stores.rootGeneration.try(now);
   }
 
   /** Closes the attempt with this nonce before its token is issued. False when it is not open any more. */
-  closeRootGeneration(nonce: string, now: number): boolean {
+  closeRootGeneration(nonce: string, now: Ms): boolean {
     return this.#stores.rootGeneration.close(nonce, now);
   }
 
@@ -216,33 +215,33 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** The policy `name`, or null. */
-  async readPolicy(name: string, now: number): Promise<StoredPolicy | null> {
+  async readPolicy(name: string, now: Ms): Promise<StoredPolicy | null> {
     return (await this.#open()).policies.read(name, now);
   }
 
   /** Those of the policies `names` that exist. */
-  async readPolicies(names: readonly string[], now: number): Promise<StoredPolicy[]> {
+  async readPolicies(names: readonly string[], now: Ms): Promise<StoredPolicy[]> {
     const { policies } = await this.#open();
     return names.flatMap((name) => policies.read(name, now) ?? []);
   }
 
   /** Names of all stored policies, sorted. */
-  listPolicies(now: number): string[] {
+  listPolicies(now: Ms): string[] {
     return this.#stores.policies.names(now);
   }
 
   /** Creates or replaces the policy `name`, see `PolicyStore.write`. */
-  async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
+  async writePolicy(name: string, write: PolicyWrite, now: Ms): Promise<Result<null>> {
     return (await this.#open()).policies.write(name, write, now);
   }
 
   /** Changes the policy `name`, see `PolicyStore.patch`. */
-  async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
+  async patchPolicy(name: string, patch: PolicyPatch, now: Ms): Promise<Result<null>> {
     return (await this.#open()).policies.patch(name, patch, now);
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. */
-  async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null>> {
+  async deletePolicy(name: string, cas: number | null, now: Ms): Promise<Result<null>> {
     return (await this.#open()).policies.delete(name, cas, now);
   }
 
@@ -270,12 +269,12 @@ export class System extends StoredObject<SystemEnv> {
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
    * Returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
    */
-  async disableMount(path: string, uuid: string, asked: RevocationOrigin, now: number): Promise<Result<number>> {
+  async disableMount(path: string, uuid: string, asked: RevocationOrigin, now: Ms): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);
   }
 
   /** Adds a watermark, see `WatermarkStore.add`. Returns its number. Safe to repeat with the same `request.id`. */
-  async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
+  async addWatermark(request: WatermarkRequest, now: Ms): Promise<Result<number>> {
     return (await this.#open()).watermarks.add(request, now);
   }
 
@@ -288,7 +287,7 @@ export class System extends StoredObject<SystemEnv> {
    * Records that the stored tokens that watermarks of `scope` (null: of every scope) up to the number `upTo` end have
    * all been revoked in their trees. Safe to repeat.
    */
-  async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
+  async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: Ms): Promise<void> {
     (await this.#open()).watermarks.clean(scope, upTo, now);
   }
 
@@ -297,7 +296,7 @@ export class System extends StoredObject<SystemEnv> {
    * Safe to repeat with the same `id`. Returns the number of the watermark; a refusal when the mount is not at `from`,
    * or no mount may be at `to`.
    */
-  async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
+  async moveMount(move: MoveRequest, now: Ms): Promise<Result<number>> {
     return (await this.#open()).mounts.move(move, now);
   }
 
@@ -307,7 +306,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Schedules the opening of a generation of list shards, by which every isolate knows of it. Safe to repeat. */
-  async openListGeneration(generation: number, now: number): Promise<void> {
+  async openListGeneration(generation: number, now: Ms): Promise<void> {
     (await this.#open()).listOpenings.add(generation, now + listOpeningLeadMs(this.env));
   }
 

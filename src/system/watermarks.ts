@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
@@ -12,11 +13,11 @@ import { NO_ORIGIN, type RevocationOrigin } from "./revocation-origin.ts";
  * A watermark also ends a token that is created after it by an isolate that does not know it yet.
  */
 
-/** A token's watermark number may be this far (ms) above both the newest known watermark and the creation time. */
+/** A token's watermark number may be this far above both the newest known watermark and the creation time. */
 const MAX_AHEAD_MS = 86_400_000;
 
-/** The tokens that a watermark ends: by path, by entity, or all since a time (ms). Made by the functions below. */
-export type WatermarkScope = `path:${string}` | `entity:${string}` | `since:${number}`;
+/** The tokens that a watermark ends: by path, by entity, or all since a time. Made by the functions below. */
+export type WatermarkScope = `path:${string}` | `entity:${string}` | `since:${Ms}`;
 
 /** Scope of tokens whose path is `prefix` without its trailing slash, or below it. Excludes tokens without a lease. */
 export function pathScope(prefix: string): WatermarkScope {
@@ -38,13 +39,13 @@ export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
 
-/** Scope of every token created at `from` (ms) or later, including tokens without a lease and registered credentials. */
-export function sinceScope(from: number): WatermarkScope {
+/** Scope of every token created at `from` or later, including tokens without a lease and registered credentials. */
+export function sinceScope(from: Ms): WatermarkScope {
   return `since:${from}`;
 }
 
-/** The earliest creation time (ms) of the tokens in a `since` scope; null for a scope of another kind. */
-export function sinceOf(scope: WatermarkScope): number | null {
+/** The earliest creation time of the tokens in a `since` scope; null for a scope of another kind. */
+export function sinceOf(scope: WatermarkScope): Ms | null {
   return scope.startsWith("since:") ? Number(scope.slice("since:".length)) : null;
 }
 
@@ -56,8 +57,8 @@ export interface Watermark {
   /** Increases from one watermark to the next. Never below the time in ms, so that it increases past a restore too. */
   readonly number: number;
   readonly scope: WatermarkScope;
-  /** Ends only tokens that were created before this time (ms); null: all with a smaller number. */
-  readonly createdBefore: number | null;
+  /** Ends only tokens that were created before this time; null: all with a smaller number. */
+  readonly createdBefore: Ms | null;
   /** True when all tokens that it ends in trees have been revoked. Batch tokens and registered credentials still need it. */
   readonly cleaned: boolean;
   /** The caller and the request that asked for it; absent when it is cleaned. */
@@ -70,8 +71,7 @@ export interface JudgedToken {
   readonly leased: boolean;
   /** "" without an entity. */
   readonly entityId: string;
-  /** ms. */
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** Number of the newest watermark that the isolate which created the token knew; absent when there was none. */
   readonly watermark?: number;
 }
@@ -118,10 +118,10 @@ export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Wat
 }
 
 /**
- * True when a watermark with a `since` scope ends what was created at this time (ms). For registered credentials: they
+ * True when a watermark with a `since` scope ends what was created at this time. For registered credentials: they
  * carry no watermark number, so their creation time is compared with the number of the watermark.
  */
-export function isEndedSince({ all }: Watermarks, createdAt: number): boolean {
+export function isEndedSince({ all }: Watermarks, createdAt: Ms): boolean {
   return all.get(SINCE)?.some((mark) => createdAt < mark.number && ends(mark, 0, createdAt)) ?? false;
 }
 
@@ -135,7 +135,7 @@ function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: numbe
   return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;
 }
 
-function ends({ number, scope, createdBefore }: Watermark, known: number, createdAt: number): boolean {
+function ends({ number, scope, createdBefore }: Watermark, known: number, createdAt: Ms): boolean {
   return known < number && (createdBefore === null || createdAt < createdBefore) && createdAt >= (sinceOf(scope) ?? 0);
 }
 
@@ -181,21 +181,21 @@ export interface WatermarkRequest extends Pick<Watermark, "scope" | "createdBefo
   readonly asked?: RevocationOrigin;
 }
 
-/** A watermark with the fields that only operators see. Times in ms. */
+/** A watermark with the fields that only operators see. */
 export interface StoredWatermark extends Watermark {
   readonly id: string;
   readonly asked: RevocationOrigin;
-  readonly madeAt: number;
-  readonly cleanedAt: number | null;
+  readonly madeAt: Ms;
+  readonly cleanedAt: Ms | null;
 }
 
 interface WatermarkRow extends Record<string, SqlStorageValue> {
   number: number;
   id: string;
   scope: WatermarkScope;
-  created_before: number | null;
-  made_at: number;
-  cleaned_at: number | null;
+  created_before: Ms | null;
+  made_at: Ms;
+  cleaned_at: Ms | null;
   /** JSON of an `RevocationOrigin`. */
   asked: string;
 }
@@ -215,13 +215,13 @@ const SHAPE: TableShape = {
  */
 export class WatermarkStore extends SystemStore {
   readonly #sealed = new SealedTable<WatermarkRow>(this.sql, this.seals, SHAPE);
-  readonly #maxTokenAgeMs: () => number;
+  readonly #maxTokenAgeMs: () => Ms;
 
   /**
-   * @param maxTokenAgeMs time (ms) after the making of a watermark by which every batch token that it ends has expired,
+   * @param maxTokenAgeMs time after the making of a watermark by which every batch token that it ends has expired,
    *   also one from an isolate that did not know the watermark yet.
    */
-  constructor(tables: SystemTables, maxTokenAgeMs: () => number) {
+  constructor(tables: SystemTables, maxTokenAgeMs: () => Ms) {
     super(tables);
     this.#maxTokenAgeMs = maxTokenAgeMs;
   }
@@ -247,9 +247,9 @@ export class WatermarkStore extends SystemStore {
   /**
    * Makes a watermark with a number above all earlier ones, which is returned. It replaces those of the same scope that
    * end nothing more. If an existing one of the same scope already ends as much, no new one is made. Refused when there
-   * are `MAX_WATERMARKS`. `now` in ms.
+   * are `MAX_WATERMARKS`.
    */
-  add({ id, scope, createdBefore, asked = NO_ORIGIN }: WatermarkRequest, now: number): Result<number> {
+  add({ id, scope, createdBefore, asked = NO_ORIGIN }: WatermarkRequest, now: Ms): Result<number> {
     this.#dropOld(now);
     const stored = this.all();
     const known = stored.find((other) => other.id === id);
@@ -271,7 +271,7 @@ export class WatermarkStore extends SystemStore {
   }
 
   /** See `System.watermarksCleaned`. */
-  clean(scope: WatermarkScope | null, upTo: number, now: number): void {
+  clean(scope: WatermarkScope | null, upTo: number, now: Ms): void {
     const which = "cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)";
     const cleaned = this.sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);
     if (cleaned.rowsWritten > 0) this.changed("watermarks");
@@ -282,7 +282,7 @@ export class WatermarkStore extends SystemStore {
    * Drops cleaned watermarks once all batch tokens that they end have expired: only watermarks end batch tokens. The
    * newest stays. Those with a `since` scope stay too, as no clean-up revokes registered credentials.
    */
-  #dropOld(now: number): void {
+  #dropOld(now: Ms): void {
     const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";
     const values = [now - this.#maxTokenAgeMs(), newestOf(this.all())];
     const dropped = this.sql.exec(`DELETE FROM watermarks WHERE ${which}`, ...values);

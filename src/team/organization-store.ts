@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { nameKey } from "../base/name.ts";
 import { type PageRequest, type RowPage, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
@@ -102,8 +103,8 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
   listed: number;
   /** 1 from the deletion until every team has ended. */
   ended: number;
-  /** When the next teams are compared (ms), and the row after which. */
-  check_at: number;
+  /** When the next teams are compared, and the row after which. */
+  check_at: Ms;
   checked_row: number;
 }
 
@@ -132,8 +133,8 @@ export class OrganizationStore {
     this.#rows = new SealedTable(sql, seals, ORGANIZATION);
   }
 
-  /** Writes a new organization. @param checkAt when teams are compared for the first time (ms). */
-  create(record: OrganizationRecord, checkAt: number): void {
+  /** Writes a new organization. @param checkAt when teams are compared for the first time. */
+  create(record: OrganizationRecord, checkAt: Ms): void {
     const json = JSON.stringify(record);
     this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
   }

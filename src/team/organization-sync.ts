@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { freshCopies } from "../system/copy-age.ts";
@@ -51,8 +52,8 @@ const MAX_FAST_RETRIES = 600;
 const RETRY_MS = 500;
 const SLOW_RETRY_MS = 30_000;
 
-/** Pause before the next notification of the organization (ms). Its lists are out of date until then. */
-export function resendPause(failures: number): number {
+/** Pause before the next notification of the organization. Its lists are out of date until then. */
+export function resendPause(failures: number): Ms {
   return failures < MAX_FAST_RETRIES ? RETRY_MS : SLOW_RETRY_MS;
 }
 

@@ -31,7 +31,7 @@ const SWEEP_AT_ONCE = 60;
 /** Maximum number of teams that one alarm of a deletion ends. */
 const SWEEP_PER_ALARM = 1000;
 
-/** Interval between comparisons with teams (ms), and the maximum number of teams in one comparison. */
+/** Interval between comparisons with teams, and the maximum number of teams in one comparison. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** The kinds of tokens that clients set a maximum lifetime for. Only tokens of teams exist here. */
@@ -22,33 +23,33 @@ export interface TeamSettings {
   readonly tokenPolicies: readonly string[];
 }
 
-/** A team. Times in ms since 1970. */
+/** A team. */
 export interface TeamRecord extends TeamSettings {
   readonly teamId: string;
   /** Name of the organization. */
   readonly organization: string;
   /** Distinguishes the organization from an earlier one with the same name. */
   readonly organizationId: string;
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** True for the team that manages the organization, except where a policy denies it. */
   readonly owners?: true;
 }
 
-/** A token of a team without its secret. Times in ms since 1970. */
+/** A token of a team without its secret. */
 export interface TeamToken {
   readonly tokenId: string;
   /** Unique in the team; null for the one token without a description. */
   readonly description: string | null;
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   readonly createdBy: Author;
   /** null: never. */
-  readonly expiresAt: number | null;
+  readonly expiresAt: Ms | null;
   /** `expiresAt` as the client wrote it. */
   readonly expiredAt: string | null;
   /** Exact to a minute; null before the first use. */
-  readonly lastUsedAt: number | null;
+  readonly lastUsedAt: Ms | null;
   /** When the token was replaced by a rotation, and the id of the new token. */
-  readonly rotatedAt?: number;
+  readonly rotatedAt?: Ms;
   readonly rotatedTo?: string;
 }
 
@@ -61,7 +62,7 @@ export interface Rotation {
   /** The new token. */
   readonly token: NewTeamTokenRecord;
   /** How long the old token stays valid. */
-  readonly overlapMs: number;
+  readonly overlapMs: Ms;
   /** The sealed text of the new token, for a repeat of the request; null if it can't be repeated. */
   readonly replay: Uint8Array | null;
 }
@@ -100,16 +101,16 @@ export type Applied =
   | { readonly kind: "unknown_team" }
   | { readonly kind: "no_organization" };
 
-/** An organization. Times in ms since 1970. */
+/** An organization. */
 export interface OrganizationRecord {
   readonly name: string;
   readonly organizationId: string;
   readonly email: string;
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** Settings that differ from the defaults. */
   readonly settings?: OrganizationSettings;
-  /** Maximum lifetimes of tokens in ms, by kind. */
-  readonly maxTtls?: Readonly<Partial<Record<TokenKind, number>>>;
+  /** Maximum lifetimes of tokens, by kind. */
+  readonly maxTtls?: Readonly<Partial<Record<TokenKind, Ms>>>;
   /** The owners team; absent until it has an id. */
   readonly ownersTeamId?: string;
 }

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { type AgedTerm, termsAbout } from "../crypto/key-ring.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
@@ -56,8 +57,8 @@ interface TokenRow extends Record<string, SqlStorageValue> {
   verifier: ArrayBuffer;
   slot: string | null;
   replay: ArrayBuffer | null;
-  /** When a notice or the deletion of the token is due (ms); null: never. */
-  due_at: number | null;
+  /** When a notice or the deletion of the token is due; null: never. */
+  due_at: Ms | null;
 }
 
 const TEAM: TableShape = { table: "team", kind: "team", key: ["id"], sealed: ["record"] };
@@ -161,24 +162,24 @@ export class TeamStore {
     this.#changed([token.tokenId]);
   }
 
-  /** Marks a token as replaced at `now` (ms), which frees its description. */
-  retireToken(token: TeamToken, replay: Uint8Array | null, now: number): void {
+  /** Marks a token as replaced at `now`, which frees its description. */
+  retireToken(token: TeamToken, replay: Uint8Array | null, now: Ms): void {
     const due_at = nextDueAt(token, now);
     this.updateToken(token, { slot: null, replay: replay?.slice().buffer ?? null, due_at });
   }
 
-  /** Sets when a notice or the deletion of a token is due (ms); null: never. */
-  setDue(tokenId: string, dueAt: number | null): void {
+  /** Sets when a notice or the deletion of a token is due; null: never. */
+  setDue(tokenId: string, dueAt: Ms | null): void {
     this.#sql.exec("UPDATE tokens SET due_at = ? WHERE token_id = ?", dueAt, tokenId);
   }
 
-  /** The earliest time at which a token is due (ms); null: never. */
-  nextDue(): number | null {
+  /** The earliest time at which a token is due; null: never. */
+  nextDue(): Ms | null {
     return columnOf<number | null>(this.#sql, "SELECT MIN(due_at) FROM tokens WHERE due_at IS NOT NULL")[0] ?? null;
   }
 
-  /** At most `limit` tokens that are due at `now` (ms). Tokens that were tampered with are never due again. */
-  dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
+  /** At most `limit` tokens that are due at `now`. Tokens that were tampered with are never due again. */
+  dueTokens(now: Ms, limit: number): { readonly token: TeamToken; readonly dueAt: Ms }[] {
     const { good, tampered } = this.#tokens.judged("WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit);
     for (const { token_id: tokenId } of tampered) this.setDue(tokenId, null);
     return good.map((row) => ({ token: storedJson<TeamToken>(row.record), dueAt: row.due_at ?? now }));

@@ -1,4 +1,4 @@
-import { currentTime, earliest } from "../base/clock.ts";
+import { currentTime, earliest, type Ms } from "../base/clock.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
@@ -13,9 +13,9 @@ import { ALREADY_ROTATED, expiryUnder, isAlive, type LifetimeRules, NO_RULES, pl
 import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/settings.ts";
 import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
-/** Pause after notices could not be sent (ms). */
+/** Pause after notices could not be sent. */
 const NOTICE_RETRY_MS = 30_000;
-/** Minimum interval between writes of the last use of a token (ms). */
+/** Minimum interval between writes of the last use of a token. */
 const USE_WRITE_MS = 60_000;
 
 const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
@@ -46,8 +46,8 @@ export class Team extends GroveObject<TeamEnv> {
   readonly #notices = new NoticeOutbox(this.env, this.tables, this.seals, this.#store);
   readonly #rules = new OrganizationRules(this.env);
   readonly #notifyOrganization = () => notifyOrganization(this.env, this.#store, () => this.#end());
-  /** Last uses of tokens by id (ms), which may not be written yet. */
-  readonly #lastUses = new Map<string, number>();
+  /** Last uses of tokens by id, which may not be written yet. */
+  readonly #lastUses = new Map<string, Ms>();
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);

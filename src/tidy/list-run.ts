@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -28,7 +28,7 @@ export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard
 export interface ListRun {
   /** A tree checks its own rows once for all runs with the same number. */
   readonly number: number;
-  readonly startedAt: number;
+  readonly startedAt: Ms;
   /** null when all lists are read. */
   readonly position: ListPosition | null;
   /** Trees of the last page, with the position in their rows. They are finished before the next page. */
@@ -109,7 +109,7 @@ async function checkCustomIds(env: Env, run: ListRun, { shard: number, after }: 
   return { entries, asked: questions.length, answers, repairs };
 }
 
-function isOld(row: number, now: number): boolean {
+function isOld(row: number, now: Ms): boolean {
   return rowGeneratedAt(row) < now - SAFETY_AGE_MS;
 }
 

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
@@ -19,13 +19,13 @@ export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
 ];
 
 const HOUR_MS = 3_600_000;
-/** Pause after a step that failed, for example because the shard did not answer (ms). */
+/** Pause after a step that failed, for example because the shard did not answer. */
 const RETRY_MS = 30_000;
 
-/** Result of a check of the whole list of one shard. Times in ms. */
+/** Result of a check of the whole list of one shard. */
 export interface ShardCheck {
-  readonly startedAt: number;
-  readonly finishedAt: number;
+  readonly startedAt: Ms;
+  readonly finishedAt: Ms;
   readonly report: TidyReport;
   /** Versions of the terms of keys whose use it looked for, and of those that something needs. */
   readonly aged: readonly number[];
@@ -126,15 +126,15 @@ export async function startShardChecks(env: Env): Promise<void> {
   }
 }
 
-/** Shortest and longest pause between two steps (ms). */
+/** Shortest and longest pause between two steps. */
 const SHORTEST_MS = 25;
 const LONGEST_MS = 60_000;
 
 /**
- * Returns the pause (ms) after a step of `workedMs`, waiting included, that limits work to a share of the time. A step
+ * Returns the pause after a step of `workedMs`, waiting included, that limits work to a share of the time. A step
  * that takes long because requests are served meanwhile has a long pause, so the check yields to them.
  */
-export function pauseForShare(workedMs: number, share: number): number {
+export function pauseForShare(workedMs: Ms, share: number): Ms {
   const pause = Math.max(0, workedMs) * (1 / share - 1);
   return Math.min(Math.max(Math.ceil(pause), SHORTEST_MS), LONGEST_MS);
 }
@@ -182,8 +182,8 @@ export class ShardCheckStore {
   }
 
   /**
-   * Summary. `checked`: shards that have been checked at least once. `since`: when the oldest of the last checks began
-   * (ms); null as long as one is missing. `failures`: trees that did not answer in the last checks.
+   * Summary. `checked`: shards that have been checked at least once. `since`: when the oldest of the last checks began;
+   * null as long as one is missing. `failures`: trees that did not answer in the last checks.
    */
   all(checks = this.#read()) {
     const shards = shardCount();
@@ -226,7 +226,7 @@ export class ShardCheckStore {
 
   #read(condition: "TRUE" | "added = 0" = "TRUE"): Omit<ShardCheck, "finishedAt">[] {
     const query = `SELECT started_at AS startedAt, report, aged, needed FROM shard_checks WHERE ${condition}`;
-    const rows = this.#tables.exec<{ startedAt: number; report: string; aged: string; needed: string }>(query);
+    const rows = this.#tables.exec<{ startedAt: Ms; report: string; aged: string; needed: string }>(query);
     return Array.from(rows, ({ startedAt, report, aged, needed }) => ({
       startedAt,
       report: storedJson<TidyReport>(report),

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
@@ -38,24 +38,24 @@ export const TIDY_MIGRATIONS: readonly Migration[] = [
 
 /** A tidy run. Its unfinished trees are in a table of their own. */
 export interface TidyRun extends Omit<ListRun, "work"> {
-  /** ms; null while it is in progress. */
-  readonly finishedAt: number | null;
+  /** null while it is in progress. */
+  readonly finishedAt: Ms | null;
 }
 
 /** In JSON: a `ListPosition`, a `TidyReport`, the terms `aged`, and the versions `needed`. */
 type RunRow = {
   number: number;
-  startedAt: number;
-  finishedAt: number | null;
+  startedAt: Ms;
+  finishedAt: Ms | null;
   position: string | null;
   report: string;
   aged: string;
   needed: string;
 };
 
-/** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
-export const TIDY_PAUSE_MS = 25;
-/** Pause after a failed step (ms), for example because a shard did not answer. */
+/** Pause between two steps. No client waits for tidy, so requests are served first. */
+export const TIDY_PAUSE_MS: Ms = 25;
+/** Pause after a failed step, for example because a shard did not answer. */
 const RETRY_MS = 30_000;
 const DUTY = "tidy";
 
@@ -206,9 +206,9 @@ const FULL_SHARD_BYTES = 5e9;
 
 /**
  * Has the next generation of shards open when a shard of the newest one is full. The System object stores the time of
- * the opening. After a crash the generation opens at that time, if it was stored. Safe to repeat. `now` in ms.
+ * the opening. After a crash the generation opens at that time, if it was stored. Safe to repeat.
  */
-export async function growLists(env: Env, now: number, fullBytes = FULL_SHARD_BYTES): Promise<void> {
+export async function growLists(env: Env, now: Ms, fullBytes = FULL_SHARD_BYTES): Promise<void> {
   const generations = knownGenerations();
   const newest = generations.at(-1);
   // The newest one may be announced and not open yet.

@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -46,12 +47,12 @@ export type TargetAction =
   | { readonly kind: "lookup"; readonly target: TokenTarget }
   /**
    * `terms` null: the token's own. A token of a role or of a login is renewed by the present terms of its role or auth
-   * method: without them the outcome is `needs_terms`. `increment` in seconds.
+   * method: without them the outcome is `needs_terms`.
    */
   | {
       readonly kind: "renew";
       readonly target: TokenTarget;
-      readonly increment: number;
+      readonly increment: Seconds;
       readonly mount: MountTtl;
       readonly terms: RenewTerms | null;
     }

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
@@ -14,8 +15,8 @@ const CONTEXT = "batch token";
 /** The content of a batch token. It is not stored anywhere else. */
 export interface BatchToken {
   readonly record: TokenRecord;
-  /** ms. A batch token always ends. */
-  readonly expiresAt: number;
+  /** A batch token always ends. */
+  readonly expiresAt: Ms;
   /** The token whose end also ends this one; null for an orphan. */
   readonly parent: TokenAddress | null;
 }

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import { aclOf } from "../identity/standing.ts";
@@ -20,8 +20,7 @@ export interface Circumstances {
   readonly installation: { readonly policies: Pick<Installation["policies"], "aclFor"> };
   /** The entity of the token, which adds policies; null without one. A failure when it is disabled or deleted. */
   readonly entity: Result<EntityView | null>;
-  /** ms. */
-  readonly now: number;
+  readonly now: Ms;
 }
 
 /**
@@ -47,13 +46,13 @@ export function decide(
 export interface Decided<T> {
   readonly found: T;
   readonly verdict: Verdict | null;
-  /** When the token was found alive (ms). */
-  readonly now: number;
+  /** When the token was found alive. */
+  readonly now: Ms;
 }
 
 interface TokenSource<T> {
-  /** The token if it is alive at this moment (ms), else null. */
-  readonly find: (now: number) => T | null;
+  /** The token if it is alive at this moment, else null. */
+  readonly find: (now: Ms) => T | null;
   /** A failure when the entity is disabled or deleted. */
   readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null>>;
 }

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { termInUse } from "../crypto/row-keys.ts";
@@ -69,12 +70,12 @@ const ACCESSOR_LABEL = new TextEncoder().encode("accessor\0");
 const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
 
 /**
- * Generates a row number for a token made at `now` (ms): the time and 12 random bits. It is above `above`, which a tree
+ * Generates a row number for a token made at `now`: the time and 12 random bits. It is above `above`, which a tree
  * requires after the clock was set back. Rows grow with time, so new ones are appended and the storage stays dense. Two
  * numbers of the same ms in one tree can be equal. The tree refuses the second one, and any number that a deleted token
  * may have had; the caller generates another.
  */
-export function newRow(now: number, above = 0): number {
+export function newRow(now: Ms, above = 0): number {
   if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
   const random = new DataView(randomBytes(2).buffer).getUint16(0) & 0xfff;
   return Math.max((now - ROW_EPOCH_MS) * 4096, above + 1) + random;
@@ -83,13 +84,13 @@ export function newRow(now: number, above = 0): number {
 /** Attempts to generate a free row before a creation fails. A second attempt is needed about once in thousands. */
 export const MAX_ROW_ATTEMPTS = 5;
 
-/** When a row number was generated (ms). */
-export function rowGeneratedAt(row: number): number {
+/** When a row number was generated. */
+export function rowGeneratedAt(row: number): Ms {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;
 }
 
 /** The lowest row number that is generated at `ms` or later. */
-export function firstRowAt(ms: number): number {
+export function firstRowAt(ms: Ms): number {
   return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
 }
 
@@ -97,7 +98,7 @@ export function firstRowAt(ms: number): number {
 export async function newTokenIds(
   keys: Keys,
   treeId: string,
-  now: number,
+  now: Ms,
   customId?: string,
   above = 0,
 ): Promise<NewTokenIds> {
@@ -215,7 +216,7 @@ export interface CustomIdHash {
 export async function customIdHashes(
   keys: Keys,
   text: string,
-  now: number,
+  now: Ms,
 ): Promise<readonly [CustomIdHash, ...CustomIdHash[]]> {
   const inUse = termInUse(keys.terms, now);
   const others = keys.terms.filter((term) => term !== inUse).map(({ tokens }) => customIdHash(tokens, text));

@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
 import { RESPONSE_WRAPPING_POLICY } from "../policy/names.ts";
 import type { AuditAuth } from "../wire/audit.ts";
@@ -5,7 +6,7 @@ import type { AuditAuth } from "../wire/audit.ts";
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
 
-/** The fields of a token that never change. Times in ms since 1970, durations in seconds. */
+/** The fields of a token that never change. */
 export interface TokenRecord {
   /** Lower case, sorted, without repeats. */
   readonly policies: readonly string[];
@@ -16,13 +17,13 @@ export interface TokenRecord {
   readonly path: string;
   /** Name of the token role, or null. */
   readonly role: string | null;
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** 0: never expires. */
-  readonly creationTtl: number;
+  readonly creationTtl: Seconds;
   /** The lesser of the create call's and the role's at the creation; 0: none. */
-  readonly explicitMaxTtl: number;
+  readonly explicitMaxTtl: Seconds;
   /** The period that the create call requested, at most the role's at the creation; 0: none was requested. */
-  readonly period: number;
+  readonly period: Seconds;
   readonly renewable: boolean;
   /** "" without an entity. */
   readonly entityId: string;
@@ -69,8 +70,8 @@ export function withWatermark(newest: number): Pick<TokenRecord, "watermark"> {
 export interface TokenSpec {
   readonly type: TokenType;
   readonly record: TokenRecord;
-  /** ms since 1970; null: never. */
-  readonly expiresAt: number | null;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
   /** True when it gets no parent. */
   readonly orphan: boolean;
   /** Location hint for the tree of an orphan; absent: near the client that creates it. */
@@ -91,12 +92,12 @@ export interface TokenView extends TokenRecord {
   readonly orphan: boolean;
   /** 0: no limit; -1: this was the last use. */
   readonly usesLeft: number;
-  /** Seconds of the last grant: at creation or at the last renewal; 0: never expires. */
-  readonly grantedTtl: number;
-  /** ms since 1970; null: never. */
-  readonly expiresAt: number | null;
-  /** ms since 1970; null: never renewed. */
-  readonly renewedAt: number | null;
+  /** Of the last grant: at creation or at the last renewal; 0: never expires. */
+  readonly grantedTtl: Seconds;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
+  /** null: never renewed. */
+  readonly renewedAt: Ms | null;
 }
 
 /** A token in the audit log. `accessor`: "" for a batch token. */
@@ -117,10 +118,10 @@ export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean 
 }
 
 /**
- * Plans the token that holds a wrapped answer: an orphan with one use that expires after `ttl` seconds. Its holder can
+ * Plans the token that holds a wrapped answer: an orphan with one use that expires after `ttl`. Its holder can
  * look up `creationPath`, the path of the wrapped request. `watermark`: number of the newest one; 0: none.
  */
-export function wrappingToken(creationPath: string, ttl: number, watermark: number, now: number): TokenSpec {
+export function wrappingToken(creationPath: string, ttl: Seconds, watermark: number, now: Ms): TokenSpec {
   return {
     type: "service",
     orphan: true,

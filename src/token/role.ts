@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
 import {
   deprecated,
@@ -25,7 +26,7 @@ export type RoleTokenType = (typeof ROLE_TOKEN_TYPES)[number];
 export const RENAMED_FIELDS = ["period", "bound_cidrs", "explicit_max_ttl"] as const;
 export type RenamedField = (typeof RENAMED_FIELDS)[number];
 
-/** A named configuration that constrains the creation of tokens. Durations in seconds. */
+/** A named configuration that constrains the creation of tokens. */
 export interface TokenRole {
   readonly name: string;
   readonly allowedPolicies: readonly string[];
@@ -38,8 +39,8 @@ export interface TokenRole {
   readonly renewable: boolean;
   readonly pathSuffix: string;
   readonly tokenBoundCidrs: readonly string[];
-  readonly tokenExplicitMaxTtl: number;
-  readonly tokenPeriod: number;
+  readonly tokenExplicitMaxTtl: Seconds;
+  readonly tokenPeriod: Seconds;
   readonly tokenNumUses: number;
   readonly tokenNoDefaultPolicy: boolean;
   readonly tokenType: RoleTokenType;
@@ -74,5 +75,5 @@ export const TOKEN_ROLE_FIELDS = fieldSchema({
   ),
 });
 
-/** A write of a role, parsed but not validated. Durations in seconds, possibly negative. */
+/** A write of a role, parsed but not validated. Durations can be negative. */
 export type TokenRoleFields = Omit<Values<typeof TOKEN_ROLE_FIELDS>, "role_name">;

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import type { TokenRecord } from "./record.ts";
@@ -28,8 +29,8 @@ export type HowEnded =
 
 /** When, how and by whose request a token ended. Holds nothing secret. */
 export interface EndRecord extends RevocationOrigin {
-  /** The token is refused from this time on (ms). */
-  readonly at: number;
+  /** The token is refused from this time on. */
+  readonly at: Ms;
   readonly how: HowEnded;
   /** Accessor of the token that was ended: this token, or the ancestor that it ended with. */
   readonly cause: string;
@@ -40,24 +41,24 @@ export function earliestEnd(ends: readonly (EndRecord | null)[]): EndRecord | nu
   return ends.reduce((first, end) => (end && (!first || end.at < first.at) ? end : first), null);
 }
 
-/** The end of a token by expiry; null while it has not expired. Times in ms. */
-export function expiry(expiresAt: number | null, accessor: string, now: number): EndRecord | null {
+/** The end of a token by expiry; null while it has not expired. */
+export function expiry(expiresAt: Ms | null, accessor: string, now: Ms): EndRecord | null {
   if (expiresAt === null || expiresAt > now) return null;
   return { ...NO_ORIGIN, at: expiresAt, how: "expired", cause: accessor };
 }
 
-/** The end by a watermark, at the time when that was made. `mark` null: unknown, and the time is `now` (ms). */
-export function endByWatermark(mark: Watermark | null, now: number): Omit<EndRecord, "cause"> {
-  // The number of a watermark is the time when it was made (ms), or more where the previous number was not below that.
+/** The end by a watermark, at the time when that was made. `mark` null: unknown, and the time is `now`. */
+export function endByWatermark(mark: Watermark | null, now: Ms): Omit<EndRecord, "cause"> {
+  // The number of a watermark is the time when it was made, or more where the previous number was not below that.
   const at = mark ? Math.min(mark.number, now) : now;
   return { ...(mark?.asked ?? NO_ORIGIN), at, how: "revoked by path or entity" };
 }
 
-/** The end of a token by a watermark, even if its row is not marked yet; null when none ends it. `now` in ms. */
+/** The end of a token by a watermark, even if its row is not marked yet; null when none ends it. */
 export function watermarkEnd(
   watermarks: Watermarks,
   { record, accessor }: { readonly record: TokenRecord; readonly accessor: string },
-  now: number,
+  now: Ms,
 ): EndRecord | null {
   const mark = endingWatermark(watermarks, record);
   return mark && { ...endByWatermark(mark, now), cause: accessor };

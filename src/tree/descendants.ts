@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { columnOf, type Sql } from "../storage/tables.ts";
 
 /** Children that a walk reads at once. */
@@ -10,19 +11,19 @@ const BELOW = `WITH RECURSIVE below (row) AS (
     UNION SELECT t.row FROM below JOIN tokens t ON t.parent = below.row AND ${ALIVE}
   )`;
 
-/** At most `limit` live children after the row `after`, in the order of their rows. `now` in ms. */
-export function childrenOf(sql: Sql, row: number, now: number, after: number, limit: number): number[] {
+/** At most `limit` live children after the row `after`, in the order of their rows. */
+export function childrenOf(sql: Sql, row: number, now: Ms, after: number, limit: number): number[] {
   const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
   return columnOf(sql, query, row, after, now, limit);
 }
 
-/** At most `limit` live descendants, in no particular order. `now` in ms. */
-export function descendantsOf(sql: Sql, row: number, now: number, limit: number): number[] {
+/** At most `limit` live descendants, in no particular order. */
+export function descendantsOf(sql: Sql, row: number, now: Ms, limit: number): number[] {
   return columnOf(sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
 }
 
-/** Number of live descendants, counted up to `limit`. Reads one row for each. `now` in ms. */
-export function countDescendants(sql: Sql, row: number, now: number, limit: number): number {
+/** Number of live descendants, counted up to `limit`. Reads one row for each. */
+export function countDescendants(sql: Sql, row: number, now: Ms, limit: number): number {
   const query = `${BELOW} SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?)`;
   return columnOf<number>(sql, query, row, now, now, limit)[0] ?? 0;
 }
@@ -40,12 +41,12 @@ interface Level {
  * Walks over the live descendants of `top`, each after its parent, from the first one or from the one after the row
  * `after`. Reads lazily. null when that row is no longer below `top`.
  */
-export function walkBelow(sql: Sql, top: number, now: number, after: number | null): Iterable<number> | null {
+export function walkBelow(sql: Sql, top: number, now: Ms, after: number | null): Iterable<number> | null {
   const levels = after === null ? [] : levelsTo(sql, top, after);
   return levels && walk(sql, top, [...levels, { parent: after ?? top, last: 0, waiting: [] }], now);
 }
 
-function* walk(sql: Sql, top: number, levels: Level[], now: number): Iterable<number> {
+function* walk(sql: Sql, top: number, levels: Level[], now: Ms): Iterable<number> {
   for (let deepest = levels.at(-1); deepest; deepest = levels.at(-1)) {
     if (deepest.waiting.length === 0) {
       deepest.waiting = childrenOf(sql, deepest.parent, now, deepest.last, READ_AT_ONCE).reverse();

@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Watermarks } from "../system/watermarks.ts";
@@ -15,18 +16,18 @@ export interface TokenPublisher {
   changed(): void;
   /**
    * Publishes a token that was found alive in this step and checked against `watermarks`. `aliveUntil` is called only
-   * then, and returns when it, or an ancestor, expires if nothing changes (ms); null: never.
+   * then, and returns when it, or an ancestor, expires if nothing changes; null: never.
    */
-  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void;
+  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => Ms | null): void;
 }
 
 /** The live tokens that the Worker knows without a call to their tree. */
 export interface KnownTokens {
   /**
-   * The token of this row as its tree would show it at `now` (ms) under these watermarks. null does not mean that it is
+   * The token of this row as its tree would show it at `now` under these watermarks. null does not mean that it is
    * dead: the caller then asks the tree. Tokens with limited uses or bound to networks are never published.
    */
-  find(treeId: string, row: number, watermarks: Watermarks, now: number): Published | null;
+  find(treeId: string, row: number, watermarks: Watermarks, now: Ms): Published | null;
   /** The publisher of a tree. @param sync resolves when everything that the tree wrote before is on disk. */
   publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher;
 }
@@ -37,8 +38,8 @@ interface Published {
   readonly mark: object;
   /** The watermarks that the tree checked it against. Other watermarks may end the token or an ancestor. */
   readonly watermarks: Watermarks;
-  /** Expiry of the entry (ms); null: only a change of the tree ends it. */
-  readonly until: number | null;
+  /** Expiry of the entry; null: only a change of the tree ends it. */
+  readonly until: Ms | null;
 }
 
 /** Publishes nothing. For the network, where a tree can run in another isolate, whose changes this one does not see. */
@@ -65,7 +66,7 @@ export class SharedKnownTokens implements KnownTokens {
     marks: new GenerationalCache<string, object>(MAX_KNOWN_TREES),
   };
 
-  find(treeId: string, row: number, watermarks: Watermarks, now: number): Published | null {
+  find(treeId: string, row: number, watermarks: Watermarks, now: Ms): Published | null {
     const known = this.#memory.tokens.get(keyOf(treeId, row));
     if (!known || known.mark !== this.#memory.marks.get(treeId) || known.watermarks !== watermarks) return null;
     return known.until === null || now < known.until ? known : null;
@@ -98,7 +99,7 @@ class SharedPublisher implements TokenPublisher {
     this.#memory.marks.forget(this.#treeId);
   }
 
-  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
+  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => Ms | null): void {
     if (row.usesLeft !== 0 || view.boundCidrs.length > 0) return;
     // The runtime holds back an object's answers until its writes are on disk. It can't hold back the Worker's answers,
     // so a token is published only after that.
@@ -137,7 +138,7 @@ export function knownToken(
   known: KnownTokens,
   { treeId, row, verifier }: TokenAddress & Pick<Published, "verifier">,
   watermarks: Watermarks,
-  now: number,
+  now: Ms,
 ): TokenView | null {
   const found = known.find(treeId, row, watermarks, now);
   return found && equalBytes(found.verifier, verifier) ? found.view : null;

@@ -1,4 +1,4 @@
-import { earliest } from "../base/clock.ts";
+import { earliest, type Ms } from "../base/clock.ts";
 import { firstRowAt } from "../token/ids.ts";
 
 /*
@@ -8,11 +8,11 @@ import { firstRowAt } from "../token/ids.ts";
  *
  * Most trees are one login. An alarm for each would cost a row written, so the shard that lists the only token asks the
  * tree to end it, and such a tree has an alarm only while no shard knows of it. This module decides; `TreeMaintenance`,
- * `TreeRelease` and `TreeUpdates` perform. Times in ms.
+ * `TreeRelease` and `TreeUpdates` perform.
  */
 
 /** Delay from the writing of a token to the alarm that checks whether the shards list it. */
-export const CHECK_LISTED_MS = 5000;
+export const CHECK_LISTED_MS: Ms = 5000;
 /** Delay of the alarm that takes over the sweep when a call that waits for it ends early. */
 const SWEEP_BY_CALLER_MS = 60_000;
 /** Time after the expiry of the only token. If no shard has asked for it by then, the tree ends it by itself. */
@@ -32,7 +32,7 @@ export type Life =
   /** The shard that allocated the id has it in its ledger. It asks for the only token of the tree if it is not listed. */
   | { readonly state: "unlisted"; readonly by: "shard" }
   /** The alarm of the tree checks at `checkAt` whether the shards list its new tokens. */
-  | { readonly state: "unlisted"; readonly by: "tree"; readonly tokens: TokenCount; readonly checkAt: number }
+  | { readonly state: "unlisted"; readonly by: "tree"; readonly tokens: TokenCount; readonly checkAt: Ms }
   /** A shard lists the only token and asks for its end; or the alarm of the tree is set for its earliest expiry. */
   | { readonly state: "listed"; readonly tokens: TokenCount }
   /** Only the alarm of the tree ends its last tokens. For `isPooled` see "free". */
@@ -50,12 +50,12 @@ export interface ListingProgress {
 
 export type TreeEvent =
   /** The first token is written. `inLedger`: the shard that allocated the id has recorded it. */
-  | { readonly kind: "created"; readonly inLedger: boolean; readonly now: number }
+  | { readonly kind: "created"; readonly inLedger: boolean; readonly now: Ms }
   /** A further token is written. */
-  | { readonly kind: "child"; readonly now: number }
-  | { readonly kind: "acknowledged"; readonly progress: ListingProgress; readonly now: number }
+  | { readonly kind: "child"; readonly now: Ms }
+  | { readonly kind: "acknowledged"; readonly progress: ListingProgress; readonly now: Ms }
   /** A shard has not answered. */
-  | { readonly kind: "unanswered"; readonly retryAt: number }
+  | { readonly kind: "unanswered"; readonly retryAt: Ms }
   /** The shard that allocated the id asked, and found the tree empty. `isReusable`: it puts the id into its pool. */
   | { readonly kind: "asked while empty"; readonly isReusable: boolean }
   /** The first token was sent to its shard again. Without it (`isAlive` false) no shard asks for its end. */
@@ -74,9 +74,9 @@ export type TreeEvent =
       readonly tokens: TokenCount;
       readonly hasUnlisted: boolean;
       /** When the alarm of the object is set for; null: it is not set, or was lost. */
-      readonly alarmAt: number | null;
+      readonly alarmAt: Ms | null;
       readonly isAlarmLost: boolean;
-      readonly now: number;
+      readonly now: Ms;
     };
 
 /** The life of a tree that was never created. */
@@ -142,16 +142,16 @@ export function listingDue(life: Life, isQueued: boolean): "updates" | "first to
 /** The work of a tree that is due at some time. */
 interface TreeWork {
   /** When the sweep has work: `now` while revoked rows wait; null: no token ends. */
-  readonly sweepAt: number | null;
+  readonly sweepAt: Ms | null;
   readonly hasDead: boolean;
   /** When a lease has to be ended, or its target notified; null: never. */
-  readonly leaseAt: number | null;
+  readonly leaseAt: Ms | null;
   /** True when a caller waits for the sweep: the alarm takes it over only if that call ends early. */
   readonly sweptByCaller: boolean;
 }
 
 /** When the alarm of a tree is due; null: never. */
-export function dueAt(life: Life, { sweepAt, hasDead, leaseAt, sweptByCaller }: TreeWork, now: number): number | null {
+export function dueAt(life: Life, { sweepAt, hasDead, leaseAt, sweptByCaller }: TreeWork, now: Ms): Ms | null {
   const checkAt = isChecked(life) ? life.checkAt : null;
   const isLeft = isLeftToShard(life) && !hasDead && leaseAt === null;
   if (sweepAt === null || (isLeft && sweepAt > now - FORGOTTEN_MS)) return earliest(leaseAt, checkAt);
@@ -172,7 +172,7 @@ export function releaseSteps(life: Life, reusesTrees: boolean, isFileTooLarge: b
  * that is reused it rises to this moment, so that it covers tokens that were deleted before there was a floor. An empty
  * tree that is not reused needs none (0).
  */
-export function floorAfter(highest: number, isEmpty: boolean, isReused: boolean, now: number): number {
+export function floorAfter(highest: number, isEmpty: boolean, isReused: boolean, now: Ms): number {
   if (!isEmpty) return highest;
   return isReused ? Math.max(highest, firstRowAt(now + 1) - 1) : 0;
 }
@@ -182,11 +182,11 @@ export function isLeftToShard(life: Life): boolean {
   return (life.state === "unlisted" && life.by === "shard") || (life.state === "listed" && life.tokens === "single");
 }
 
-function isChecked(life: Life): life is Extract<Life, { readonly checkAt: number }> {
+function isChecked(life: Life): life is Extract<Life, { readonly checkAt: Ms }> {
   return "checkAt" in life;
 }
 
-function unlistedFrom(tokens: TokenCount, now: number): Life {
+function unlistedFrom(tokens: TokenCount, now: Ms): Life {
   return { state: "unlisted", by: "tree", tokens, checkAt: now + CHECK_LISTED_MS };
 }
 
@@ -194,7 +194,7 @@ function endingOf(life: Life, isPooled = false): Life {
   return { state: "ending", tokens: hasSingleToken(life) ? "single" : "many", isPooled };
 }
 
-function afterProgress(life: Life, { confirmed, isOnItsWay, isMore }: ListingProgress, now: number): Life {
+function afterProgress(life: Life, { confirmed, isOnItsWay, isMore }: ListingProgress, now: Ms): Life {
   if (!isChecked(life)) return isMore && life.state === "listed" ? unlistedFrom("many", now) : life;
   if (isOnItsWay || isMore) return confirmed ? unlistedFrom(life.tokens, now) : life;
   // New tokens of a larger tree may have ended before they were sent. A single token counts when a shard confirms it.

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { LeaseView } from "../lease/actions.ts";
 import type { Ending } from "../listing/inventory/ended.ts";
@@ -165,7 +165,7 @@ export function accessorsAbove(tree: TreeParts, tokens: readonly RowAndTail[]): 
 }
 
 /** The nearest ancestors, the oldest first. */
-function ancestorsOf(tree: TreeParts, token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
+function ancestorsOf(tree: TreeParts, token: TokenRow, now: Ms): { tokens: TokenRow[]; more: boolean } {
   const above: TokenRow[] = [];
   for (const one of upwards(tree, token, now)) {
     if (one === token) continue;
@@ -175,7 +175,7 @@ function ancestorsOf(tree: TreeParts, token: TokenRow, now: number): { tokens: T
   return { tokens: above.reverse(), more: false };
 }
 
-function withCount({ sql }: TreeParts, token: ListedToken, now: number, most: number): CountedToken {
+function withCount({ sql }: TreeParts, token: ListedToken, now: Ms, most: number): CountedToken {
   return { token, descendants: boundedCount(countDescendants(sql, token.id, now, most + 1), most) };
 }
 
@@ -184,7 +184,7 @@ function listedOf({ inventory }: TreeParts, rows: readonly number[]): ListedToke
 }
 
 /** A token and its ancestors. The parent column is not sealed: `seen` also ends the walk in a forged cycle. */
-function* upwards(tree: TreeParts, token: TokenRow, now: number): Iterable<TokenRow> {
+function* upwards(tree: TreeParts, token: TokenRow, now: Ms): Iterable<TokenRow> {
   const seen = new Set<number>();
   for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tree, one, now)) {
     seen.add(one.row);
@@ -192,7 +192,7 @@ function* upwards(tree: TreeParts, token: TokenRow, now: number): Iterable<Token
   }
 }
 
-function parentOf({ tokens }: TreeParts, token: TokenRow, now: number): TokenRow | null {
+function parentOf({ tokens }: TreeParts, token: TokenRow, now: Ms): TokenRow | null {
   const parent = tokens.parentOf(token, now);
   return parent === null ? null : tokens.find(parent);
 }

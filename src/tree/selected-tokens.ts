@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import { fixedPart, type ListedToken } from "../listing/inventory/entry.ts";
 import { matches, matchesFixed, type TokenFilter } from "../listing/inventory/filter.ts";
 import {
@@ -25,15 +26,15 @@ const MAX_LEASES = 10_000;
 /** How a revocation treats a token. "taken" revokes it; "root" and "self" spare it; "mismatched": not in the filter. */
 type Verdict = "taken" | "gone" | "mismatched" | "root" | "self";
 
-/** Hour of the last use (ms) that the list has of ancestors, by accessor. */
-type LastUses = ReadonlyMap<string, number | null>;
+/** Hour of the last use that the list has of ancestors, by accessor. */
+type LastUses = ReadonlyMap<string, Ms | null>;
 
 /**
  * Decides which tokens of a tree a revocation matches, by the sealed rows of the tree. The list that found them has no
  * seals: without this check an attacker who can write its storage could choose what is revoked. Only the hour of the
  * last use is taken from the list, because the tree does not store it.
  */
-function selectionOf(tree: TreeParts, request: SelectedInTree, now: number, lastUses: LastUses) {
+function selectionOf(tree: TreeParts, request: SelectedInTree, now: Ms, lastUses: LastUses) {
   const { treeId, tokens, inventory } = tree;
   const { filter } = request;
   const spared = new Set(request.spare === null ? [] : rowsAbove(tree, request.spare));
@@ -87,11 +88,7 @@ function selectionOf(tree: TreeParts, request: SelectedInTree, now: number, last
 }
 
 /** Revokes the matching tokens of a request. Synchronous, so that all of them are revoked in one transaction. */
-export function revokeFiltered(
-  tree: TreeParts,
-  request: Omit<RevokeInTree, "sweptByCaller">,
-  now: number,
-): RevokedInTree {
+export function revokeFiltered(tree: TreeParts, request: Omit<RevokeInTree, "sweptByCaller">, now: Ms): RevokedInTree {
   const done = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
   const selected = selectionOf(tree, request, now, new Map());
   const taken = new Set<number>();
@@ -120,7 +117,7 @@ export function countSelected(
   request: SelectedInTree,
   from: CountCursor | null,
   lastUses: LastUses,
-  now: number,
+  now: Ms,
 ): CountedInTree {
   if (!tree.tokens.isCreated) return { tally: NO_TALLY, anew: true, next: null };
   const { tokens } = request;
@@ -147,7 +144,7 @@ export function countSelected(
   return { tally: step.tally(), anew, next: null };
 }
 
-function countStep(tree: TreeParts, now: number) {
+function countStep(tree: TreeParts, now: Ms) {
   const rows: number[] = [];
   const counted: GroupedToken[] = [];
   const seen: Record<Verdict, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
@@ -70,15 +70,15 @@ function placeOfToken(treeId: string, row: number): RowPlace {
   return { kind: "token", object: treeId, row };
 }
 
-/** The columns of a token that change. Times in ms. */
+/** The columns of a token that change. */
 type ChangingColumns = {
   row: number;
   parent: number | null;
   state: number;
   usesLeft: number;
-  grantedTtl: number;
-  expiresAt: number | null;
-  renewedAt: number | null;
+  grantedTtl: Seconds;
+  expiresAt: Ms | null;
+  renewedAt: Ms | null;
   /** JSON of an `EndRecord`; null without a mark. */
   ended: string | null;
 };
@@ -206,14 +206,14 @@ export class TokenRows {
     return false;
   }
 
-  /** True when `row` or an ancestor was revoked or has expired at `now` (ms). For the end of the walk see `UP`. */
-  protected isDeadAbove(row: number, now: number): boolean {
+  /** True when `row` or an ancestor was revoked or has expired at `now`. For the end of the walk see `UP`. */
+  protected isDeadAbove(row: number, now: Ms): boolean {
     const isDead = `state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2)`;
     return this.sql.exec(`${UP} SELECT 1 FROM up WHERE ${isDead} LIMIT 1`, row, now).toArray().length > 0;
   }
 
-  /** The earliest expiry (ms) among `row` and its ancestors that are not revoked; null: none of them expires. */
-  protected firstExpiryAbove(row: number): number | null {
+  /** The earliest expiry among `row` and its ancestors that are not revoked; null: none of them expires. */
+  protected firstExpiryAbove(row: number): Ms | null {
     const query = `${UP} SELECT MIN(expires_at) FROM up WHERE state = ${LIVE}`;
     return columnOf<number | null>(this.sql, query, row)[0] ?? null;
   }

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, type Ms } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
@@ -124,7 +124,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
     this.#tree.keys.use(installation);
-    const find = (now: number) => findCaller(this.#tree, call, now);
+    const find = (now: Ms) => findCaller(this.#tree, call, now);
     const loadEntity = (id: string) => loadActiveEntity(this.env, id);
     const answer = await findAndDecide(installation, call, { find, loadEntity }, (decided) => {
       const { caller } = decided.found;

@@ -1,4 +1,4 @@
-import { currentTime, earliest } from "../base/clock.ts";
+import { currentTime, earliest, type Ms } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { FoundInTree, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
@@ -33,8 +33,8 @@ interface FoundCaller {
   readonly caller: TokenView;
 }
 
-/** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
-export function findCaller(tree: TreeParts, { row, verifier, action }: TreeCall, now: number): FoundCaller | null {
+/** The caller, if its token is alive at `now` and the verifier matches; else null. */
+export function findCaller(tree: TreeParts, { row, verifier, action }: TreeCall, now: Ms): FoundCaller | null {
   const { env, treeId, tokens, keys } = tree;
   if (action?.kind === "create") {
     const known = knownToken(env.deployment.knownTokens, { treeId, row, verifier }, keys.watermarks(), now);
@@ -45,8 +45,8 @@ export function findCaller(tree: TreeParts, { row, verifier, action }: TreeCall,
   return { row: found, caller: tokens.view(found, now) };
 }
 
-/** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
-export function findLive(tree: TreeParts, row: number, now: number): TokenRow | null {
+/** The token of a row if it is alive at `now`; else null. Notes the time of its use and publishes it. */
+export function findLive(tree: TreeParts, row: number, now: Ms): TokenRow | null {
   const found = tree.tokens.live(row, now);
   if (found) noteUse(tree, found, tree.tokens.view(found, now), now, true);
   return found;
@@ -88,7 +88,7 @@ export function writeChild(
 }
 
 /** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
-function noteUse(tree: TreeParts, found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
+function noteUse(tree: TreeParts, found: TokenRow, view: TokenView, now: Ms, publishes: boolean): void {
   const { tokens, inventory, publisher, keys } = tree;
   inventory.used(found.row, now);
   if (!publishes) return;
@@ -104,7 +104,7 @@ function perform(
   callerRow: TokenRow | null,
   verdict: Verdict,
   watermark: number,
-  now: number,
+  now: Ms,
 ): Result<Outcome> {
   switch (action.kind) {
     case "create": {
@@ -133,7 +133,7 @@ function perform(
  * "not_found" when the target is not alive. `callerRow`: the row that the target "self" means; null when the caller is
  * not a token of this tree.
  */
-export function act(tree: TreeParts, action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
+export function act(tree: TreeParts, action: TargetAction, callerRow: TokenRow | null, now: Ms): Result<Outcome> {
   const { tokens } = tree;
   const { target } = action;
   const row = target.by === "self" ? callerRow : tokens.live(target.row, now);
@@ -194,7 +194,7 @@ function revoke(
 
 type Action<K extends TargetAction["kind"]> = Extract<TargetAction, { kind: K }>;
 
-function unwrap(tree: TreeParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: number): Result<Outcome> {
+function unwrap(tree: TreeParts, row: TokenRow, { take, asked }: Action<"unwrap">, now: Ms): Result<Outcome> {
   const token = tree.tokens.view(row, now);
   const sealed = isWrappingToken(token) ? tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
   if (!sealed) return NOT_FOUND;
@@ -206,7 +206,7 @@ function renew(
   { tokens, inventory, arm }: TreeParts,
   { terms, increment, mount }: Action<"renew">,
   token: TokenView,
-  now: number,
+  now: Ms,
 ): Result<Outcome> {
   const refusal = refuseRenewal(token);
   if (refusal) return err(refusal);

@@ -1,4 +1,4 @@
-import { currentTime, earliest } from "../base/clock.ts";
+import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
 import { type Actor, NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
@@ -45,8 +45,8 @@ export class TreeStore extends TokenRows {
   #floor: number;
   readonly #invalidate: () => void;
   #hasDead = false;
-  /** No token expires before this (ms); null when none expires. */
-  #earliestExpiry: number | null = null;
+  /** No token expires before this; null when none expires. */
+  #earliestExpiry: Ms | null = null;
 
   /**
    * @param invalidate called in the step that ends a token or changes what a look-up of one shows, except for its uses
@@ -98,7 +98,7 @@ export class TreeStore extends TokenRows {
   /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
-    type Found = { dead: number; earliest: number | null };
+    type Found = { dead: number; earliest: Ms | null };
     const query = `SELECT EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
       (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`;
     const { dead, earliest } = this.sql.exec<Found>(query).one();
@@ -116,25 +116,25 @@ export class TreeStore extends TokenRows {
     return this.#hasDead;
   }
 
-  /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
-  nextSweepAt(now: number): number | null {
+  /** When the sweep has work: `now` while revoked rows wait, null when nothing will ever end. */
+  nextSweepAt(now: Ms): Ms | null {
     return this.#hasDead ? now : this.#earliestExpiry;
   }
 
-  /** The row with this number if its token is alive at `now` (ms), with every ancestor; else null. */
-  live(row: number, now: number): TokenRow | null {
+  /** The row with this number if its token is alive at `now`, with every ancestor; else null. */
+  live(row: number, now: Ms): TokenRow | null {
     const found = this.find(row);
     return found && this.endOf(found, now) === null ? found : null;
   }
 
   /** `live`, for a token named by its row and the tail of its accessor. */
-  liveNamed({ row, tail }: RowAndTail, now: number): TokenRow | null {
+  liveNamed({ row, tail }: RowAndTail, now: Ms): TokenRow | null {
     const found = this.live(row, now);
     return found && equalBytes(found.fixed.accessorTail, tail) ? found : null;
   }
 
-  /** Why the token of a row can't be used at `now` (ms); null while it is alive, with every ancestor. */
-  endOf({ state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
+  /** Why the token of a row can't be used at `now`; null while it is alive, with every ancestor. */
+  endOf({ state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: Ms): TokenEnd | null {
     if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
     if (expiresAt !== null && expiresAt <= now) return "expired";
     if (isEnded(this.keys.watermarks(), "all", fixed.record)) return "ended_together";
@@ -144,17 +144,17 @@ export class TreeStore extends TokenRows {
   }
 
   /**
-   * Until when (ms) a token that is alive at `now` stays alive if nothing changes; null: for ever. A child gets the
+   * Until when a token that is alive at `now` stays alive if nothing changes; null: for ever. A child gets the
    * earliest expiry in the tree, which is a lower bound. While dead rows wait for the sweep, its ancestors are read.
    */
-  aliveUntil({ parent, expiresAt }: TokenRow, now: number): number | null {
+  aliveUntil({ parent, expiresAt }: TokenRow, now: Ms): Ms | null {
     if (parent === null) return expiresAt;
     if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
     return earliest(expiresAt, this.firstExpiryAbove(parent));
   }
 
-  /** What the tree shows of a token at `now` (ms). */
-  view(token: TokenRow, now: number): TokenView {
+  /** What the tree shows of a token at `now`. */
+  view(token: TokenRow, now: Ms): TokenView {
     const { row, usesLeft, grantedTtl, expiresAt, renewedAt, fixed } = token;
     const { record, accessor } = fixed;
     const orphan = this.parentOf(token, now) === null;
@@ -162,7 +162,7 @@ export class TreeStore extends TokenRows {
   }
 
   /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
-  parentOf({ parent }: TokenRow, now: number): number | null {
+  parentOf({ parent }: TokenRow, now: Ms): number | null {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
     const [state] = columnOf<number>(this.sql, "SELECT state FROM tokens WHERE row = ?", parent);
     return state === undefined || state === REVOKED_ALONE ? null : parent;
@@ -198,10 +198,10 @@ export class TreeStore extends TokenRows {
   }
 
   /**
-   * Raises the row floor for rows that this transaction has deleted at `now` (ms), so that their numbers are never used
+   * Raises the row floor for rows that this transaction has deleted at `now`, so that their numbers are never used
    * again. `isReused`: the tree is used again when it is empty. See `floorAfter`.
    */
-  deleted(rows: readonly number[], now: number, isReused: boolean): void {
+  deleted(rows: readonly number[], now: Ms, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
     this.#raiseFloor(floorAfter(highest, this.isEmpty, isReused, now));
   }
@@ -240,8 +240,8 @@ export class TreeStore extends TokenRows {
     return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
   }
 
-  /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
-  renew(row: number, ttl: number, expiresAt: number, now: number): void {
+  /** Sets what a renewal changes. */
+  renew(row: number, ttl: Seconds, expiresAt: Ms, now: Ms): void {
     this.#invalidate();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
     this.sql.exec(statement, ttl, expiresAt, now, row);
@@ -294,7 +294,7 @@ export class TreeStore extends TokenRows {
     this.#floor = row;
   }
 
-  #mayHaveDead(now: number): boolean {
+  #mayHaveDead(now: Ms): boolean {
     return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
   }
 }

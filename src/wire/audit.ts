@@ -1,3 +1,4 @@
+import type { Ms } from "../base/clock.ts";
 import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { escapeUnprintable } from "../base/name.ts";
@@ -38,7 +39,7 @@ export interface AuditLine {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly status?: number;
   /** Time from arrival to answer. On the network the clock advances only at I/O. */
-  readonly duration_ms?: number;
+  readonly duration_ms?: Ms;
   readonly error?: string;
   /** The caller's token, or the new token of a login; absent without a valid token. */
   readonly auth?: AuditAuth;

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from "../base/clock.ts";
+import { type Ms, parseRfc3339, type Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
@@ -160,8 +160,8 @@ function readInteger(value: unknown): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
 }
 
-/** A time in ms, sent as RFC 3339 or in seconds since 1970; undefined when absent or empty. */
-export function time(): Field<number | undefined> {
+/** A time, sent as RFC 3339 or in seconds since 1970; undefined when absent or empty. */
+export function time(): Field<Ms | undefined> {
   return optional(
     field({ shape: "string", format: "date-time" }, "a time as RFC 3339 or in seconds since 1970", (value) => {
       if (typeof value !== "string" && typeof value !== "number") return undefined;
@@ -210,13 +210,13 @@ export function pairs(): Field<Record<string, string> | null> {
   });
 }
 
-/** A duration in seconds, in any form that clients send; 0 when absent. Can be negative: the rules check that. */
-export function duration(): Field<number> {
+/** A duration, in any form that clients send; 0 when absent. Can be negative: the rules check that. */
+export function duration(): Field<Seconds> {
   return field({ shape: "integer", format: "seconds" }, A_DURATION, readDuration);
 }
 
 /** A duration of the reference's older fields, which accept a bool as 0 or 1. */
-export function looseDuration(): Field<number> {
+export function looseDuration(): Field<Seconds> {
   return field({ shape: "string", format: "duration" }, A_DURATION, (value) =>
     readDuration(typeof value === "boolean" ? Number(value) : value),
   );

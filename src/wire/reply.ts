@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../base/clock.ts";
 import { ok, type Result } from "../base/result.ts";
 import { storedJson } from "../storage/tables.ts";
 
@@ -10,8 +11,8 @@ export type Reply =
       readonly data: Readonly<Record<string, unknown>> | null;
       readonly warnings?: readonly string[];
       readonly status?: number;
-      /** The lease of the secret in the answer; `duration` in seconds. */
-      readonly lease?: { readonly id: string; readonly renewable: boolean; readonly duration: number };
+      /** The lease of the secret in the answer. */
+      readonly lease?: { readonly id: string; readonly renewable: boolean; readonly duration: Seconds };
       /** True: the keys of the data are repeated beside those of the envelope, as on some of the reference's paths. */
       readonly inject?: boolean;
     }
@@ -27,8 +28,8 @@ export type Reply =
       readonly kind: "plain";
       readonly status: number;
       readonly body: Readonly<Record<string, unknown>>;
-      /** Seconds for which caches may store the answer; absent: none. */
-      readonly maxAge?: number;
+      /** How long caches may store the answer; absent: not at all. */
+      readonly maxAge?: Seconds;
     };
 
 /** Path of the stored answer in the cubbyhole of a wrapping token. */
@@ -62,10 +63,8 @@ export interface WrapInfo {
   /** A secret. */
   readonly token: string;
   readonly accessor: string;
-  /** Seconds. */
-  readonly ttl: number;
-  /** ms. */
-  readonly createdAt: number;
+  readonly ttl: Seconds;
+  readonly createdAt: Ms;
   readonly creationPath: string;
   /** Accessor of the token in the stored answer; "" for none. */
   readonly wrappedAccessor: string;
@@ -84,8 +83,8 @@ export interface AuthReply {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Secrets that the answer shows among the metadata. No token stores them, and the audit log has only hashes. */
   readonly secretMetadata?: Readonly<Record<string, string>>;
-  /** Seconds; 0: never expires. */
-  readonly leaseDuration: number;
+  /** 0: never expires. */
+  readonly leaseDuration: Seconds;
   readonly renewable: boolean;
   readonly entityId: string;
   readonly tokenType: "service" | "batch";
@@ -119,7 +118,7 @@ export function injectedReply(data: Readonly<Record<string, unknown>>): Result<R
   return ok({ kind: "data", data, inject: true });
 }
 
-/** 200 with a body without an envelope. @param maxAge seconds for which caches may keep it; 0: none. */
+/** 200 with a body without an envelope. @param maxAge how long caches may keep it; 0: not at all. */
 export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Result<Reply, never> {
   return ok({ kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) });
 }

@@ -1,3 +1,4 @@
+import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
@@ -27,8 +28,8 @@ export interface GroveRequest {
   readonly resourceType: string | null;
   /** The token of the client; "" for none. A secret. */
   readonly token: string;
-  /** Seconds; 0: the answer is not wrapped. */
-  readonly wrapTtlSeconds: number;
+  /** 0: the answer is not wrapped. */
+  readonly wrapTtlSeconds: Seconds;
   /** The client's address as the platform or the gateway reports it, or null. */
   readonly clientAddress: string | null;
   readonly notes: AuditNotes;

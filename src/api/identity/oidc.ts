@@ -74,7 +74,7 @@ const DISCOVERY_VIEW = view<string>({
 });
 const DISCOVERY = plainAnswer(DISCOVERY_VIEW.shape);
 const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
-/** Seconds for which caches may keep the discovery document of a configured issuer. */
+/** How long caches may keep the discovery document of a configured issuer. */
 const DISCOVERY_MAX_AGE = 3600;
 
 /** Identity tokens: their issuer with its keys and roles, the tokens, and the public documents that verify them. */

@@ -6,7 +6,7 @@ import { listBackups } from "../../backup/bucket/bucket.ts";
 import { makePart, readPartRequest, readWholeRun, sealBackup } from "../../backup/make.ts";
 import { isPlace, keyOfFile } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
-import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms, parseRfc3339 } from "../../base/clock.ts";
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
@@ -263,7 +263,7 @@ function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes
   };
 }
 
-function readEnds(since: string, before: string, now: number): Result<RestoreWatermarks> {
+function readEnds(since: string, before: string, now: Ms): Result<RestoreWatermarks> {
   const issuedSince = since === "" ? null : parseRfc3339(since);
   if (since !== "" && (issuedSince === null || issuedSince > now)) return err(NO_PAST_TIME);
   if (before === "") return ok({ issuedSince, issuedBefore: null });

@@ -1,7 +1,7 @@
 import { type Answered, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
-import { currentTime, formatRfc3339 } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, type Ms } from "../../base/clock.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
 import { SharedReading } from "../../base/shared-reading.ts";
 import { groveVersion } from "../../base/version.ts";
@@ -29,7 +29,7 @@ const HOUR_MS = 3_600_000;
 /** Times from now on, in hours, within which ends of tokens are counted. */
 const SPANS = Object.entries({ "1h": 1, "1d": 24, "7d": 168, "30d": 720 });
 
-/** Numbers of the whole installation, all read at about the same time. Times in ms. */
+/** Numbers of the whole installation, all read at about the same time. */
 type InstallationFigures = Awaited<ReturnType<typeof readFigures>>;
 
 async function readFigures(env: Env, installation: Installation) {
@@ -56,12 +56,12 @@ async function readFigures(env: Env, installation: Installation) {
   };
 }
 
-/** Makes metrics of the figures. @param now ms. */
-export function installationFamilies(figures: InstallationFigures, now: number): Family[] {
+/** Makes metrics of the figures. */
+export function installationFamilies(figures: InstallationFigures, now: Ms): Family[] {
   const { tokensByMount, tokensByPolicy, tokensByEnd } = figures;
   const tokens = sumOfCounts(tokensByMount);
   const never = tokensByEnd.groups.find(({ key }) => key === NEVER_KEY)?.count ?? 0;
-  const age = (at: number | null) => (at === null ? null : Math.max(0, now - at) / 1000);
+  const age = (at: Ms | null) => (at === null ? null : Math.max(0, now - at) / 1000);
   return [
     gauge("vault_token_count", "Service tokens.", tokens),
     grouped("vault_token_count_by_auth", "Service tokens by mount.", "auth_method", tokensByMount),
@@ -96,7 +96,7 @@ export function installationFamilies(figures: InstallationFigures, now: number):
 }
 
 /** Returns the metrics that need no call to an object. */
-export function stateFamilies(installation: Installation | null, version: string, now: number): Family[] {
+export function stateFamilies(installation: Installation | null, version: string, now: Ms): Family[] {
   const works = installation ? 1 : 0;
   return [
     grouped("grove_build_info", "The version of Grove.", "version", [{ key: version, count: 1 }]),
@@ -125,7 +125,7 @@ function grouped(name: string, help: string, label: string, groups: readonly Gro
 }
 
 /** Counts the tokens that end within each span and not within a shorter one. Tokens in other groups end later. */
-function byEnd({ groups, total }: GroupCounts, now: number): GroupCount[] {
+function byEnd({ groups, total }: GroupCounts, now: Ms): GroupCount[] {
   const counts = new Map(SPANS.map(([name]) => [name, 0]));
   let never = 0;
   for (const { key, count } of groups) {

@@ -17,7 +17,7 @@ import {
   KEYS,
   NO_CONTENT,
 } from "../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms } from "../../base/clock.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/name.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
@@ -161,7 +161,7 @@ async function writePolicy(
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
 const MAX_POLICY_BYTES = 1_900_000;
 
-function readText(policyText: string, now: number): Result<PolicyText> {
+function readText(policyText: string, now: Ms): Result<PolicyText> {
   const parsed = parsePolicy(policyText, now);
   if (!parsed.ok) return refuse(policyErrorText(parsed.error));
   const rulesJson = JSON.stringify(parsed.value);

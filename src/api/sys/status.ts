@@ -1,6 +1,6 @@
 import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
-import { currentTime, formatTime, inTime } from "../../base/clock.ts";
+import { currentTime, formatTime, inTime, type Ms } from "../../base/clock.ts";
 import { staleCopyAgeMs } from "../../base/copy-owner.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { SharedReading } from "../../base/shared-reading.ts";
@@ -30,7 +30,7 @@ export function serviceStateOf(loaded: Result<Installation>) {
   return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "", sealKeyVersion: 0 };
 }
 
-/** Maximum time (ms) in which an object has to answer. */
+/** Maximum time in which an object has to answer. */
 const PROBE_MS = 3_000;
 
 /** Names of the objects that did not answer. Requests need no token, so not each of them may call objects. */
@@ -50,7 +50,7 @@ async function failingObjects(env: Env): Promise<string[]> {
   return probes.flatMap(([name], at) => (answers[at]?.status === "rejected" ? [name] : []));
 }
 
-const HEALTH_VIEW = view<{ readonly state: ServiceState; readonly version: string; readonly now: number }>({
+const HEALTH_VIEW = view<{ readonly state: ServiceState; readonly version: string; readonly now: Ms }>({
   initialized: ["boolean", ({ state }) => state.initialized],
   sealed: ["boolean", ({ state }) => state.sealed],
   standby: ["boolean", ({ state }) => state.sealed],
@@ -72,7 +72,7 @@ function replicationMode({ sealed }: ServiceState): string {
   return sealed ? "unknown" : "disabled";
 }
 
-function staleSeconds(now: number): number | undefined {
+function staleSeconds(now: Ms): number | undefined {
   const stale = staleCopyAgeMs(now);
   return stale === null ? undefined : Math.floor(stale / 1000);
 }

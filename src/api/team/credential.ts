@@ -1,4 +1,5 @@
 import type { CredentialFormat, RegisteredCaller } from "../../auth/credential.ts";
+import type { Ms } from "../../base/clock.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -55,7 +56,7 @@ export class TeamCaller implements RegisteredCaller {
     this.accessor = token.tokenId;
   }
 
-  ownVerdict({ policies }: Installation, access: AccessRequest, now: number): Verdict | null {
+  ownVerdict({ policies }: Installation, access: AccessRequest, now: Ms): Verdict | null {
     if (this.#looksAtItself(access)) return OWN_READ;
     if (!manages(this.team, access)) return null;
     return isDenied(policies.aclFor(this.team.tokenPolicies, null, now), access, now) ? null : MANAGE;

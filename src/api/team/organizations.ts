@@ -1,6 +1,6 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { err, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { untilCopiesAreOld } from "../../system/in-effect.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
@@ -41,9 +41,9 @@ const TTL_POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
-function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, number>>>, string> {
+function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, Ms>>>, string> {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_TTL_POLICIES) return err(TTL_RULE);
-  const maxTtls: Partial<Record<TokenKind, number>> = {};
+  const maxTtls: Partial<Record<TokenKind, Ms>> = {};
   for (const policy of value) {
     const read = isObject(policy) ? readValues(TTL_POLICY, policy) : null;
     if (!read?.ok) return err(TTL_RULE);

@@ -3,7 +3,7 @@ import { issue } from "../../auth/issue.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Seconds } from "../../base/clock.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
@@ -124,14 +124,14 @@ function isRoleNameOrNone(name: string): boolean {
   return name === "" || (name.length <= MAX_ROLE_NAME && isName(name));
 }
 
-/** Reads the lifetime in the field with the oldest name, in seconds. It is ignored, and not read, beside a `ttl`. */
-function readLease(lease: unknown, ttl: unknown): Result<number> {
+/** Reads the lifetime in the field with the oldest name. It is ignored, and not read, beside a `ttl`. */
+function readLease(lease: unknown, ttl: unknown): Result<Seconds> {
   if (ttl !== undefined && ttl !== "") return ok(0);
   const read = FIELDS.shape.ttl.read(lease);
   return read.ok ? read : refuse("'lease' value could not be parsed");
 }
 
-function readCreateRequest(fields: Values<typeof FIELDS>, lease: number, orphanEndpoint: boolean) {
+function readCreateRequest(fields: Values<typeof FIELDS>, lease: Seconds, orphanEndpoint: boolean) {
   if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return refuse("meta is too large");
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
     return refuse("the name of a policy is too long");
@@ -170,8 +170,7 @@ const ENTITY_DISABLED: Failure = { code: "forbidden", message: "entity from give
 
 /**
  * Sets the entity of the alias that the creator named; "" for none. This may create an entity, so it is called after
- * the rules allowed the creation, and before the token is written.
- * Messages are the reference's (auth/token/create).
+ * the rules allowed the creation, and before the token is written. Messages are the reference's (auth/token/create).
  */
 async function withEntityOfAlias(env: TokenEnv, installation: Installation, spec: TokenSpec, aliasName: string) {
   if (aliasName === "") return ok(spec);

@@ -13,7 +13,7 @@ import {
   outcomeOf,
   tokenTarget,
 } from "../../auth/target.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Seconds } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
@@ -75,7 +75,7 @@ export const RENEW_ROUTES: readonly Route[] = [
 ];
 
 function renewRoute(path: string, description: Omit<RouteDescription, "answers">): Route {
-  return tokenRoute<{ increment: number; token?: unknown }, NonNullable<NamedToken<RenewAction>>>("update", path, {
+  return tokenRoute<{ increment: Seconds; token?: unknown }, NonNullable<NamedToken<RenewAction>>>("update", path, {
     ...description,
     answers: AUTH,
     input: description.parameters ? IN_PATH : IN_BODY,
@@ -101,7 +101,7 @@ function renewRoute(path: string, description: Omit<RouteDescription, "answers">
 function renewalOf({
   installation,
   fields,
-}: PresentedContext<{ increment: number }>): (target: TokenTarget) => RenewAction {
+}: PresentedContext<{ increment: Seconds }>): (target: TokenTarget) => RenewAction {
   const mount = mountTtl(installation.mountAt("token/"));
   return (target) => ({ kind: "renew", target, increment: fields.increment, mount, terms: null });
 }

@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -36,16 +36,16 @@ export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A backup into the bucket. Times in ms. */
+/** A backup into the bucket. */
 export interface BackupRun {
   readonly name: string;
   /** See `nameOfRun`. */
   readonly run: string;
   /** "deleting": the backup is complete, and old backups are being deleted. */
   readonly state: "running" | "deleting" | "done" | "failed";
-  readonly startedAt: number;
+  readonly startedAt: Ms;
   /** null until all parts are made. */
-  readonly finishedAt: number | null;
+  readonly finishedAt: Ms | null;
   /** Where the next part begins; null when all parts are made. */
   readonly position: string | null;
   readonly parts: number;
@@ -65,14 +65,14 @@ const COMPLETE = "state IN ('deleting', 'done')";
 
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "backup";
-/** Pause between two steps (ms), so that requests are served in between. */
+/** Pause between two steps, so that requests are served in between. */
 const PAUSE_MS = 25;
-/** Pause after a failed step (ms). It doubles with each further failure. */
+/** Pause after a failed step. It doubles with each further failure. */
 const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 300_000;
 const MAX_FAILURES = 10;
 const MAX_RUN_MS = 6 * 3_600_000;
-/** Tolerance for the hourly trigger, which is not exact (ms). */
+/** Tolerance for the hourly trigger, which is not exact. */
 const EARLY_MS = 30 * 60_000;
 /** Maximum number of parts. The manifest lists them all, and is written in one piece. */
 const MAX_PARTS_IN_BUCKET = 50_000;
@@ -215,10 +215,8 @@ export function backupRunsOf(env: Env): DurableObjectStub<BackupRuns> {
   return within(env, env.BACKUP_RUNS).getByName("backups");
 }
 
-/**
- * Time (ms) between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month.
- */
-export function backupIntervalMs({ BACKUP_INTERVAL_HOURS: hours }: Pick<Env, "BACKUP_INTERVAL_HOURS">): number {
+/** Time between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month. */
+export function backupIntervalMs({ BACKUP_INTERVAL_HOURS: hours }: Pick<Env, "BACKUP_INTERVAL_HOURS">): Ms {
   return 3_600_000 * numberWithin(hours, 744, 24);
 }
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { isPlace, manifestKey, nameAt, partKey, timeOfBackup } from "../names.ts";
 
@@ -28,9 +29,9 @@ export async function listBackups(bucket: R2Bucket): Promise<string[]> {
 
 /**
  * Deletes files of one old backup; true when none is left. All but the newest `keep` complete backups are old. One
- * without a manifest is still being made, unless it began before `begunBefore` (ms).
+ * without a manifest is still being made, unless it began before `begunBefore`.
  */
-export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: number, begunBefore: number) {
+export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: number, begunBefore: Ms) {
   const places = await placesOf(bucket, clusterId);
   const complete = await completeOnes(bucket, places);
   const kept = complete.slice(-keep);
@@ -52,7 +53,7 @@ async function placesOf(bucket: R2Bucket, clusterId: string): Promise<string[]> 
   return texts.filter(isPlace).sort();
 }
 
-function timeOf(place: string): number {
+function timeOf(place: string): Ms {
   return timeOfBackup(nameAt(place)) ?? 0;
 }
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
@@ -89,9 +90,9 @@ export class GroupStore {
 
   /**
    * Creates or changes a group. With an id the group must exist. Without one, the name selects an existing group.
-   * The caller has checked that its entities exist. Messages are the reference's (identity/group). `now` in ms.
+   * The caller has checked that its entities exist. Messages are the reference's (identity/group).
    */
-  write(id: string | null, write: GroupWrite, now: number): Result<Written> {
+  write(id: string | null, write: GroupWrite, now: Ms): Result<Written> {
     const byId = id === null ? null : this.#sealed.find(id);
     if (id !== null && !byId) return refuse("group not found from id");
     const byName = write.name === null ? null : this.#byName(write.name);
@@ -126,9 +127,9 @@ export class GroupStore {
 
   /**
    * Creates a group alias, with a new external group when none is given, or changes the alias with the id. null when
-   * the write changes nothing. Messages are the reference's (identity/group-alias). `now` in ms.
+   * the write changes nothing. Messages are the reference's (identity/group-alias).
    */
-  writeAlias(id: string | null, write: GroupAliasWrite, now: number): Result<GroupAliasRecord | null> {
+  writeAlias(id: string | null, write: GroupAliasWrite, now: Ms): Result<GroupAliasRecord | null> {
     const before = id === null ? null : this.readAlias({ id });
     if (id !== null && !before) return refuse("invalid group alias ID");
     const { name, mountAccessor } = write;
@@ -208,7 +209,7 @@ export class GroupStore {
     name: string,
     type: GroupType,
     write: Omit<GroupWrite, "name" | "type">,
-    now: number,
+    now: Ms,
   ): void {
     const row: GroupRow = {
       id,

@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
@@ -101,7 +101,7 @@ const VERSION: TableShape = {
 
 /** Maximum number of entities in one round of calls. */
 const BATCH = 1_000;
-/** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
+/** Delay of the alarm that sends pending entries, after a change or a failed attempt. */
 const RETRY_MS = 10_000;
 
 /** An entity that its shard must be notified of, and the version of its last change. */
@@ -264,7 +264,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /** Creates or changes a group. See `GroupStore.write`. */
-  async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written>> {
+  async writeGroup(id: string | null, write: GroupWrite, now: Ms): Promise<Result<Written>> {
     return this.#change(() => this.#groups.write(id, write, now));
   }
 
@@ -286,7 +286,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /** Creates or changes a group alias. See `GroupStore.writeAlias`. */
-  async writeGroupAlias(id: string | null, write: GroupAliasWrite, now: number) {
+  async writeGroupAlias(id: string | null, write: GroupAliasWrite, now: Ms) {
     return this.#change(() => this.#groups.writeAlias(id, write, now));
   }
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { Tables } from "../../storage/tables.ts";
@@ -92,7 +93,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     { metadata, customMetadata }: AliasMetadata,
     newId: string,
     instead: AliasOwner | null,
-    now: number,
+    now: Ms,
   ): Promise<Result<{ readonly state: EntityState } | { readonly holder: AliasOwner }>> {
     await this.#openForWrite(shardOfAlias(place));
     if (instead) this.#entities.drop(place, instead);
@@ -117,7 +118,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     id: string,
     place: AliasPlace,
     metadata: EntityMetadata | null,
-    now: number,
+    now: Ms,
   ): Promise<Result<EntityState | null>> {
     await this.keys.open();
     const found = this.#entities.byId(id);
@@ -162,14 +163,14 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return ids.filter((id) => isGood(this.#entities.byId(id)));
   }
 
-  /** Creates an entity without an alias. `id` is a new one, in this shard. `now` in ms. */
-  async createEntity(id: string, write: Omit<EntityWrite, "name">, now: number): Promise<void> {
+  /** Creates an entity without an alias. `id` is a new one, in this shard. */
+  async createEntity(id: string, write: Omit<EntityWrite, "name">, now: Ms): Promise<void> {
     await this.#openForWrite(shardOfEntity(id) ?? 0);
     this.#entities.insert(newEntity(id, write, null, now), null);
   }
 
-  /** Changes an entity. `now` in ms. @returns false when there is none. */
-  async writeEntity(id: string, write: Omit<EntityWrite, "name">, now: number): Promise<boolean> {
+  /** Changes an entity. @returns false when there is none. */
+  async writeEntity(id: string, write: Omit<EntityWrite, "name">, now: Ms): Promise<boolean> {
     const found = await this.#good(id);
     if (found) this.#entities.update(found, changedEntity(found.entity, write, now));
     return found !== null;
@@ -354,12 +355,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.havingPart(ids, part);
   }
 
-  #logIn(
-    found: StoredEntity,
-    place: AliasPlace,
-    metadata: EntityMetadata | null,
-    now: number,
-  ): Result<EntityState | null> {
+  #logIn(found: StoredEntity, place: AliasPlace, metadata: EntityMetadata | null, now: Ms): Result<EntityState | null> {
     const entity = afterLogin(found.entity, place, metadata, now);
     if (!entity) return ok(null);
     const written = entity === found.entity ? ok(found) : this.#update(found, entity);

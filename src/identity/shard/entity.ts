@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
 import type {
@@ -15,7 +16,7 @@ import { nameOfEntity } from "./place.ts";
 /** Maximum size (characters of JSON) of an entity's aliases. An entity is one row, and the platform's limit is 2 MB. */
 export const MAX_ALIAS_CHARACTERS = 2 ** 18;
 
-/** An entity as its shard stores it. Times in ms. */
+/** An entity as its shard stores it. */
 export interface Entity
   extends Pick<EntityRecord, "id" | "metadata" | "policies" | "disabled" | "mergedIds" | "createdAt" | "updatedAt"> {
   /** Name that an operator gave it; null for none. The directory decides about the name and the groups. */
@@ -31,19 +32,14 @@ const EMPTY = {
   ...{ name: null, metadata: {}, policies: [], disabled: false, reserved: [], mergedIds: [], groupIds: [] },
 } as const;
 
-/** Returns a new entity. `now` in ms. */
-export function newEntity(
-  id: string,
-  write: Omit<EntityWrite, "name">,
-  alias: EntityAlias | null,
-  now: number,
-): Entity {
+/** Returns a new entity. */
+export function newEntity(id: string, write: Omit<EntityWrite, "name">, alias: EntityAlias | null, now: Ms): Entity {
   const aliases = alias ? [alias] : [];
   return changedEntity({ ...EMPTY, id, aliases, createdAt: now, updatedAt: now }, write, now);
 }
 
-/** Returns an entity with the fields of an operator's write. `now` in ms. */
-export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, now: number): Entity {
+/** Returns an entity with the fields of an operator's write. */
+export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, now: Ms): Entity {
   return {
     ...entity,
     metadata: write.metadata ?? entity.metadata,
@@ -96,12 +92,7 @@ export function followed(entity: Entity, place: AliasPlace): Entity | null {
 }
 
 /** Like `followed`, for a login, which can change the metadata of the alias. */
-export function afterLogin(
-  entity: Entity,
-  place: AliasPlace,
-  metadata: EntityMetadata | null,
-  now: number,
-): Entity | null {
+export function afterLogin(entity: Entity, place: AliasPlace, metadata: EntityMetadata | null, now: Ms): Entity | null {
   const own = followed(entity, place);
   const alias = own && aliasAt(own, place);
   if (!alias || metadata === null || sameMetadata(alias.metadata, metadata)) return own;

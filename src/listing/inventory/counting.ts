@@ -1,4 +1,4 @@
-import { currentTime, LATE, orLate } from "../../base/clock.ts";
+import { currentTime, LATE, type Ms, orLate } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
@@ -25,9 +25,9 @@ const TREES_AT_ONCE = 12;
 
 /** Once the whole list is read, steps have no time limit until this many tokens are counted. */
 const MIN_COUNTED = 2000;
-/** No step begins later than this after the request (ms). */
+/** No step begins later than this after the request. */
 const LAST_STEP_MS = 1000;
-/** A step that ends later than this after the request (ms) is left to the job: an answer takes 2 seconds at most. */
+/** A step that ends later than this after the request is left to the job: an answer takes 2 seconds at most. */
 const GIVEN_UP_MS = 1500;
 
 interface TreeShare {
@@ -66,7 +66,7 @@ export function countedSoFar({ tally, left }: CountState): number {
  * Performs one bounded step of a count. A token without parent, children and leases is counted by its entry in the
  * list. For all others their trees are called, which know what is above and below.
  */
-export async function countStep(env: ListingEnv, selection: Selection, state: CountState, now: number) {
+export async function countStep(env: ListingEnv, selection: Selection, state: CountState, now: Ms) {
   if (state.left.length === 0) return readPage(env, selection, state, now);
   const asked = state.left.slice(0, TREES_AT_ONCE);
   const answers = await inGroups(asked, (share) => countInTree(env, selection, share));
@@ -79,12 +79,12 @@ export async function countStep(env: ListingEnv, selection: Selection, state: Co
 }
 
 /**
- * Counts as far as the time of one request allows, from its arrival (`began`, ms) and in at most `maxSteps`. The first
+ * Counts as far as the time of one request allows, from its arrival (`began`) and in at most `maxSteps`. The first
  * step has no time limit: only its result shows how much there is.
  */
 export async function countWithinRequest(
   step: (state: CountState) => Promise<CountState>,
-  began: number,
+  began: Ms,
   maxSteps: number,
 ): Promise<CountState> {
   let state = await step(NOT_COUNTED);
@@ -100,7 +100,7 @@ export async function countWithinRequest(
   return state;
 }
 
-async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
+async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: Ms): Promise<CountState> {
   const { accessors, listed, next } = await selectedTokens(env, selection, state.after, PAGE, now);
   const singles = listed.filter((token) => isSingleSelected(token, selection));
   const trees = singles.map(({ accessor }) => treeIdOf(accessor));

@@ -1,4 +1,4 @@
-import { earliest } from "../../base/clock.ts";
+import { earliest, type Ms } from "../../base/clock.ts";
 import { MAX_ENDED } from "../../base/limits.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -39,9 +39,9 @@ export interface EndedFilter {
   readonly job?: string;
   /** Only those that ended with this token, itself included. */
   readonly cause?: string;
-  /** Ended at `from` or later, and at `to` or earlier (ms). */
-  readonly from: number;
-  readonly to: number;
+  /** Ended at `from` or later, and at `to` or earlier. */
+  readonly from: Ms;
+  readonly to: Ms;
 }
 
 /** A page of the tokens of one shard that have ended. */
@@ -52,7 +52,7 @@ export const LAST_FIRST: Order = { by: "end", descending: true };
 
 const MAX_SCANNED = 2000;
 const STEP = 500;
-/** Records of an hour (ms) are deleted together. */
+/** Records of an hour are deleted together. */
 const PAUSE_MS = 3_600_000;
 
 /** Entry of a token that ended before it was listed, and whose tree sent no entry. */
@@ -62,7 +62,7 @@ const UNKNOWN: Omit<InventoryEntry, "accessor"> = {
   ...{ children: 0, lastUsed: null },
 };
 
-type Row = { id: number; accessor: string; at: number; how: string; entry: string | null };
+type Row = { id: number; accessor: string; at: Ms; how: string; entry: string | null };
 type Class = keyof typeof MAX_ENDED;
 type Stored = Omit<EndRecord, "at">;
 
@@ -75,8 +75,8 @@ export class EndedTokens {
   readonly #most: Readonly<Record<Class, number>>;
   /** Number of records of each class; undefined before they were read. */
   #kept: Record<Class, number> | undefined;
-  /** No recorded token ended before this time (ms); null: there is no record. Undefined before it was read. */
-  #oldest: number | null | undefined;
+  /** No recorded token ended before this time; null: there is no record. Undefined before it was read. */
+  #oldest: Ms | null | undefined;
 
   constructor(sql: Sql, index: InventoryIndex, most: Readonly<Record<Class, number>> = MAX_ENDED) {
     this.#sql = sql;
@@ -114,8 +114,8 @@ export class EndedTokens {
     }
   }
 
-  /** Returns the record of the token with this accessor; null when there is none, or it ended before `from` (ms). */
-  find(accessor: string, from: number): EndedToken | null {
+  /** Returns the record of the token with this accessor; null when there is none, or it ended before `from`. */
+  find(accessor: string, from: Ms): EndedToken | null {
     const { known } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
     return known && known.at >= from ? endedOf(known) : null;
   }
@@ -134,14 +134,14 @@ export class EndedTokens {
     return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
   }
 
-  /** Returns when the clean-up is due (ms); null: there is no record. @param keep how long records are kept (ms). */
-  nextDueAt(keep: number, now: number): number | null {
+  /** Returns when the clean-up is due; null: there is no record. @param keep how long records are kept. */
+  nextDueAt(keep: Ms, now: Ms): Ms | null {
     const oldest = this.#oldestEnd();
     return oldest === null ? null : Math.max(now, oldest + keep + PAUSE_MS);
   }
 
-  /** Performs one step of the clean-up: deletes some records of tokens that ended before `before` (ms). */
-  forget(before: number): void {
+  /** Performs one step of the clean-up: deletes some records of tokens that ended before `before`. */
+  forget(before: Ms): void {
     const oldest = this.#oldestEnd();
     if (oldest === null || oldest >= before) return;
     this.#oldest = undefined;
@@ -149,7 +149,7 @@ export class EndedTokens {
     this.#index.write();
   }
 
-  #oldestEnd(): number | null {
+  #oldestEnd(): Ms | null {
     if (this.#oldest !== undefined) return this.#oldest;
     const query = `SELECT * FROM (SELECT at FROM ended WHERE of_job = 0 ORDER BY at LIMIT 1)
       UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`;

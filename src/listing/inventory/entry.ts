@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
@@ -9,7 +10,7 @@ const MAX_METADATA = 4096;
 /** Maximum number of stored pairs of one token. Each may need a row of postings and a row of a counter. */
 const MAX_PAIRS = 64;
 
-/** Entry of the inventory for a live service token. Times in ms, durations in seconds. Contains nothing secret. */
+/** Entry of the inventory for a live service token. Contains nothing secret. */
 export interface InventoryEntry {
   readonly accessor: string;
   /** Accessor of the parent; null for an orphan. */
@@ -26,14 +27,14 @@ export interface InventoryEntry {
   /** "" without an entity. */
   readonly entityId: string;
   /** null: never. */
-  readonly expiresAt: number | null;
-  readonly renewedAt: number | null;
+  readonly expiresAt: Ms | null;
+  readonly renewedAt: Ms | null;
   /** As created; 0: no limit. */
   readonly numUses: number;
   /** 0: no limit. */
   readonly usesLeft: number;
-  readonly period: number;
-  readonly explicitMaxTtl: number;
+  readonly period: Seconds;
+  readonly explicitMaxTtl: Seconds;
   readonly children: number;
   /** False only for the first root token. */
   readonly leased: boolean;
@@ -42,7 +43,7 @@ export interface InventoryEntry {
   /** Metadata set at creation, by the client or by the login. Bounded; absent when there is none. */
   readonly metadata?: ListedMetadata;
   /** Start of the hour of the last use; null: no use is known. */
-  readonly lastUsed: number | null;
+  readonly lastUsed: Ms | null;
 }
 
 /** Returns the entry of a new token. `parent` is the accessor of its parent; null for the first token of a tree. */
@@ -109,8 +110,8 @@ export function fixedText(entry: ReturnType<typeof fixedPart>): string {
 /** A listed token, as it is sent to its tree for comparison. */
 export interface ListedClaim {
   readonly accessor: string;
-  /** The fields that never change, as text, and the expiry (ms). "wrong": an entry that no tree can have published. */
-  readonly entry: { readonly fixed: string; readonly expiresAt: number | null } | "wrong";
+  /** The fields that never change, as text, and the expiry. "wrong": an entry that no tree can have published. */
+  readonly entry: { readonly fixed: string; readonly expiresAt: Ms | null } | "wrong";
 }
 
 /** An entry with its position in the order of creation. */
@@ -129,8 +130,8 @@ export interface TreeSize {
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
 
-/** Returns when a listed token was created (ms). */
-export function createdAtOf({ id }: Pick<ListedToken, "id">): number {
+/** Returns when a listed token was created. */
+export function createdAtOf({ id }: Pick<ListedToken, "id">): Ms {
   return rowGeneratedAt(id);
 }
 
@@ -145,7 +146,7 @@ export function listedPath({ leased, path }: InventoryEntry): string {
   return leased ? path : "";
 }
 
-/** Returns the key of the hour of a time (ms), as counters use it. */
-export function hourKey(ms: number): string {
+/** Returns the key of the hour of a time, as counters use it. */
+export function hourKey(ms: Ms): string {
   return `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`;
 }

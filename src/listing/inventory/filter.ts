@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { createdAtOf, type InventoryEntry, type ListedMetadata, type ListedToken } from "./entry.ts";
 
 export interface Search {
@@ -63,10 +64,10 @@ export function textOfTerm(term: string): string | null {
   return kind === undefined ? null : term.slice(kind.length + 1);
 }
 
-/** Resolution of the last use (ms). */
+/** Resolution of the last use. */
 const USE_HOUR_MS = 3_600_000;
 
-/** Conditions on tokens. A token matches when it meets all that are set. Times in ms. */
+/** Conditions on tokens. A token matches when it meets all that are set. */
 export interface TokenFilter {
   /** Issuer id of a mount, as in `InventoryEntry`. */
   readonly mount?: string | undefined;
@@ -80,18 +81,18 @@ export interface TokenFilter {
   readonly metadata?: ListedMetadata | undefined;
   readonly search?: Search | undefined;
   readonly tree?: string | undefined;
-  readonly createdAfter?: number | undefined;
-  readonly createdBefore?: number | undefined;
-  readonly endsAfter?: number | undefined;
-  readonly endsBefore?: number | undefined;
+  readonly createdAfter?: Ms | undefined;
+  readonly createdBefore?: Ms | undefined;
+  readonly endsAfter?: Ms | undefined;
+  readonly endsBefore?: Ms | undefined;
   readonly neverEnds?: boolean | undefined;
   /** Tokens that were created before this time and not used since. */
-  readonly unusedSince?: number | undefined;
+  readonly unusedSince?: Ms | undefined;
   readonly orphan?: boolean | undefined;
 }
 
-/** True when `token` of the tree `tree` has not expired at `now` (ms) and matches `filter`. */
-export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: number): boolean {
+/** True when `token` of the tree `tree` has not expired at `now` and matches `filter`. */
+export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: Ms): boolean {
   const { expiresAt } = token;
   return (expiresAt === null || expiresAt > now) && matchesFixed(filter, token, tree) && hasChanging(filter, token);
 }

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { type Sql, storedJson } from "../../storage/tables.ts";
 import { askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -128,17 +129,17 @@ function allOf(groups: readonly TreeGroup[]): GroupOfTrees[] {
 export const MAX_ENDING = 100_000;
 const MAX_NAMED = 1000;
 
-/** A time span divided into parts, in which expiring tokens are counted. Times in ms. */
+/** A time span divided into parts, in which expiring tokens are counted. */
 export interface EndsQuery {
   readonly kind: GroupKind;
   /** null: of all mounts. */
   readonly mount: string | null;
-  readonly from: number;
+  readonly from: Ms;
   /** Length of a part. */
-  readonly step: number;
+  readonly step: Ms;
   readonly parts: number;
   /** Tokens that have expired by this time are not counted. */
-  readonly now: number;
+  readonly now: Ms;
   /** The requested groups; null: those with the most tokens. */
   readonly keys: readonly string[] | null;
 }
@@ -166,7 +167,7 @@ export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, key
   let read = 0;
   const query = "SELECT ends, entry FROM inventory WHERE ends >= ? AND ends < ? LIMIT ?";
   const values = [Math.max(from, now + 1), from + step * parts, MAX_ENDING + 1];
-  const rows = sql.exec<{ ends: number; entry: string }>(query, ...values);
+  const rows = sql.exec<{ ends: Ms; entry: string }>(query, ...values);
   const other = zeros(parts);
   for (const { ends, entry } of rows) {
     if (++read > MAX_ENDING) return null;
@@ -192,7 +193,7 @@ function zeros(parts: number): number[] {
   return new Array<number>(parts).fill(0);
 }
 
-function add(counts: number[], at: number): void {
+function add(counts: number[], at: Ms): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 

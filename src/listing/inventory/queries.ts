@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
@@ -133,7 +133,7 @@ export async function listAccessors(env: ListingEnv, after: string, limit: numbe
   return limit > 0 ? all.slice(0, limit) : all;
 }
 
-/** Trees have their own clocks: tokens of a job can have ended this long (ms) before its start or after its end. */
+/** Trees have their own clocks: tokens of a job can have ended this long before its start or after its end. */
 const CLOCKS_MS = 60_000;
 
 /** Returns the record of an ended token; null when none is kept. */
@@ -145,7 +145,7 @@ export async function findEnded(env: ListingEnv, accessor: string): Promise<Ende
 export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
-export function endedInJob(job: string, run: { startedAt: number; finishedAt: number | null } | null): EndedFilter {
+export function endedInJob(job: string, run: { startedAt: Ms; finishedAt: Ms | null } | null): EndedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }

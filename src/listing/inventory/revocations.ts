@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { addNumbers } from "../../base/sums.ts";
@@ -63,7 +63,7 @@ interface Expected {
   readonly total: number | null;
 }
 
-/** Times in ms. A token that ended in an earlier step, with one above it, counts as gone. */
+/** A token that ended in an earlier step, with one above it, counts as gone. */
 export interface RevocationJob extends RevokedInTree {
   readonly id: string;
   /** True: it counts, and revokes nothing. */
@@ -75,8 +75,8 @@ export interface RevocationJob extends RevokedInTree {
   readonly named: number;
   /** Who asked, and by which request. */
   readonly asked: RevocationOrigin;
-  readonly startedAt: number;
-  readonly finishedAt: number | null;
+  readonly startedAt: Ms;
+  readonly finishedAt: Ms | null;
   readonly expected: Expected;
   /** Tokens that are counted so far. */
   readonly counted: number;
@@ -105,8 +105,8 @@ type JobRow = Record<keyof RevokedInTree, number> & {
   dry: number;
   state: JobState;
   selection: string;
-  started_at: number;
-  finished_at: number | null;
+  started_at: Ms;
+  finished_at: Ms | null;
   expected: number | null;
   expected_total: number | null;
   count: string;
@@ -150,7 +150,7 @@ export function grownBeyond({ count, total }: Expected, tally: Tally): "expected
 const DUTY = "token revocation";
 /** Tokens that one step revokes. With a call to a tree for each it stays far below the platform's limit of calls. */
 export const STEP = 200;
-/** Pause between two steps (ms), in which requests are served. */
+/** Pause between two steps, in which requests are served. */
 const PAUSE_MS = 5;
 const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { ROOT_POLICY } from "../../policy/names.ts";
 import type { RevocationOrigin } from "../../system/revocation-origin.ts";
 import { decodeStoredId, type RowAndTail, type TokenAddress, treeIdOf } from "../../token/ids.ts";
@@ -22,8 +23,8 @@ export interface Selection {
   readonly asked: RevocationOrigin;
 }
 
-/** Returns the selection without tokens that are created after `now` (ms), for a filter. Safe to repeat. */
-export function createdUpTo(selection: Selection, now: number): Selection {
+/** Returns the selection without tokens that are created after `now`, for a filter. Safe to repeat. */
+export function createdUpTo(selection: Selection, now: Ms): Selection {
   const { filter } = selection;
   if (filter === null) return selection;
   return { ...selection, filter: { ...filter, createdBefore: Math.min(filter.createdBefore ?? now + 1, now + 1) } };
@@ -46,7 +47,7 @@ export interface SelectedInTree {
 
 /** Position of a count in a tree. */
 export interface CountCursor {
-  readonly at: number;
+  readonly at: Ms;
   /** The last row that was counted below that token; null: the token is not counted yet. */
   readonly row: number | null;
 }
@@ -93,7 +94,7 @@ export async function selectedTokens(
   { filter, accessors }: Selection,
   from: SelectionPosition | null,
   limit: number,
-  now: number,
+  now: Ms,
 ) {
   if (filter !== null) {
     const after = typeof from === "number" ? null : from;

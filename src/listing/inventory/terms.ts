@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { hourKey, type InventoryEntry } from "./entry.ts";
 import { pairText, searchedTexts, type TokenFilter } from "./filter.ts";
 
@@ -36,8 +37,8 @@ export function termsOf(entry: InventoryEntry): string[] {
   return terms;
 }
 
-/** Returns the counters that count a token. `createdAt` in ms. */
-export function countsOf(entry: InventoryEntry, createdAt: number): CountKey[] {
+/** Returns the counters that count a token. */
+export function countsOf(entry: InventoryEntry, createdAt: Ms): CountKey[] {
   const { mount, expiresAt, first, metadata = {} } = entry;
   const groupings: TreeGrouping[] = ["mount", "name", "role"];
   for (const name of Object.keys(metadata)) groupings.push(`metadata.${name}`);

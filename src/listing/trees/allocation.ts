@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { newTreeId } from "../../token/find-tree.ts";
 import { accessorShard, generationAt } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -26,13 +26,13 @@ export interface AllocatedTree {
 /** Fewest and most ids of one call. The number doubles while ids are used up quickly, so that few are left unused. */
 const FEWEST = 4;
 const MOST = 64;
-/** Time after its allocation in which an id may be used (ms). Some time later the shard calls the tree. */
+/** Time after its allocation in which an id may be used. Some time later the shard calls the tree. */
 const GOOD_FOR_MS = 30_000;
-/** While a request fetches several ids, others fetch one each, for at most this time (ms): the request may be lost. */
+/** While a request fetches several ids, others fetch one each, for at most this time: the request may be lost. */
 const ASKING_MS = 1000;
 
-/** Ids that this isolate has not used yet, with the time of their allocation (ms). */
-let stock: (AllocatedTree & { readonly at: number })[] = [];
+/** Ids that this isolate has not used yet, with the time of their allocation. */
+let stock: (AllocatedTree & { readonly at: Ms })[] = [];
 let last = { count: FEWEST, at: 0 };
 let askingSince = 0;
 let turn = Math.floor(Math.random() * 2 ** 16);
@@ -49,7 +49,7 @@ export function unpooledTree(env: ListingEnv): AllocatedTree {
  */
 export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const now = currentTime();
-  const isGood = (at: number) => at > now - GOOD_FOR_MS && at <= now;
+  const isGood = (at: Ms) => at > now - GOOD_FOR_MS && at <= now;
   stock = stock.filter(({ at }) => isGood(at));
   const known = stock.pop();
   if (known) return known;

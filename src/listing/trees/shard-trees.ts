@@ -1,4 +1,4 @@
-import { earliest } from "../../base/clock.ts";
+import { earliest, type Ms } from "../../base/clock.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import type { ListingEnv } from "../env.ts";
@@ -20,14 +20,14 @@ export class ShardTrees {
     this.walk = new SingleTokenWalk(sql, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
   }
 
-  /** Asks trees that are due. For `corrected` and the answer see `SingleTokenWalk.turn`. `now` in ms. */
-  async turn(now: number, corrected: (entry: InventoryEntry) => void): ReturnType<SingleTokenWalk["turn"]> {
+  /** Asks trees that are due. For `corrected` and the answer see `SingleTokenWalk.turn`. */
+  async turn(now: Ms, corrected: (entry: InventoryEntry) => void): ReturnType<SingleTokenWalk["turn"]> {
     await this.ledger.askDue();
     return this.walk.turn(now, corrected);
   }
 
-  /** When the next turn is due (ms); null: never. */
-  nextAt(now: number): number | null {
+  /** When the next turn is due; null: never. */
+  nextAt(now: Ms): Ms | null {
     return earliest(this.ledger.nextDueAt, this.walk.nextAt(now));
   }
 }

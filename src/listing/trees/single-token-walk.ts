@@ -1,4 +1,4 @@
-import { earliest, inTime } from "../../base/clock.ts";
+import { earliest, inTime, type Ms } from "../../base/clock.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { NO_ORIGIN } from "../../system/revocation-origin.ts";
@@ -11,14 +11,14 @@ import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tab
 
 /** Tokens that one turn reads, and tokens that it calls again at most. */
 const PAGE = 100;
-/** Delay between an expiry and the call to the tree (ms): trees with an alarm have often ended the token by then. */
+/** Delay between an expiry and the call to the tree: trees with an alarm have often ended the token by then. */
 const ASK_AFTER_MS = 1_000;
-/** Pause between two turns (ms); shorter while more tokens are due than one turn reads. */
+/** Pause between two turns; shorter while more tokens are due than one turn reads. */
 const PAUSE_MS = 1_000;
 const SHORT_PAUSE_MS = 100;
-/** A tree that does not answer within this time (ms) is called again later. */
+/** A tree that does not answer within this time is called again later. */
 const ANSWER_MS = 10_000;
-/** Pause before a tree that has not ended its token is called again (ms). It doubles each time, up to the longest. */
+/** Pause before a tree that has not ended its token is called again. It doubles each time, up to the longest. */
 const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 3_600_000;
 /** While so many tokens wait, the walk reads no others, and goes back for those that are added behind it. */
@@ -33,7 +33,7 @@ export type SingleTokenEnd =
   /** The tree ends the token itself and then removes it from the list. */
   | { readonly kind: "ending" };
 
-type Row = TokenRowOfShard & { ends: number };
+type Row = TokenRowOfShard & { ends: Ms };
 
 /**
  * The walk of a shard over its tokens in the order of expiry. It asks single-token trees to end their expired token, so
@@ -47,16 +47,16 @@ export class SingleTokenWalk {
   #passed: Pick<Row, "id" | "ends"> | null = null;
   /** True when the last turn reached the last due token. */
   #isThrough = true;
-  /** Passed tokens whose trees are called at `at` (ms), by accessor, with the pause before that (ms). */
-  readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();
+  /** Passed tokens whose trees are called at `at`, by accessor, with the pause before that. */
+  readonly #waiting = new Map<string, { readonly at: Ms; readonly pause: Ms }>();
 
   constructor(sql: Sql, askEnd: (place: TokenAddress) => Promise<SingleTokenEnd>) {
     this.#sql = sql;
     this.#askEnd = askEnd;
   }
 
-  /** Notes added and changed tokens. Returns when the walk is due for them (ms), or null. */
-  listed(entries: readonly InventoryEntry[]): number | null {
+  /** Notes added and changed tokens. Returns when the walk is due for them, or null. */
+  listed(entries: readonly InventoryEntry[]): Ms | null {
     const dues = entries.filter(isSingle).map(({ accessor, expiresAt }) => {
       if (expiresAt === null) return null;
       const at = expiresAt + ASK_AFTER_MS;
@@ -70,8 +70,8 @@ export class SingleTokenWalk {
     return earliest(...dues);
   }
 
-  /** Returns when the next turn is due (ms); null when no token of the shard expires. Reads one row. */
-  nextAt(now: number): number | null {
+  /** Returns when the next turn is due; null when no token of the shard expires. Reads one row. */
+  nextAt(now: Ms): Ms | null {
     const [next] = this.#after(NEVER - 1, 1);
     const due = earliest(next ? next.ends + ASK_AFTER_MS : null, ...[...this.#waiting.values()].map(({ at }) => at));
     return due === null ? null : Math.max(due, now + (this.#isThrough ? PAUSE_MS : SHORT_PAUSE_MS));
@@ -82,7 +82,7 @@ export class SingleTokenWalk {
    * long. `corrected` is called with the entry of a token that has not ended. Returns the tokens that no longer exist,
    * and the ids of those of their trees that can be allocated again.
    */
-  async turn(now: number, corrected: (entry: InventoryEntry) => void) {
+  async turn(now: Ms, corrected: (entry: InventoryEntry) => void) {
     const until = now - ASK_AFTER_MS;
     // The clock was ahead during an earlier turn: tokens that the walk has passed have not expired yet.
     if (this.#passed && this.#passed.ends > until) {
@@ -129,13 +129,13 @@ export class SingleTokenWalk {
     }
   }
 
-  #wait(accessor: string, now: number): void {
+  #wait(accessor: string, now: Ms): void {
     const pause = Math.min(LAST_PAUSE_MS, 2 * (this.#waiting.get(accessor)?.pause ?? 0) || FIRST_PAUSE_MS);
     this.#waiting.set(accessor, { at: now + pause, pause });
   }
 
   /** Returns a waiting token, unless it has left the list, has other tokens below it, or expires later than `until`. */
-  #stillDue(accessor: string, until: number): ListedToken | null {
+  #stillDue(accessor: string, until: Ms): ListedToken | null {
     const { known } = findPlace<TokenRowOfShard>(this.#sql, "inventory", "id, accessor, entry", accessor);
     const token = known && tokenOf(known);
     if (token && isSingle(token) && (token.expiresAt ?? NEVER) <= until) return token;
@@ -143,7 +143,7 @@ export class SingleTokenWalk {
     return null;
   }
 
-  #after(until: number, limit: number): Row[] {
+  #after(until: Ms, limit: number): Row[] {
     if (this.#waiting.size >= MAX_WAITING) return [];
     const { ends, id } = this.#passed ?? { ends: 0, id: 0 };
     const where = "(ends, id) > (?, ?) AND ends <= ?";

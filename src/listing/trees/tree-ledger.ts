@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
 import { newTreeId, treeAt } from "../../token/find-tree.ts";
@@ -22,16 +22,16 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
 
 /** Freed trees that a shard remembers: an object is evicted from memory some ten seconds after its last call. */
 const MAX_LATEST = 1000;
-/** Delay between the allocation of an id and the call to its tree (ms), unless its first token is listed by then. */
+/** Delay between the allocation of an id and the call to its tree, unless its first token is listed by then. */
 const ASK_AFTER_MS = 60_000;
 const ASK_PAUSE_MS = 1000;
 /** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;
 
-/** Ids that were allocated together at `at` (ms). `trees`: those whose first token is not known to be listed. */
+/** Ids that were allocated together at `at`. `trees`: those whose first token is not known to be listed. */
 interface Batch {
   readonly id: number;
-  readonly at: number;
+  readonly at: Ms;
   readonly trees: Set<string>;
 }
 
@@ -53,8 +53,8 @@ export class TreeLedger {
   readonly #known = new Map<number, Batch>();
   /** The latest of these batches with a tree, by the id of the tree. */
   readonly #batchOf = new Map<string, Batch>();
-  /** When trees are called next (ms); null: no batch is left. The rows are not read before that time. */
-  #nextDueAt: number | null = null;
+  /** When trees are called next; null: no batch is left. The rows are not read before that time. */
+  #nextDueAt: Ms | null = null;
 
   /** @param sql contains the table of allocated ids. @param storage the first freed tree creates a table in it. */
   constructor(sql: Sql, storage: SqlStorage, env: ListingEnv, shardNumber: () => number) {
@@ -64,7 +64,7 @@ export class TreeLedger {
     this.#shardNumber = shardNumber;
   }
 
-  get nextDueAt(): number | null {
+  get nextDueAt(): Ms | null {
     return this.#nextDueAt;
   }
 
@@ -145,7 +145,7 @@ export class TreeLedger {
     return columnOf(this.#free, `DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value);
   }
 
-  #note(trees: readonly string[], now: number): void {
+  #note(trees: readonly string[], now: Ms): void {
     const statement = "INSERT INTO allocated_trees (at, trees) VALUES (?, ?) RETURNING id";
     const { id } = this.#sql.exec<{ id: number }>(statement, now, JSON.stringify(trees)).one();
     const batch = { id, at: now, trees: new Set(trees) };
@@ -170,10 +170,10 @@ export class TreeLedger {
     this.#sql.exec("DELETE FROM allocated_trees WHERE id = ?", id);
   }
 
-  /** Returns at most `limit` batches that were allocated at `until` (ms) or before, the oldest first. */
-  #batches(until: number, limit: number): Batch[] {
+  /** Returns at most `limit` batches that were allocated at `until` or before, the oldest first. */
+  #batches(until: Ms, limit: number): Batch[] {
     const query = "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?";
-    const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
+    const rows = this.#sql.exec<{ id: number; at: Ms; trees: string }>(query, until, limit).toArray();
     const setOf = (trees: string) => new Set(storedJson<string[]>(trees));
     return rows.map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: setOf(trees) });
   }

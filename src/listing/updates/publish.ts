@@ -1,4 +1,4 @@
-import { currentTime, SoonestTimer, sleep } from "../../base/clock.ts";
+import { currentTime, type Ms, SoonestTimer, sleep } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -9,15 +9,15 @@ import { LOST_CALL_MS, ShardQueue } from "./shard-queue.ts";
 
 /*
  * Delays from the answer of a creation until the token is listed: the tree reads it, the queue of the isolate collects
- * updates, the shard is called. All in ms.
+ * updates, the shard is called.
  */
 
 /** Maximum delay between an answer and the lists. Half a second of it is left for the call to the shard. */
-export const FRESHNESS_MS = 2000;
+export const FRESHNESS_MS: Ms = 2000;
 /** From a change in a tree to the reading of the changed tokens. Changes within this time are read together. */
-export const READ_DELAY_MS = 500;
+export const READ_DELAY_MS: Ms = 500;
 /** From the reading to the check whether the shards have the new tokens. */
-export const CONFIRM_DELAY_MS = 1200;
+export const CONFIRM_DELAY_MS: Ms = 1200;
 /** From queueing an update in an isolate to the call with it. Updates within this time share a call. */
 const CALL_DELAY_MS = 1000;
 /** The same for a shard that had a call in flight when the update was due. */
@@ -25,7 +25,7 @@ const HELD_BACK_MS = 100;
 /** Maximum delay of low-priority updates. */
 const MAX_UPDATE_DELAY_MS = 10_000;
 /** Pause after a failed call or a failed reading. */
-export const RETRY_MS = 5000;
+export const RETRY_MS: Ms = 5000;
 
 /** Updates in one call to a shard of the list of accessors. */
 export interface ShardUpdates {
@@ -77,16 +77,16 @@ export class UpdateQueue {
     return !this.#updates.isInFlight() && this.#isPatient;
   }
 
-  /** Maximum delay until the next call of `send()` (ms), read after one; null when nothing is queued. */
-  get nextSendIn(): number | null {
+  /** Maximum delay until the next call of `send()`, read after one; null when nothing is queued. */
+  get nextSendIn(): Ms | null {
     const shards = this.#updates.shards();
     if (shards.length === 0) return null;
     if (this.#isPatient) return MAX_UPDATE_DELAY_MS;
     return shards.some(([shard]) => this.#updates.isInFlight(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /** Sends updates to shards without a call in flight. `deliver` rejects if a shard may not have them. `now` in ms. */
-  async send(deliver: (shard: number, updates: ShardUpdates) => Promise<void>, now: number): Promise<void> {
+  /** Sends updates to shards without a call in flight. `deliver` rejects if a shard may not have them. */
+  async send(deliver: (shard: number, updates: ShardUpdates) => Promise<void>, now: Ms): Promise<void> {
     const shards = this.#updates.ready(now);
     const send = async (shard: number) => {
       const sent = await this.#updates.send(shard, now, (updates) => deliver(shard, callOf(updates)));
@@ -133,9 +133,9 @@ function only<K extends Update["kind"]>(kind: K, updates: readonly Update[]) {
   return updates.filter((update): update is Extract<Update, { readonly kind: K }> => update.kind === kind);
 }
 
-/** Maximum time that `publishPending` waits for calls in flight of other callers (ms). */
+/** Maximum time that `publishPending` waits for calls in flight of other callers. */
 const MAX_WAIT_MS = 5000;
-/** Interval at which the end of another object's call is checked (ms). */
+/** Interval at which the end of another object's call is checked. */
 const LOOK_MS = 5;
 
 /** Updates of all trees in this isolate. They are lost with it: trees and shards store what is needed to repeat. */
@@ -168,7 +168,7 @@ async function send(env: ListingEnv): Promise<boolean> {
   }
 }
 
-function sendIn(env: ListingEnv, ms: number): void {
+function sendIn(env: ListingEnv, ms: Ms): void {
   TIMER.in(ms, async () => {
     if (!(await send(env))) return;
     const next = UPDATES.nextSendIn;
@@ -179,12 +179,12 @@ function sendIn(env: ListingEnv, ms: number): void {
 /** Maximum number of trees that one listing calls to publish their updates, where they can be in other isolates. */
 const MAX_ASKED = 64;
 
-/** Trees that requests of this isolate changed recently, by id, with the time of the change (ms); the oldest first. */
-const recent = new Map<string, number>();
+/** Trees that requests of this isolate changed recently, by id, with the time of the change; the oldest first. */
+const recent = new Map<string, Ms>();
 const waiting = new Set<string>();
 
-/** Notes that a request of this isolate created or renewed a token in a tree. `now` in ms. */
-export function noteChange(treeId: string, now: number): void {
+/** Notes that a request of this isolate created or renewed a token in a tree. */
+export function noteChange(treeId: string, now: Ms): void {
   recent.delete(treeId);
   recent.set(treeId, now);
   for (const [tree, at] of recent) {
@@ -201,9 +201,9 @@ export function noteWaiting(treeId: string, waits: boolean): void {
 
 /**
  * Publishes the updates of all trees of this isolate, and of the trees in other isolates that its requests changed
- * recently, so that a client finds what it created. `now` in ms.
+ * recently, so that a client finds what it created.
  */
-export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
+export async function publishRecent(env: ListingEnv, now: Ms): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());

@@ -1,4 +1,4 @@
-import { currentTime, sleep } from "../../base/clock.ts";
+import { currentTime, type Ms, sleep } from "../../base/clock.ts";
 import type { SweepTurns } from "../../base/turns.ts";
 import { treeIdOf } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
@@ -40,9 +40,9 @@ export class RemovalQueue {
   /**
    * Selects shards with pending removals and no call in flight. Their cost together is at most `most`: the number of
    * accessors, and `COMMIT` for each call. One shard is always selected, as `send` takes at most `most` of its
-   * accessors. `now` is in ms.
+   * accessors.
    */
-  next(most: number, now: number): number[] {
+  next(most: number, now: Ms): number[] {
     const shards: number[] = [];
     let sum = 0;
     for (const [shard, size] of this.#removals.ready(now)) {
@@ -54,16 +54,16 @@ export class RemovalQueue {
   }
 
   /** Calls a shard with at most `most` of its pending accessors. They are pending again when the call fails. */
-  async send(shard: number, most: number, remove: Remove, now: number): Promise<void> {
+  async send(shard: number, most: number, remove: Remove, now: Ms): Promise<void> {
     await this.#removals.send(shard, now, (tokens) => remove(shard, tokens), most);
   }
 }
 
-/** A sweep waits for removals of other sweeps until none was added for this long (ms): they share the calls. */
+/** A sweep waits for removals of other sweeps until none was added for this long: they share the calls. */
 const GATHER_MS = 10;
-/** Longest time of that wait (ms). Without it each call has few tokens, and the shards mostly commit. */
+/** Longest time of that wait. Without it each call has few tokens, and the shards mostly commit. */
 const MAX_GATHER_MS = 150;
-/** Longest time that a sweep waits for the shards (ms). */
+/** Longest time that a sweep waits for the shards. */
 const MAX_WAIT_MS = 30_000;
 /** Accessors removed in one turn. A turn of this size holds the thread for some ms. */
 const PER_TURN = 250;

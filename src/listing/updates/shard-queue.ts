@@ -1,9 +1,11 @@
-/** Age (ms) at which an unanswered call counts as lost: the object that made it is gone. */
-export const LOST_CALL_MS = 10_000;
+import type { Ms } from "../../base/clock.ts";
+
+/** Age at which an unanswered call counts as lost: the object that made it is gone. */
+export const LOST_CALL_MS: Ms = 10_000;
 
 interface Call<T> {
   readonly values: ReadonlyMap<string, T>;
-  readonly since: number;
+  readonly since: Ms;
 }
 
 /**
@@ -53,17 +55,17 @@ export class ShardQueue<T> {
     return [...this.#queued].map(([shard, { size }]) => [shard, size]);
   }
 
-  /** Returns those of `shards` that can be called. Gives up lost calls. `now` in ms. */
-  ready(now: number): [shard: number, size: number][] {
+  /** Returns those of `shards` that can be called. Gives up lost calls. */
+  ready(now: Ms): [shard: number, size: number][] {
     for (const [shard, call] of this.#calls) if (call.since < now - LOST_CALL_MS) this.#failed(shard, call);
     return this.shards().filter(([shard]) => !this.#calls.has(shard));
   }
 
   /**
    * Sends at most `most` queued values to a shard, unless a call to it is in flight. Returns the values once the shard
-   * has answered, and none when the call was given up before that. Rejects when the call does. `now` in ms.
+   * has answered, and none when the call was given up before that. Rejects when the call does.
    */
-  async send(shard: number, now: number, deliver: (values: readonly T[]) => Promise<void>, most?: number) {
+  async send(shard: number, now: Ms, deliver: (values: readonly T[]) => Promise<void>, most?: number) {
     const queued = this.#queued.get(shard);
     if (!queued || this.#calls.has(shard)) return [];
     const call = { values: new Map([...queued].slice(0, most)), since: now };

@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { globMatches } from "../../token/rules/glob.ts";
 import { isObject } from "../../wire/fields.ts";
@@ -112,20 +113,20 @@ function own(value: unknown, key: string): unknown {
 }
 
 /**
- * Leeways of a role in seconds. 0: the default; negative: none. `notBefore` has no default: it derives a beginning for a
+ * Leeways of a role. 0: the default; negative: none. `notBefore` has no default: it derives a beginning for a
  * token that has only an end.
  */
-export type Leeways = { readonly expiration: number; readonly notBefore: number; readonly clockSkew: number };
+export type Leeways = { readonly expiration: Seconds; readonly notBefore: Seconds; readonly clockSkew: Seconds };
 
 const DEFAULT_LEEWAY = 150;
 const DEFAULT_CLOCK_SKEW = 60;
 
 /**
- * Returns why a token is not valid at `now` (ms), or null. A token without `exp` ends one leeway after its beginning,
+ * Returns why a token is not valid at `now`, or null. A token without `exp` ends one leeway after its beginning,
  * and one without any time is refused, as in the reference. A token with `exp` alone has no beginning to check, unless
  * the role sets a leeway for it.
  */
-export function validityProblem(claims: Claims, leeways: Leeways, now: number): string | null {
+export function validityProblem(claims: Claims, leeways: Leeways, now: Ms): string | null {
   const times = [claims.iat, claims.nbf, claims.exp].map(timeOf);
   if (times.includes(null)) return "the times (iat, nbf, exp) of the token must be numbers";
   const [issuedAt = 0, notBefore = 0, expiry = 0] = times.map((time) => time ?? 0);
@@ -162,7 +163,7 @@ export function timesOf(claims: Claims): string | null {
   return times.length === 0 ? null : times.join(", ");
 }
 
-function leewayOf(leeway: number, otherwise: number): number {
+function leewayOf(leeway: Seconds, otherwise: Seconds): Seconds {
   return leeway < 0 ? 0 : leeway || otherwise;
 }
 

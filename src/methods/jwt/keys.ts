@@ -1,5 +1,5 @@
 import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, type JWK } from "jose";
-import { isWithin } from "../../base/clock.ts";
+import { isWithin, type Ms } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { type NoAnswer, send } from "../../base/outbound-http.ts";
@@ -23,9 +23,9 @@ const MAX_KEPT_CHARACTERS = 2 ** 19;
 
 interface Fetched {
   readonly keys: readonly JWK[] | null;
-  readonly fetchedAt: number;
-  /** Start of the last fetch (ms), even if it failed. */
-  readonly triedAt: number;
+  readonly fetchedAt: Ms;
+  /** Start of the last fetch, even if it failed. */
+  readonly triedAt: Ms;
   readonly failed: boolean;
 }
 
@@ -34,13 +34,13 @@ const fetched = new GenerationalCache<string, Fetched>(MAX_KEPT_CHARACTERS);
 
 /**
  * Returns the keys that may have signed a token, or a message when they can't be fetched. For an unknown key id (`kid`)
- * they are fetched again, at most once per `COOL_DOWN_MS`. `now` in ms.
+ * they are fetched again, at most once per `COOL_DOWN_MS`.
  */
 export async function keysFor(
   config: JwtConfig,
   kid: string | undefined,
   listed: PrivateHosts,
-  now: number,
+  now: Ms,
 ): Promise<Result<readonly JWK[], string>> {
   if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
   const known = fetched.get(config.revision) ?? null;

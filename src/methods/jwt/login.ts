@@ -16,7 +16,7 @@ import { refusedRoute } from "../../auth/refused-logins.ts";
 import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../base/outbound-http.ts";
@@ -104,7 +104,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
   });
 }
 
-async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: number) {
+async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: Ms) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
   const read = readJwtHead(jwt, config);
@@ -140,7 +140,7 @@ function checkClaims(
   config: JwtConfig,
   role: JwtRole,
   claims: Claims,
-  now: number,
+  now: Ms,
   checks: Attempt["checks"],
 ): Result<VerifiedClient["alias"]> {
   const problems: string[] = [];

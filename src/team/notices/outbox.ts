@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { Outbox } from "../../storage/outbox.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
@@ -20,8 +20,8 @@ interface NoticeRow extends Record<string, SqlStorageValue> {
   webhook_id: string;
   trigger: string;
   attempts: number;
-  /** When the next attempt is due (ms); null for a notice that was tampered with. */
-  next_at: number | null;
+  /** When the next attempt is due; null for a notice that was tampered with. */
+  next_at: Ms | null;
   done: number;
   delivery: string;
   document: string;
@@ -52,8 +52,8 @@ export class NoticeOutbox {
     this.#notices = new SealedTable(sql, seals, NOTICE);
   }
 
-  /** When the next notice is due (ms); null: never. */
-  nextAt(): number | null {
+  /** When the next notice is due; null: never. */
+  nextAt(): Ms | null {
     return columnOf<number | null>(this.#sql, "SELECT MIN(next_at) FROM notices")[0] ?? null;
   }
 
@@ -81,7 +81,7 @@ export class NoticeOutbox {
     }
   }
 
-  #storeNotices(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
+  #storeNotices(team: TeamRecord, webhooks: readonly SealedWebhook[], now: Ms): void {
     for (const { token, dueAt } of this.#store.dueTokens(now, TOKENS_AT_ONCE)) {
       for (const { trigger, at } of noticesBetween(token, dueAt, now)) {
         for (const { id: webhookId, triggers, since } of webhooks) {
@@ -94,7 +94,7 @@ export class NoticeOutbox {
     }
   }
 
-  #add(team: TeamRecord, token: TeamToken, trigger: Trigger, webhookId: string, now: number): void {
+  #add(team: TeamRecord, token: TeamToken, trigger: Trigger, webhookId: string, now: Ms): void {
     const { tokenId } = token;
     if (this.#notices.find(tokenId, webhookId, trigger)) return;
     const attempt = { state: "waiting", attempts: 0, sentAt: now, status: null, error: null } as const;
@@ -132,8 +132,8 @@ export class NoticeOutbox {
     return delivery;
   }
 
-  /** The notices that are due at `now` (ms). Notices that were tampered with are never due, but stay for tidy. */
-  #due(now: number, limit: number): NoticeRow[] {
+  /** The notices that are due at `now`. Notices that were tampered with are never due, but stay for tidy. */
+  #due(now: Ms, limit: number): NoticeRow[] {
     const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, limit);
     for (const { token_id, webhook_id, trigger } of tampered) {
       const one = "token_id = ? AND webhook_id = ? AND trigger = ?";

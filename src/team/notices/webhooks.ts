@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { isSuccess, send } from "../../base/outbound-http.ts";
 import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
 import { toHex } from "../../crypto/bytes.ts";
@@ -11,18 +12,18 @@ import { columnOf, type Sql, storedJson, upsert } from "../../storage/tables.ts"
 import type { TeamEnv } from "../env.ts";
 import type { Trigger } from "./rules.ts";
 
-/** A webhook: the URL that receives notices about the expiry of team tokens. Times in ms. */
+/** A webhook: the URL that receives notices about the expiry of team tokens. */
 export interface Webhook {
   readonly id: string;
   readonly name: string;
   readonly url: string;
   readonly enabled: boolean;
   readonly triggers: readonly Trigger[];
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** Starts with 1 and grows with every change. */
   readonly revision: number;
   /** When it was last enabled. It gets no notices about earlier events. */
-  readonly since: number;
+  readonly since: Ms;
 }
 
 /** A webhook with the sealed key of its signatures; null without signatures. */
@@ -30,7 +31,7 @@ export interface SealedWebhook extends Webhook {
   readonly secret: Uint8Array | null;
 }
 
-/** The delivery of a notice. Times in ms. */
+/** The delivery of a notice. */
 export interface Delivery {
   readonly webhookId: string;
   readonly teamId: string;
@@ -38,7 +39,7 @@ export interface Delivery {
   readonly trigger: Trigger;
   readonly state: "waiting" | "delivered" | "failed";
   readonly attempts: number;
-  readonly sentAt: number;
+  readonly sentAt: Ms;
   /** Status of the answer to the last attempt; null with an error. */
   readonly status: number | null;
   readonly error: string | null;
@@ -122,8 +123,8 @@ function webhookOf({ record, secret }: WebhookRow): SealedWebhook {
   return { ...storedJson<Webhook>(record), secret: secret && new Uint8Array(secret) };
 }
 
-/** Time limit for the answer of a webhook (ms). */
-export const WEBHOOK_TIMEOUT_MS = 5_000;
+/** Time limit for the answer of a webhook. */
+export const WEBHOOK_TIMEOUT_MS: Ms = 5_000;
 
 /** HMAC-SHA512 of the body in hex, with the webhook's token as the key. As in notifications of HCP Terraform. */
 const SIGNATURE_HEADER = "X-TFE-Notification-Signature";

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
 import type { OrganizationRecord, TeamToken } from "../record.ts";
 
@@ -5,8 +6,8 @@ const UTC_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/;
 
 /** When a team token expires. */
 export interface Expiry {
-  /** ms since 1970; null: never. */
-  readonly expiresAt: number | null;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
   /** As the client wrote it. It is shown like that, because clients compare it with what they sent. */
   readonly expiredAt: string | null;
 }
@@ -15,9 +16,9 @@ const NEVER: Expiry = { expiresAt: null, expiredAt: null };
 
 /**
  * Reads `expired-at`. Absent or null means never. Any other value must be an ISO 8601 date and time in UTC with seconds
- * and a literal `Z`, which some clients need, and later than `now` (ms). The error is a phrase.
+ * and a literal `Z`, which some clients need, and later than `now`. The error is a phrase.
  */
-export function readExpiry(value: unknown, now: number): Result<Expiry, string> {
+export function readExpiry(value: unknown, now: Ms): Result<Expiry, string> {
   if (value === undefined || value === null) return ok(NEVER);
   const [text = "", seconds = ""] = typeof value === "string" ? (UTC_TIME.exec(value) ?? []) : [];
   const expiresAt = Date.parse(text);
@@ -29,13 +30,13 @@ export function readExpiry(value: unknown, now: number): Result<Expiry, string> 
   return ok({ expiresAt, expiredAt: text });
 }
 
-/** The default maximum lifetime: two years in ms. */
-export const DEFAULT_MAX_TTL_MS = 63_072_000_000;
+/** The default maximum lifetime: two years. */
+export const DEFAULT_MAX_TTL_MS: Ms = 63_072_000_000;
 
-/** The rules of an organization for the lifetimes of its team tokens, in ms; null for none. */
+/** The rules of an organization for the lifetimes of its team tokens; null for none. */
 export interface LifetimeRules {
-  readonly defaultMs: number | null;
-  readonly maxMs: number | null;
+  readonly defaultMs: Ms | null;
+  readonly maxMs: Ms | null;
 }
 
 export const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
@@ -49,10 +50,10 @@ export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): Lifeti
 }
 
 /**
- * Decides when a token that is created at `createdAt` (ms) expires. A given end must be within the maximum lifetime.
+ * Decides when a token that is created at `createdAt` expires. A given end must be within the maximum lifetime.
  * Without one, the default lifetime applies, or else the maximum. The error is a phrase.
  */
-export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: number): Result<Expiry, string> {
+export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: Ms): Result<Expiry, string> {
   const latest = createdAt + (rules.maxMs ?? Number.POSITIVE_INFINITY);
   if (given.expiresAt !== null) {
     return given.expiresAt <= latest ? ok(given) : err("is later than the organization allows for tokens of teams");
@@ -61,12 +62,12 @@ export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: numb
   return ok(end === Number.POSITIVE_INFINITY ? given : expiryAt(end));
 }
 
-function expiryAt(ms: number): Expiry {
+function expiryAt(ms: Ms): Expiry {
   return { expiresAt: ms, expiredAt: new Date(ms).toISOString() };
 }
 
 /** True while a token is within its own lifetime and the maximum lifetime. */
-export function isAlive(rules: LifetimeRules, token: Pick<TeamToken, "createdAt" | "expiresAt">, now: number): boolean {
+export function isAlive(rules: LifetimeRules, token: Pick<TeamToken, "createdAt" | "expiresAt">, now: Ms): boolean {
   if (token.expiresAt !== null && token.expiresAt <= now) return false;
   return rules.maxMs === null || now < token.createdAt + rules.maxMs;
 }
@@ -79,15 +80,15 @@ export const ALREADY_ROTATED = invalidDocument(
 
 /**
  * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the
- * old one, within the maximum. The old token ends with the overlap (ms), and never later than before. The error is a
+ * old one, within the maximum. The old token ends with the overlap, and never later than before. The error is a
  * phrase about the end of the new token, which is `token` in the result; `retired` is the old token.
  */
 export function planRotation(
   rules: LifetimeRules,
   old: TeamToken,
   given: TeamToken,
-  overlapMs: number,
-  now: number,
+  overlapMs: Ms,
+  now: Ms,
 ): Result<{ readonly token: TeamToken; readonly retired: TeamToken }, string> {
   const inherited = given.expiresAt === null && old.expiresAt !== null ? old.expiresAt - old.createdAt : null;
   const expiry =

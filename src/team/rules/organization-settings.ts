@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { err, ok } from "../../base/result.ts";
 import { exact, exactFlag, exactInteger, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
 import { type Field, fieldSchema, sent, type Values } from "../../wire/fields.ts";
@@ -7,7 +8,7 @@ const MAX_SAML_ROLE_LENGTH = 256;
 const MAX_SESSION = 5_256_000;
 
 /** A hundred years. */
-export const MAX_TTL_MS = 3_153_600_000_000;
+export const MAX_TTL_MS: Ms = 3_153_600_000_000;
 
 const stored = <T>(field: Field<T>) => sent(field).describe("Stored and shown");
 const FLAG = stored(exactFlag());

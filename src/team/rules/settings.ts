@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { err, invalidDocument, ok } from "../../base/result.ts";
 import type { AccessRequest } from "../../policy/acl.ts";
 import { namesRoot, normalizePolicyNames, policyAssignRefusal, policyNameProblem } from "../../policy/names.ts";
@@ -56,7 +57,7 @@ export const DEFAULT_SETTINGS: Omit<TeamSettings, "name"> = {
 export const OWNERS = "owners";
 
 /** The owners team of an organization. */
-export function ownersOf(organization: OrganizationRecord, teamId: string, now: number): TeamRecord {
+export function ownersOf(organization: OrganizationRecord, teamId: string, now: Ms): TeamRecord {
   return {
     ...DEFAULT_SETTINGS,
     name: OWNERS,

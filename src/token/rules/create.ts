@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import { lesserLimit } from "../../base/limits.ts";
 import { nameKey } from "../../base/name.ts";
 import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
@@ -17,7 +18,7 @@ import { chooseTokenType } from "./login.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
 
-/** The fields of a create call, parsed but not validated. Durations in seconds, may be negative; absent text is "". */
+/** The fields of a create call, parsed but not validated. Durations can be negative; absent text is "". */
 export interface CreateRequest {
   readonly id: string;
   readonly displayName: string;
@@ -26,10 +27,10 @@ export interface CreateRequest {
   readonly noParent: boolean;
   readonly noDefaultPolicy: boolean;
   readonly renewable: boolean;
-  readonly lease: number;
-  readonly ttl: number;
-  readonly explicitMaxTtl: number;
-  readonly period: number;
+  readonly lease: Seconds;
+  readonly ttl: Seconds;
+  readonly explicitMaxTtl: Seconds;
+  readonly period: Seconds;
   readonly numUses: number;
   readonly type: string;
   readonly entityAlias: string;
@@ -52,7 +53,7 @@ export function planCreate(
   creator: Creator,
   sudo: boolean,
   watermark: number,
-  now: number,
+  now: Ms,
 ): Result<TokenPlan> {
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
 
@@ -87,7 +88,7 @@ export function planCreate(
   const requestedTtl = request.ttl > 0 ? request.ttl : request.lease;
 
   let ttl = 0;
-  let expiresAt: number | null = null;
+  let expiresAt: Ms | null = null;
   if (!isRoot || period > 0 || requestedTtl > 0) {
     const defaultTtl = mount.defaultSeconds;
     const grant = grantTtl({ issuedAt: now, now, requestedTtl, defaultTtl, period, explicitMaxTtl, mount });
@@ -190,7 +191,7 @@ function checkDurations(request: CreateRequest, sudo: boolean): string | null {
   return null;
 }
 
-function mergeLimit(what: string, requested: number, fromRole: number, warnings: string[]): number {
+function mergeLimit(what: string, requested: Seconds, fromRole: Seconds, warnings: string[]): Seconds {
   const lesser = lesserLimit(requested, fromRole);
   const warning = `${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`;
   if (requested !== 0 && fromRole !== 0) warnings.push(warning);

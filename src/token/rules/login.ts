@@ -1,20 +1,21 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyNames, policyAssignRefusal } from "../../policy/names.ts";
 import { type Mount, type MountTokenType, mountIssuerOf, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { PLAIN_RECORD, type TokenPlan, type TokenType, withWatermark } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
-/** The decision of an auth method about a client that it has verified. Durations in seconds, 0 meaning "not set". */
+/** The decision of an auth method about a client that it has verified. A duration of 0 is not set. */
 export interface Login {
   /** Policies of the method's role, without `default`. */
   readonly policies: readonly string[];
   readonly noDefaultPolicy: boolean;
   /** The type that the method's role asks for; the mount can override it (`chooseTokenType`). */
   readonly tokenType: "default" | "service" | "batch";
-  readonly ttl: number;
-  readonly maxTtl: number;
-  readonly period: number;
-  readonly explicitMaxTtl: number;
+  readonly ttl: Seconds;
+  readonly maxTtl: Seconds;
+  readonly period: Seconds;
+  readonly explicitMaxTtl: Seconds;
   /** 0: no limit. */
   readonly numUses: number;
   /** As `parseCidr` returns them. */
@@ -33,7 +34,7 @@ export interface Login {
  * Decides the token of a login, or refuses it (400). The token is an orphan with a tree of its own, so no revocation of
  * another token ends it. `watermark`: number of the newest one; 0: none.
  */
-export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<TokenPlan> {
+export function planLogin(mount: Mount, login: Login, watermark: number, now: Ms): Result<TokenPlan> {
   const type = chooseTokenType(mount.config.tokenType, login.tokenType);
   // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {

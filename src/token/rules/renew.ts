@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import { lesserLimit } from "../../base/limits.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { type MountTtl, narrowTtl } from "../../system/mount.ts";
@@ -5,16 +6,16 @@ import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { type GrantedTtl, grantTtl } from "./ttl.ts";
 
-/** Terms of a renewal: those of the token itself, or the present ones of its role or auth method. Seconds. */
+/** Terms of a renewal: those of the token itself, or the present ones of its role or auth method. */
 export interface RenewTerms {
   /** 0: not periodic. */
-  readonly period: number;
+  readonly period: Seconds;
   /** 0: none. */
-  readonly explicitMaxTtl: number;
+  readonly explicitMaxTtl: Seconds;
   /** TTL of a renewal that requests none. null: that of the last grant; 0: the mount's default. */
-  readonly ttl: number | null;
+  readonly ttl: Seconds | null;
   /** Maximum TTL, counted from the creation; 0: the mount's. */
-  readonly maxTtl: number;
+  readonly maxTtl: Seconds;
 }
 
 /** The token's own terms, which hold for a token that was made without a role and without a login. */
@@ -44,15 +45,15 @@ export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "e
 }
 
 /**
- * Decides a renewal. `increment`: requested TTL in seconds; 0 or less: `terms.ttl`. Ignored for periodic tokens.
+ * Decides a renewal. `increment`: requested TTL; 0 or less: `terms.ttl`. Ignored for periodic tokens.
  * Refuses with the failure of `refuseRenewal`, or a 400 for a token past its maximum TTL.
  */
 export function planRenew(
   token: TokenView,
   terms: RenewTerms,
-  increment: number,
+  increment: Seconds,
   mount: MountTtl,
-  now: number,
+  now: Ms,
 ): Result<GrantedTtl> {
   const refusal = refuseRenewal(token);
   if (refusal) return err(refusal);

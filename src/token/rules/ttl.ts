@@ -1,26 +1,26 @@
+import type { Ms, Seconds } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 
-/** Inputs of `grantTtl`. Durations in seconds, 0 meaning "not set"; times in ms. */
+/** Inputs of `grantTtl`. A duration of 0 is not set. */
 export interface TtlTerms {
   /** When the token was made; at creation the same as `now`. */
-  readonly issuedAt: number;
-  readonly now: number;
-  readonly requestedTtl: number;
+  readonly issuedAt: Ms;
+  readonly now: Ms;
+  readonly requestedTtl: Seconds;
   /** Used when nothing is requested. */
-  readonly defaultTtl: number;
-  readonly period: number;
-  readonly explicitMaxTtl: number;
+  readonly defaultTtl: Seconds;
+  readonly period: Seconds;
+  readonly explicitMaxTtl: Seconds;
   readonly mount: MountTtl;
 }
 
 /** A lifetime that was granted. */
 export interface GrantedTtl {
-  /** Seconds. */
-  readonly ttl: number;
-  /** ms; never after the end that the maximum TTLs set. */
-  readonly expiresAt: number;
+  readonly ttl: Seconds;
+  /** Never after the end that the maximum TTLs set. */
+  readonly expiresAt: Ms;
   readonly warnings: readonly string[];
 }
 
@@ -33,8 +33,8 @@ export function grantTtl(terms: TtlTerms): Result<GrantedTtl, "past_max_ttl"> {
   const { now, issuedAt, period, explicitMaxTtl, mount } = terms;
   const warnings: string[] = [];
   const cap = explicitMaxTtl > 0 ? Math.min(mount.maxSeconds, explicitMaxTtl) : mount.maxSeconds;
-  let ttl: number;
-  let end: number | null;
+  let ttl: Seconds;
+  let end: Ms | null;
   if (period > 0) {
     ttl = Math.min(period, cap);
     if (period > cap) {

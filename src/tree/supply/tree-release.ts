@@ -7,7 +7,7 @@ import type { TreeParts } from "../tree-parts.ts";
 
 /** Maximum size (bytes) of a database that an empty tree keeps for the next token. A larger one is emptied. */
 const MAX_KEPT_BYTES = 262_144;
-/** A row floor further in the future than this (ms) shows that the clock was wrong when it was written. */
+/** A row floor further in the future than this shows that the clock was wrong when it was written. */
 const CLOCK_MS = 86_400_000;
 
 /** Releases an empty tree: returns its id to a shard, or deletes its storage. `lifecycle.ts` decides. */

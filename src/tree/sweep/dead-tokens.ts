@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { NO_ORIGIN } from "../../system/revocation-origin.ts";
 import { routedIdText } from "../../token/ids.ts";
@@ -24,7 +25,7 @@ export interface SweepCandidate {
 
 type FoundRow = Pick<TokenRow, "row" | "parent" | "state" | "ended"> & {
   accessor: ArrayBuffer;
-  expires_at: number | null;
+  expires_at: Ms | null;
   custom_id_key: string | null;
 };
 type DeadRow = FoundRow & { has_children: number };
@@ -35,7 +36,7 @@ const COLUMNS = `t.row, t.parent, t.state, t.accessor, t.expires_at, t.ended,
 
 /**
  * Finds the dead tokens of a tree, in bounded pieces. When there are many, it makes a plan first. A dead token with
- * children is never deleted before them, so after any crash its descendants still have a dead ancestor. Times in ms.
+ * children is never deleted before them, so after any crash its descendants still have a dead ancestor.
  */
 export class DeadTokens {
   readonly #sql: Sql;
@@ -67,7 +68,7 @@ export class DeadTokens {
    * also marks and detaches at most about as many rows; it returns no token when it did only that. null: no dead token
    * is left. The caller has deleted or put back the tokens of the previous call.
    */
-  next(now: number, limit: number): SweepCandidate[] | null {
+  next(now: Ms, limit: number): SweepCandidate[] | null {
     this.#returned = 0;
     const planned = this.more(now, limit);
     if (planned.length > 0) return planned;
@@ -79,7 +80,7 @@ export class DeadTokens {
   }
 
   /** Returns more planned tokens, to delete together with those returned since `next`. Empty: none is planned. */
-  more(now: number, limit: number): SweepCandidate[] {
+  more(now: Ms, limit: number): SweepCandidate[] {
     for (let rows = this.#plan.take(limit); rows.length > 0; rows = this.#plan.take(limit)) {
       this.#returned += rows.length;
       const victims = this.#read(rows, now);
@@ -100,7 +101,7 @@ export class DeadTokens {
     this.#plan.forget();
   }
 
-  #read(rows: readonly number[], now: number): SweepCandidate[] {
+  #read(rows: readonly number[], now: Ms): SweepCandidate[] {
     const query = `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN tokens t ON t.row = j.value`;
     const found = this.#sql.exec<FoundRow>(query, JSON.stringify(rows)).toArray();
     // A token without a mark of its own was planned as the child of a marked one.
@@ -117,7 +118,7 @@ export class DeadTokens {
     });
   }
 
-  #search(now: number, limit: number): SweepCandidate[] | null {
+  #search(now: Ms, limit: number): SweepCandidate[] | null {
     const victims = new Map<number, SweepCandidate>();
     let progress = 0;
     for (const dead of this.#deadRows(now, limit)) {
@@ -129,7 +130,7 @@ export class DeadTokens {
     return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
   }
 
-  #deadRows(now: number, limit: number): DeadRow[] {
+  #deadRows(now: Ms, limit: number): DeadRow[] {
     const query = `SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t`;
     const marked = this.#sql.exec<DeadRow>(`${query} WHERE t.state <> 0 LIMIT ?`, limit).toArray();
     if (marked.length >= limit) return marked;
@@ -152,7 +153,7 @@ export class DeadTokens {
    * their number is returned. Leaves are taken at once, so the usual wide tree is swept without a second write per
    * token.
    */
-  #takeSubtree(dead: DeadRow, limit: number, now: number, victims: Map<number, SweepCandidate>): number {
+  #takeSubtree(dead: DeadRow, limit: number, now: Ms, victims: Map<number, SweepCandidate>): number {
     const top = this.#candidate(dead, false, null, now);
     const below = dead.has_children === 0 ? [] : this.#topmostBelow(dead.row, limit);
     const found = new Map([[dead.row, top]]);
@@ -214,7 +215,7 @@ export class DeadTokens {
   }
 
   /** @param above the end of its dead parent; null: no ancestor is dead. */
-  #candidate(found: FoundRow, isBelowDead: boolean, above: EndRecord | null, now: number): SweepCandidate {
+  #candidate(found: FoundRow, isBelowDead: boolean, above: EndRecord | null, now: Ms): SweepCandidate {
     const { row, parent, ended, expires_at: expiresAt, custom_id_key: customIdKey } = found;
     const accessor = routedIdText(this.#treeId, row, new Uint8Array(found.accessor));
     const own = ended === null ? null : storedJson<EndRecord>(ended);

@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns } from "../../base/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
@@ -21,7 +21,7 @@ const PLAN_ROWS = 500;
  * platform allows. The next alarm does the rest.
  */
 const SWEEP_STEPS = 30;
-/** Time after its creation (ms) from which a token is listed, unless something failed. */
+/** Time after its creation from which a token is listed, unless something failed. */
 const LISTED_AFTER_MS = 60_000;
 
 /** Deletes the dead tokens of a tree, and their entries in other objects. */

@@ -1,3 +1,4 @@
+import type { Ms } from "../../base/clock.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
@@ -64,7 +65,7 @@ export interface TidyStepResult {
 }
 
 /**
- * Minimum age (ms) of the row number of a token that tidy checks. A creation writes the token and its entries in other
+ * Minimum age of the row number of a token that tidy checks. A creation writes the token and its entries in other
  * objects at the same time, in any order; a creation in flight must not look like damage.
  */
-export const SAFETY_AGE_MS = 600_000;
+export const SAFETY_AGE_MS: Ms = 600_000;

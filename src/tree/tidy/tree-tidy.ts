@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
@@ -153,7 +153,7 @@ function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]):
 type StoredAccessor = { row: number; accessor: ArrayBuffer };
 
 /** The columns of a token that its entries in the lists are compared with. */
-type ComparedRow = StoredAccessor & { custom_id_key: string | null; expires_at: number | null; record: string };
+type ComparedRow = StoredAccessor & { custom_id_key: string | null; expires_at: Ms | null; record: string };
 
 /**
  * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row

@@ -1,4 +1,4 @@
-import { currentTime, SoonestTimer } from "../../base/clock.ts";
+import { currentTime, type Ms, SoonestTimer } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
@@ -31,7 +31,7 @@ const BATCH = 2000;
 const COUNTED_PARENTS = 1000;
 /** Tokens whose last use is remembered. */
 const REMEMBERED_USES = 10_000;
-/** Resolution of the last use (ms): the uses of a token are published at most once an hour. */
+/** Resolution of the last use: the uses of a token are published at most once an hour. */
 const USE_HOUR_MS = 3_600_000;
 
 /**
@@ -48,8 +48,8 @@ export class TreeUpdates {
   readonly #changed = new Set<number>();
   /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
-  /** The hour in which a token was used last (ms), by row. The tree does not store it. */
-  readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
+  /** The hour in which a token was used last, by row. The tree does not store it. */
+  readonly #uses = new GenerationalCache<number, Ms>(REMEMBERED_USES);
   /** Number of tokens that have a parent; null before they were counted. */
   #below: number | null = null;
   #sizeChanged = false;
@@ -105,21 +105,21 @@ export class TreeUpdates {
     this.#hasUpdates();
   }
 
-  /** Notes a use of a token at `now` (ms). The first use of each hour is published. */
-  used(row: number, now: number): void {
+  /** Notes a use of a token at `now`. The first use of each hour is published. */
+  used(row: number, now: Ms): void {
     if (!tracksLastUse(this.#env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
     this.#changed.add(row);
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** The hour in which a token was used last (ms); null: not known here. */
-  lastUsed(row: number): number | null {
+  /** The hour in which a token was used last; null: not known here. */
+  lastUsed(row: number): Ms | null {
     return this.#uses.get(row) ?? null;
   }
 
-  /** Until when (ms) another use of a token that was used at `now` needs no update; null: for ever. */
-  usedUntil(now: number): number | null {
+  /** Until when another use of a token that was used at `now` needs no update; null: for ever. */
+  usedUntil(now: Ms): Ms | null {
     return tracksLastUse(this.#env) ? hourOf(now) + USE_HOUR_MS : null;
   }
 
@@ -281,7 +281,7 @@ export class TreeUpdates {
     this.#lookIn(READ_DELAY_MS);
   }
 
-  #lookIn(ms: number): void {
+  #lookIn(ms: Ms): void {
     this.#timer.in(ms, () => void this.look());
   }
 }
@@ -290,6 +290,6 @@ function tracksLastUse(env: Pick<TreeEnv, "TRACK_LAST_USE">): boolean {
   return env.TRACK_LAST_USE !== "false";
 }
 
-function hourOf(ms: number): number {
+function hourOf(ms: Ms): Ms {
   return ms - (ms % USE_HOUR_MS);
 }

@@ -2,7 +2,7 @@ import { listRoute } from "../../../auth/record-routes.ts";
 import { checkRegistration, registerLease } from "../../../auth/register-lease.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withPolicyPaths } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
@@ -72,8 +72,8 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
   ]);
 }
 
-/** A lease of a token or of a secret. Times in ms. */
-const LEASE_VIEW = view<ShownLease & { readonly now: number }>({
+/** A lease of a token or of a secret. */
+const LEASE_VIEW = view<ShownLease & { readonly now: Ms }>({
   id: ["string", (lease) => lease.id],
   path: ["string", (lease) => lease.path],
   renewable: ["boolean", (lease) => lease.renewable && lease.error === null],

@@ -77,7 +77,7 @@ function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string
   });
 }
 
-/** Reads a lifetime in seconds: null when none was sent, 0 for `system`, undefined for an invalid value. */
+/** Reads a lifetime: null when none was sent, 0 for `system`, undefined for an invalid value. */
 function readTtl(sent: string): number | null | undefined {
   if (sent === "") return null;
   if (sent === "system") return 0;

@@ -9,7 +9,7 @@ import {
   withParameters,
 } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
@@ -263,7 +263,7 @@ function isEmpty(name: string, value: unknown): boolean {
   return text === "" || (name === "display_name" && text === "*");
 }
 
-async function sampleOf(env: Env, selection: Selection, now: number): Promise<ListedToken[]> {
+async function sampleOf(env: Env, selection: Selection, now: Ms): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
   const kept: string[] = spare ? await treeAt(env, spare.treeId).accessorsFrom(spare.row) : [];
   const order = { by: "created", descending: false } as const;

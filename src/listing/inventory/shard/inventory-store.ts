@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
 import { NO_ORIGIN } from "../../../system/revocation-origin.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
@@ -30,7 +31,7 @@ const CLASSES = 8;
 type KnownRow = TokenRowOfShard & { tree_size: number | null };
 
 /** A row with all columns that are checked, and the number of rows with its accessor. */
-type ClaimedRow = TokenRowOfShard & { path: string; ends: number; rows: number };
+type ClaimedRow = TokenRowOfShard & { path: string; ends: Ms; rows: number };
 
 /** The inventory of one shard: a row for each token, from which pages are read, postings of terms, and counters. */
 export class InventoryStore {
@@ -70,10 +71,10 @@ export class InventoryStore {
   }
 
   /**
-   * Deletes tokens. Safe to repeat. `keptAt`: now (ms); null: no ends are stored. A listed token without an end, as its
+   * Deletes tokens. Safe to repeat. `keptAt`: now; null: no ends are stored. A listed token without an end, as its
    * tree does not have it, is stored as found by tidy.
    */
-  remove(tokens: readonly (string | Ending)[], keptAt: number | null = null): void {
+  remove(tokens: readonly (string | Ending)[], keptAt: Ms | null = null): void {
     const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
     const gone =
       accessors.length > FEW ? this.#delete(accessors) : accessors.flatMap((accessor) => this.#deleteOne(accessor));

@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
@@ -35,7 +36,7 @@ const MAX_SEARCHED_ACCESSORS = 200_000;
 
 export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly order: Order;
-  readonly now: number;
+  readonly now: Ms;
 }
 
 const COLUMNS = "i.id, i.accessor, i.entry";
@@ -184,7 +185,7 @@ function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> 
 }
 
 /** Returns the first and the last expiry that match a filter, as keys of the index. */
-function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number): [number, number] {
+function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: Ms): [number, number] {
   const low = neverEnds ? NEVER : Math.max(now, endsAfter ?? 0) + 1;
   const high = endsBefore !== undefined ? endsBefore - 1 : neverEnds === false ? NEVER - 1 : NEVER;
   return [low, high];

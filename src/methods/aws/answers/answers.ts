@@ -1,4 +1,4 @@
-import { parseRfc3339 } from "../../../base/clock.ts";
+import { type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { type SentAnswer, serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { ACCOUNT_ID, type PrincipalArn, parsePrincipalArn } from "../arn.ts";
@@ -88,8 +88,8 @@ export type Credentials = {
   readonly sessionToken: string | null;
 };
 
-/** Credentials with an expiry in ms. */
-export type TemporaryCredentials = Credentials & { readonly expiresAt: number };
+/** Credentials with an expiry. */
+export type TemporaryCredentials = Credentials & { readonly expiresAt: Ms };
 
 const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;
 

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from "aws4fetch";
-import { currentTime, sleep } from "../../../base/clock.ts";
+import { currentTime, type Ms, sleep } from "../../../base/clock.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import {
   type NoAnswer,
@@ -96,7 +96,7 @@ const DEFAULT_RETRIES = 3;
 /** Maximum duration of one try. */
 const TRY_MS = 5_000;
 /** Maximum duration of all tries with their pauses. A login waits for it, so `max_retries` can't extend it. */
-export const CALL_MS = 15_000;
+export const CALL_MS: Ms = 15_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -125,7 +125,7 @@ export async function callService(
 }
 
 /**
- * The pause before the next try in ms, or null when another try would have the same result. The pause doubles with each
+ * The pause before the next try, or null when another try would have the same result. The pause doubles with each
  * earlier try (`attempt`), and half of it is `random` (0 to 1): clients that failed together do not try again together.
  */
 export function pauseBeforeNext(
@@ -189,8 +189,8 @@ export function callApi(
   return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
-/** Makes the request of a call. `now` in ms. */
-export async function requestOf(call: ApiCall, credentials: Credentials | null, now: number): Promise<OutboundRequest> {
+/** Makes the request of a call. */
+export async function requestOf(call: ApiCall, credentials: Credentials | null, now: Ms): Promise<OutboundRequest> {
   const unsigned = {
     method: "POST",
     url: `${call.endpoint}/`,

@@ -1,3 +1,4 @@
+import type { Seconds } from "../../../base/clock.ts";
 import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY, issuerNameProblem } from "../../../issuer/rules.ts";
@@ -33,8 +34,8 @@ export interface ClientConfig extends StsSettings {
 export interface WebIdentity {
   readonly roleArn: string;
   readonly audience: string;
-  /** Lifetime of a token in seconds. */
-  readonly ttl: number;
+  /** Lifetime of a token. */
+  readonly ttl: Seconds;
   readonly key: string;
 }
 

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, type Ms } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
@@ -16,7 +16,7 @@ type Waiter<T> = { readonly fetch: FetchItems<T>; readonly answer: (result: Resu
 const MAX_WAITING = 1000;
 /** Maximum number of calls of one queue in flight. */
 const FULL_WIDTH = 4;
-/** How long (ms) a refusal limits the number of calls. */
+/** How long a refusal limits the number of calls. */
 const REMEMBERED_MS = 60_000;
 
 const INTERRUPTED = serviceUnavailable("the look-up was interrupted");
@@ -28,7 +28,7 @@ const TOO_MANY = serviceUnavailable("too many look-ups wait for the cloud");
  */
 export class CallQueue<T> {
   readonly #maxItems: number;
-  readonly #clock: () => number;
+  readonly #clock: () => Ms;
   /** By item, in the order of arrival: an item is looked up once for all requests. */
   readonly #waiting = new Map<string, Waiter<T>[]>();
   /** The same for items whose call is in flight. */
@@ -40,8 +40,8 @@ export class CallQueue<T> {
   #refusals = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param maxItems maximum number of items in a call. @param clock the time in ms. */
-  constructor(maxItems: number, clock: () => number) {
+  /** @param maxItems maximum number of items in a call. */
+  constructor(maxItems: number, clock: () => Ms) {
     this.#maxItems = maxItems;
     this.#clock = clock;
   }

@@ -1,4 +1,4 @@
-import { currentTime, parseRfc3339 } from "../../../base/clock.ts";
+import { currentTime, type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { send } from "../../../base/outbound-http.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
@@ -13,8 +13,8 @@ const EARLY_MS = 5 * 60_000;
 /** Pause before the metadata services are asked again after they gave no credentials. */
 const MISSING_MS = 30_000;
 
-/** The last answer of the metadata services in this isolate. `until` in ms. */
-let kept: { readonly credentials: TemporaryCredentials | null; readonly until: number } | null = null;
+/** The last answer of the metadata services in this isolate. */
+let kept: { readonly credentials: TemporaryCredentials | null; readonly until: Ms } | null = null;
 
 /** The credentials of this server: from the settings, else from the metadata service of the container or instance. */
 export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {

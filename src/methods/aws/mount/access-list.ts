@@ -1,3 +1,4 @@
+import type { Ms, Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
@@ -62,7 +63,7 @@ export class CloudAccessList extends GroveObject<Env> {
     place: ShardPlace,
     instanceId: string,
     login: InstanceLogin,
-    now: number,
+    now: Ms,
   ): Promise<Result<EnteredLogin>> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
@@ -75,7 +76,7 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /** Decides like `enterLogin`, but stores nothing and returns null for the entry. */
-  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null>> {
+  async judgeLogin(instanceId: string, login: InstanceLogin, now: Ms): Promise<Result<null>> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
     return decided.ok ? ok(null) : decided;
@@ -94,10 +95,10 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms). Returns the entry; null when
+   * Keeps the entry of an instance whose token is renewed at least until `expiresAt`. Returns the entry; null when
    * an operator has deleted it, so that the token is not renewed.
    */
-  async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
+  async extend(instanceId: string, expiresAt: Ms, now: Ms): Promise<AccessEntry | null> {
     await this.keys.open();
     const entry = this.#entries.read(instanceId);
     if (!entry) return null;
@@ -106,7 +107,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return extended;
   }
 
-  /** The entry of an instance, or null. Times in ms. */
+  /** The entry of an instance, or null. */
   async read(instanceId: string): Promise<AccessEntry | null> {
     await this.keys.open();
     return this.#entries.read(instanceId);
@@ -123,8 +124,8 @@ export class CloudAccessList extends GroveObject<Env> {
     this.#entries.delete(instanceId);
   }
 
-  /** Starts to remove ended entries. False when that has not finished yet. `now` in ms. */
-  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
+  /** Starts to remove ended entries. False when that has not finished yet. */
+  async startTidy(safetyBuffer: Seconds, now: Ms): Promise<boolean> {
     await this.keys.open();
     return this.#entries.startTidy(safetyBuffer, now);
   }
@@ -154,7 +155,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#knownPlace;
   }
 
-  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin> {
+  #decide(instanceId: string, login: InstanceLogin, now: Ms): Result<EnteredLogin> {
     const previous = this.#entries.read(instanceId);
     // If an entry that was tampered with counted as absent, any client could make the first login of its instance.
     if (!previous && this.#entries.has(instanceId)) return err(DENIED);

@@ -1,5 +1,5 @@
 import { MountObject } from "../../../auth/mount-object.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
@@ -280,7 +280,7 @@ export class CloudAuth extends MountObject<Env> {
     return this.#state.read() ?? 0;
   }
 
-  /** The deny list entry of a role tag (its canonical value), or null. Times in ms. */
+  /** The deny list entry of a role tag (its canonical value), or null. */
   async readDenied(tag: string): Promise<DenyEntry | null> {
     await this.keys.open();
     return this.#lists.denyList.read(tag);
@@ -291,16 +291,16 @@ export class CloudAuth extends MountObject<Env> {
     return this.#lists.denyList.has(tag);
   }
 
-  /** Denies a role tag (its canonical value) of the role with this id. Repeating it only moves the end. Times in ms. */
-  async deny(tag: string, roleId: string, expiresAt: number, now: number): Promise<void> {
+  /** Denies a role tag (its canonical value) of the role with this id. Repeating it only moves the end. */
+  async deny(tag: string, roleId: string, expiresAt: Ms, now: Ms): Promise<void> {
     await this.keys.open();
     const { denyList } = this.#lists;
     denyList.write(tag, { createdAt: denyList.read(tag)?.createdAt ?? now, expiresAt, roleId });
     await this.alarms.set();
   }
 
-  /** Starts to remove the ended entries of the deny list. False when that has not finished yet. `now` in ms. */
-  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
+  /** Starts to remove the ended entries of the deny list. False when that has not finished yet. */
+  async startTidy(safetyBuffer: Seconds, now: Ms): Promise<boolean> {
     await this.keys.open();
     return this.#lists.denyList.startTidy(safetyBuffer, now);
   }

@@ -33,7 +33,7 @@ export interface LoginParts {
   readonly stsRole: StsRole | null;
 }
 
-/** Maximum age (ms) of a copy of the announced state. It bounds changes that are not announced, such as a restore. */
+/** Maximum age of a copy of the announced state. It bounds changes that are not announced, such as a restore. */
 const LONGEST_MS = 60_000;
 /** Maximum size of the copies of one kind in characters of JSON; at most twice as much is kept. */
 const MAX_CHARACTERS = 524_288;

@@ -1,4 +1,4 @@
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
@@ -11,8 +11,8 @@ import { view } from "../../../wire/view.ts";
 /** The lists of entries with an expiry: logins of instances, and denied role tags. */
 export type TidyList = "access" | "deny";
 
-/** `safetyBuffer`: seconds from the end of an entry to its removal. */
-export type TidySettings = { readonly safetyBuffer: number; readonly disablePeriodicTidy: boolean };
+/** `safetyBuffer`: time from the end of an entry to its removal. */
+export type TidySettings = { readonly safetyBuffer: Seconds; readonly disablePeriodicTidy: boolean };
 
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: 72 * 3600, disablePeriodicTidy: false };
 
@@ -29,7 +29,7 @@ export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<Parti
 }
 
 /** A safety buffer, as sent; a negative one is a 400. */
-export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined> {
+export function readSafetyBuffer(sentBuffer: Seconds | undefined): Result<number | undefined> {
   if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
   return refuse('error converting input for field "safety_buffer": cannot provide negative value');
 }
@@ -49,11 +49,11 @@ const PERIOD_MS = 3_600_000;
 /** Pause after an alarm that failed. */
 const RETRY_MS = 30_000;
 
-/** A job removes the entries that ended before `cutoff` (ms). */
+/** A job removes the entries that ended before `cutoff`. */
 export const TIDY_JOBS_TABLE =
   "CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;";
 
-type JobRow = { cutoff: number; removed: number };
+type JobRow = { cutoff: Ms; removed: number };
 
 /** `unreadable`: entries without a readable end. They stay until an operator deletes them by name. */
 type TidyReport = { readonly list: TidyList; readonly removed: number; readonly unreadable: number };
@@ -74,10 +74,10 @@ interface ListOptions<T> {
 const DUTY = "tidy";
 
 /**
- * A table of values with an expiry, stored also in an indexed column `expires_at` (ms). The alarm of the object removes
+ * A table of values with an expiry, stored also in an indexed column `expires_at`. The alarm of the object removes
  * ended entries. A job is a row, so it continues after a crash; each step is a transaction of bounded size.
  */
-export class ExpiringList<T extends { readonly expiresAt: number }> extends SealedValues<T> {
+export class ExpiringList<T extends { readonly expiresAt: Ms }> extends SealedValues<T> {
   readonly #alarms: ObjectAlarm;
   readonly #tables: Tables;
   readonly #options: ListOptions<T>;
@@ -94,13 +94,13 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     super.write(name, value, { expires_at: value.expiresAt });
   }
 
-  /** Sets the alarm for an entry that ends at `end` (ms). Reads nothing. */
-  setAlarmForEnd(end: number): Promise<void> {
+  /** Sets the alarm for an entry that ends at `end`. Reads nothing. */
+  setAlarmForEnd(end: Ms): Promise<void> {
     return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
   }
 
-  /** Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False while a job is in progress. */
-  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
+  /** Starts to remove entries that ended `safetyBuffer` before `now`. False while a job is in progress. */
+  async startTidy(safetyBuffer: Seconds, now: Ms): Promise<boolean> {
     // An object without tables has nothing to remove.
     if (!this.#tables.exist) return true;
     const started = this.#start(safetyBuffer, now);
@@ -109,7 +109,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return started;
   }
 
-  #dueAt(): number | null {
+  #dueAt(): Ms | null {
     if (this.#job()) return 0;
     const settings = this.#options.pace();
     const end = this.#earliestEnd(settings);
@@ -127,13 +127,13 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     if (!this.#job()) this.#alarms.pause(DUTY, PERIOD_MS - (now % PERIOD_MS));
   }
 
-  #start(safetyBuffer: number, now: number): boolean {
+  #start(safetyBuffer: Seconds, now: Ms): boolean {
     const insert = "INSERT OR IGNORE INTO tidy_jobs (list, cutoff, removed) VALUES (?, ?, 0)";
     return this.sql.exec(insert, this.#options.list, now - safetyBuffer * 1000).rowsWritten > 0;
   }
 
-  /** Makes a bounded number of steps of the job. Returns the report when the job has finished. `now` in ms. */
-  #work(now: number): TidyReport | null {
+  /** Makes a bounded number of steps of the job. Returns the report when the job has finished. */
+  #work(now: Ms): TidyReport | null {
     const { list } = this.#options;
     for (let step = 0; step < ALARM_STEPS; step++) {
       const job = this.#job();
@@ -153,8 +153,8 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.sql.exec<JobRow>(query, this.#options.list).toArray()[0] ?? null;
   }
 
-  /** Removes rows that ended before `cutoff`. Those that stay or are unreadable are checked again at `again`. In ms. */
-  #removeEnded(cutoff: number, again: number) {
+  /** Removes rows that ended before `cutoff`. Those that stay or are unreadable are checked again at `again`. */
+  #removeEnded(cutoff: Ms, again: Ms) {
     const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;
     const ended = this.sql.exec<{ name: string; value: string }>(query, cutoff, STEP_ROWS).toArray();
     const { kept = [], gone = [] } = Object.groupBy(ended, (row) => (this.#mustStay(row) ? "kept" : "gone"));
@@ -173,8 +173,8 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     }
   }
 
-  /** When the next row ends or has to be checked again (ms); null without rows or without periodic runs. */
-  #earliestEnd({ disablePeriodicTidy }: TidySettings): number | null {
+  /** When the next row ends or has to be checked again; null without rows or without periodic runs. */
+  #earliestEnd({ disablePeriodicTidy }: TidySettings): Ms | null {
     if (disablePeriodicTidy) return null;
     const [end] = columnOf(this.sql, `SELECT MIN(expires_at) FROM ${this.table}`);
     return typeof end === "number" ? end : null;
@@ -186,12 +186,12 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
   }
 }
 
-/** The first full hour at which an entry that ends at `end` (ms) may be removed. */
-function periodicRunAt(end: number, settings: TidySettings): number {
+/** The first full hour at which an entry that ends at `end` may be removed. */
+function periodicRunAt(end: Ms, settings: TidySettings): Ms {
   return Math.ceil(removableAt(end, settings) / PERIOD_MS) * PERIOD_MS;
 }
 
-/** An entry may be removed after its end and the safety buffer. Returns ms. */
-function removableAt(end: number, { safetyBuffer }: TidySettings): number {
+/** An entry may be removed after its end and the safety buffer. */
+function removableAt(end: Ms, { safetyBuffer }: TidySettings): Ms {
   return end + safetyBuffer * 1000 + 1;
 }

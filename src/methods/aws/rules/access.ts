@@ -1,5 +1,5 @@
 import { type TokenTerms, tokenTerms } from "../../../auth/token-settings.ts";
-import { formatRfc3339 } from "../../../base/clock.ts";
+import { formatRfc3339, type Ms, type Seconds } from "../../../base/clock.ts";
 import { lesserLimit } from "../../../base/limits.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
@@ -15,8 +15,8 @@ export interface InstanceLogin
   extends Pick<AccessEntry, "role" | "pendingTime" | "pendingTimeMs">,
     Pick<RoleGrant, "allowMigration" | "disallowReauthentication"> {
   readonly nonce: PresentedNonce;
-  /** ms. Not before the expiry of any token of this login: until then the entry protects against a replay. */
-  readonly expiresAt: number;
+  /** Not before the expiry of any token of this login: until then the entry protects against a replay. */
+  readonly expiresAt: Ms;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface InstanceLogin
  * the previous one. Once reauthentication is disallowed, it stays so until the entry is deleted.
  * Messages are those of the reference's AWS method (login). `entry` is null for the first login of the instance.
  */
-export function decideLogin(entry: AccessEntry | null, login: InstanceLogin, now: number): Result<AccessEntry> {
+export function decideLogin(entry: AccessEntry | null, login: InstanceLogin, now: Ms): Result<AccessEntry> {
   const { nonce, pendingTime, pendingTimeMs, expiresAt } = login;
   const nonceHash = login.disallowReauthentication || nonce.kind === "none" ? null : nonce.hash;
   const changed = { pendingTime, pendingTimeMs, expiresAt, updatedAt: now, nonceHash };
@@ -52,18 +52,18 @@ function sameHash(a: string, b: string): boolean {
   return left !== null && right !== null && equalBytes(left, right);
 }
 
-/** The entry of an instance in the access list. Times in ms. */
+/** The entry of an instance in the access list. */
 export interface AccessEntry {
   /** The role of the first login. */
   readonly role: string;
   /** Base64 of the keyed hash of the nonce that the next login must have; null when no further login is possible. */
   readonly nonceHash: string | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly expiresAt: number;
+  readonly createdAt: Ms;
+  readonly updatedAt: Ms;
+  readonly expiresAt: Ms;
   /** From the document of the last login, as written there and in ms. */
   readonly pendingTime: string;
-  readonly pendingTimeMs: number;
+  readonly pendingTimeMs: Ms;
 }
 
 /** Only a hash of the nonce is stored: readers of the list must not be able to log in as its instances. */
@@ -122,8 +122,8 @@ async function hashNonce(keys: Keys, { uuid }: Pick<Mount, "uuid">, instanceId: 
 /** The rights of one login: those of the role, narrowed by a role tag. */
 export interface RoleGrant {
   readonly policies: readonly string[];
-  /** Seconds; 0 for no limit. */
-  readonly tagMaxTtl: number;
+  /** 0 for no limit. */
+  readonly tagMaxTtl: Seconds;
   readonly allowMigration: boolean;
   readonly disallowReauthentication: boolean;
 }
@@ -167,15 +167,15 @@ export function cloudRoleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: re
 }
 
 /** The terms of a renewal: those of the role as it is now, limited by the tag of the login. */
-export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl: number): RenewTerms {
+export function renewalTerms(role: CloudRole, tagMaxTtl: Seconds, explicitMaxTtl: Seconds): RenewTerms {
   const { ttl, maxTtl, period } = role.token;
   return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
 }
 
 /**
- * How long an instance is remembered after a login, and a tag after its denial (s): the longest limit of a token, so
+ * How long an instance is remembered after a login, and a tag after its denial: the longest limit of a token, so
  * that the document is not replayed, and that no token of the tag outlives its entry.
  */
-export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
+export function memorySeconds(role: CloudRole, tagMaxTtl: Seconds, mount: MountTtl): Seconds {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }

@@ -1,4 +1,4 @@
-import { formatRfc3339 } from "../../../base/clock.ts";
+import { formatRfc3339, type Ms, type Seconds } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
 import { normalizePolicyName } from "../../../policy/names.ts";
@@ -15,7 +15,7 @@ export type RoleTag = {
   /** In lower case, sorted, unique. Null for all policies of the role; an empty list for only `default`. */
   readonly policies: readonly string[] | null;
   /** 0 for no limit. */
-  readonly maxTtlSeconds: number;
+  readonly maxTtlSeconds: Seconds;
   /** The only instance that may use the tag; null for all instances that satisfy the role. */
   readonly instanceId: string | null;
   readonly allowInstanceMigration: boolean;
@@ -174,11 +174,11 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** A denied role tag. Times in ms. */
+/** A denied role tag. */
 export interface DenyEntry {
-  readonly createdAt: number;
+  readonly createdAt: Ms;
   /** When the last token of a login with the tag has expired. The tag itself does not expire. */
-  readonly expiresAt: number;
+  readonly expiresAt: Ms;
   readonly roleId: string;
 }
 

@@ -1,3 +1,4 @@
+import type { Ms } from "../../../base/clock.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { pasted, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { fromBase64Text } from "../encoding.ts";
@@ -27,8 +28,8 @@ export type CallerIdentityRequest = {
   readonly partition: Partition;
   /** 64 hex digits. */
   readonly signature: string;
-  /** When the request becomes too old, ms. */
-  readonly endsAt: number;
+  /** When the request becomes too old. */
+  readonly endsAt: Ms;
 };
 
 /** Maximum length of the URL in base64. A pre-signed one has some 6 kB with a session token of 4 kB. */
@@ -51,12 +52,12 @@ const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
 /**
  * Checks a signed GetCallerIdentity request and builds the request to send. It is built from the checked parts only: a
  * client that could make STS run another action, or choose the host that answers, could take any identity.
- * Messages are those of the reference's AWS method (login). `now` in ms.
+ * Messages are those of the reference's AWS method (login).
  */
 export function checkSignedRequest(
   fields: SignedRequestFields,
   settings: StsSettings,
-  now: number,
+  now: Ms,
 ): Result<CallerIdentityRequest> {
   const {
     iam_http_request_method: method = "",
@@ -218,11 +219,11 @@ const AUTHORIZATION = /^AWS4-HMAC-SHA256 Credential=([^\s,]+), ?SignedHeaders=([
 const CREDENTIAL = /^\w{1,128}\/\d{8}\/([a-z0-9-]{1,32})\/sts\/aws4_request$/;
 const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 
-/** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
+/** Maximum age of a signed request: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
-/** The time of an `X-Amz-Date` in ms; NaN for a malformed one. */
-function signedAtOf(amzDate: string): number {
+/** The time of an `X-Amz-Date`; NaN for a malformed one. */
+function signedAtOf(amzDate: string): Ms {
   const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
   return iso === amzDate ? Number.NaN : Date.parse(iso);
 }
