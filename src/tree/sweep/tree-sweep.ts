@@ -1,4 +1,4 @@
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns } from "../../base/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
