@@ -71,7 +71,6 @@ export class RouteTable {
   }
 }
 
-/** The tables of all routes. */
 export interface RouteTables {
   /** Routes with full paths. */
   readonly fixed: RouteTable;

@@ -74,7 +74,6 @@ const TOKENS = new RouteTable([
   ...TIDY_ROUTES,
 ]);
 
-/** All routes. */
 export const TABLES: RouteTables = {
   fixed: FIXED,
   apis: APIS,

@@ -48,7 +48,6 @@ export function kindName(token: ParsedToken | Caller): string {
   return token.kind === "registered" ? token.type : token.kind;
 }
 
-/** Returns the caller with a service token. */
 export function serviceCaller(token: TokenView): Caller {
   return { kind: "service", record: token, accessor: token.accessor, token };
 }

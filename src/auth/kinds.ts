@@ -36,7 +36,6 @@ interface Kind {
   readonly objects: SavedClasses;
 }
 
-/** A kind of credential. */
 export interface CredentialKind extends Kind {
   readonly format: CredentialFormat;
   /** The interfaces in which it is managed. Their paths begin with segments of their own. */

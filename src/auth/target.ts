@@ -16,7 +16,6 @@ export interface TargetedAction<A extends TargetAction = TargetAction> {
   readonly action: A;
 }
 
-/** An action on the token that a request names. */
 export interface NamedAction<A extends TargetAction = TargetAction> extends TargetedAction<A> {
   /** The token as it was sent; "" when its accessor names it. */
   readonly text: string;
@@ -36,7 +35,6 @@ export interface NamedTarget {
   readonly target: Extract<TokenTarget, { readonly by: "token" | "accessor" }>;
 }
 
-/** Returns the target of a service token. */
 export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>): NamedTarget {
   const { treeId, row, verifier } = presented.credential;
   return { treeId, target: { by: "token", row, verifier } };

@@ -35,7 +35,6 @@ async function sealOfRun(keys: Keys, start: string, random: Uint8Array): Promise
   return (await keyedHash(keys.identity, RUN, random, UTF8.encode(start))).slice(0, HALF);
 }
 
-/** The versions of the key terms. */
 export function versionsOf({ terms }: Keys): number[] {
   return terms.map(({ version }) => version);
 }

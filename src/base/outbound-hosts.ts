@@ -1,7 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { err, ok, type Result } from "./result.ts";
 
-/** A CIDR block. */
 type Block = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 
 /** Hosts outside the public internet to which operators allow requests, also without TLS. */

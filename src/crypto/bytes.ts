@@ -3,7 +3,6 @@ import { timingSafeEqual } from "node:crypto";
 
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
-/** Bytes as unpadded base64url. */
 export function toBase64Url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
 }
@@ -14,7 +13,6 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   return toBase64Url(bytes) === text ? bytes : null;
 }
 
-/** Bytes as padded base64. */
 export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }

@@ -55,7 +55,6 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
-/** A new key ring with random keys. */
 export function newKeyRing(now: Ms): KeyRing {
   return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)] };
 }
@@ -65,7 +64,6 @@ export function withNewTerm(ring: KeyRing, now: Ms, usedFrom: Ms): KeyRing {
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
 }
 
-/** The newest term of `ring`. */
 export function newestTerm(ring: KeyRing): KeyTerm {
   const newest = ring.data.at(-1);
   if (!newest) throw new Error("the key ring has no term");
@@ -121,7 +119,6 @@ export async function unsealKeyRing(sealed: string, sealKey: SealKey): Promise<K
   }
 }
 
-/** Imports the keys of `ring` for use. */
 export async function importKeys(ring: KeyRing): Promise<Keys> {
   const hmac = (text: string) =>
     crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);

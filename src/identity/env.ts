@@ -2,7 +2,6 @@ import type { SystemEnv } from "../system/env.ts";
 import type { Identity } from "./directory/identity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 
-/** Bindings of entities and groups. */
 export interface IdentityEnv extends SystemEnv {
   readonly IDENTITY: DurableObjectNamespace<Identity>;
   readonly ENTITY_SHARD: DurableObjectNamespace<EntityShard>;

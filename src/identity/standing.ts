@@ -131,7 +131,6 @@ export function policiesWith(own: readonly string[], above: readonly GroupState[
   return normalizePolicyNames([...own, ...above.flatMap(({ policies }) => policies)]);
 }
 
-/** All groups at one revision. */
 export class GroupDirectory {
   readonly revision: number;
   readonly #byId: ReadonlyMap<string, GroupState>;

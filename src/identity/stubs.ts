@@ -9,12 +9,10 @@ export function identityOf(env: IdentityEnv) {
   return within(env, env.IDENTITY).getByName("identity");
 }
 
-/** Returns a shard of entities by its number. */
 export function entityShard(env: IdentityEnv, number: number) {
   return within(env, env.ENTITY_SHARD).getByName(entityShardName(number));
 }
 
-/** Returns the name of the shard with this number. */
 export function entityShardName(number: number): string {
   return `entities-${number.toString(16).padStart(2, "0")}`;
 }

@@ -93,7 +93,6 @@ export interface SendFailure {
   readonly error: string;
 }
 
-/** Answer of a tree to a walk. */
 export interface WalkAnswer {
   /** Rows that the index lists and the tree does not have. */
   readonly unknownTokens: readonly number[];

@@ -41,7 +41,6 @@ export function knownGenerations(): readonly ShardGeneration[] {
   return generationsOf(listOpenings());
 }
 
-/** Returns the number of shards. */
 export function shardCount(): number {
   return sizeOf(knownGenerations());
 }
@@ -51,7 +50,6 @@ export function shardNumbers(): number[] {
   return Array.from({ length: shardCount() }, (_, number) => number);
 }
 
-/** The generation of the shard with this number. */
 export function generationOfShard(number: number): ShardGeneration {
   return knownGenerations().findLast(({ first }) => first <= number) ?? FIRST;
 }

@@ -15,7 +15,6 @@ export interface RequestKind {
 
 export interface RequestFigure extends RequestKind {
   count: number;
-  /** Sum of the latencies. */
   sum: Ms;
   /** Answers in each latency bucket, not cumulative. The last bucket is for answers above all bounds. */
   readonly buckets: number[];

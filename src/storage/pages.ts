@@ -8,7 +8,6 @@ export interface PageRequest {
   readonly size: number;
 }
 
-/** A page of a list. */
 export interface RowPage<T> {
   readonly items: readonly T[];
   /** Number of items on all pages. */

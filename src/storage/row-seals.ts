@@ -7,7 +7,6 @@ import type { StoredRow } from "./object-pages.ts";
 /** Size of one generation of the cache of checked rows, in characters. */
 const MAX_CHECKED_CHARACTERS = 2 ** 17;
 
-/** A row with its seal. */
 export interface SealedRow {
   readonly kind: SealedKind;
   /** Key of the row in its table. */
@@ -103,7 +102,6 @@ export class RowSeals {
     this.#tables.push(table);
   }
 
-  /** The shapes of the tables. */
   get shapes(): readonly SealedColumns[] {
     return this.#tables.map(({ shape }) => shape);
   }

@@ -19,7 +19,6 @@ import { pathScope, type WatermarkStore } from "./watermarks.ts";
 
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
-/** A request to move a mount to another path. */
 export interface MoveRequest extends MountMove {
   /** Issuer id of the mount at `from`. A mount with another id, which took its place meanwhile, is not moved. */
   readonly issuer: string;

@@ -93,7 +93,6 @@ export function narrowTtl(ttl: MountTtl, maxTtl: Seconds): MountTtl {
   return { defaultSeconds: Math.min(ttl.defaultSeconds, maxTtl), maxSeconds: maxTtl };
 }
 
-/** A new mount with its own accessor. */
 export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config" | "local">): Mount {
   return { ...fields, accessor: `auth_${fields.type}_${toHex(randomBytes(4))}`, uuid: crypto.randomUUID() };
 }

@@ -34,7 +34,6 @@ export function entityOf(scope: WatermarkScope): string | null {
   return scope.startsWith("entity:") ? scope.slice("entity:".length) : null;
 }
 
-/** Scope of the tokens of the entity with this id. */
 export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
@@ -93,7 +92,6 @@ export interface Watermarks {
 /** The index without any watermark. */
 export const NO_WATERMARKS: Watermarks = { newest: 0, all: new Map(), open: new Map() };
 
-/** Indexes watermarks by scope. */
 export function indexWatermarks(list: readonly Watermark[], newest: number): Watermarks {
   return { newest, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
 }
@@ -173,7 +171,6 @@ const TOO_MANY = invalid(
   `too many revocations are remembered (${MAX_WATERMARKS}): each is kept until the last batch token from before it has ended`,
 );
 
-/** A watermark to make. */
 export interface WatermarkRequest extends Pick<Watermark, "scope" | "createdBefore"> {
   /** Id of the request. A repeated request with the same id makes no second watermark. */
   readonly id: string;

@@ -11,7 +11,6 @@ export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"][
   return within(env, env.TEAM).getByName(teamObjectName(route));
 }
 
-/** The name of the object of the team at `route`. */
 export function teamObjectName(route: string): string {
   return `team-${route}`;
 }
@@ -24,7 +23,6 @@ export function organizationNamed(env: TeamEnv, name: string): ReturnType<TeamEn
   return within(env, env.ORGANIZATION).getByName(organizationObjectName(name));
 }
 
-/** The name of the object of the organization `name`. */
 export function organizationObjectName(name: string): string {
   return `organization-${nameKey(name)}`;
 }
@@ -36,7 +34,6 @@ export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZ
 
 const PAGE = 200;
 
-/** The names of all organizations. */
 export async function organizationsOf(env: TeamEnv): Promise<string[]> {
   const names: string[] = [];
   const directory = organizationDirectory(env);
@@ -46,7 +43,6 @@ export async function organizationsOf(env: TeamEnv): Promise<string[]> {
   return names;
 }
 
-/** The routes of all teams. */
 export async function teamRoutesOf(env: TeamEnv): Promise<string[]> {
   const found: string[] = [];
   for (const organization of await organizationsOf(env)) {

@@ -56,7 +56,6 @@ export async function readTeamId(keys: Keys, text: string): Promise<string | nul
   return TEAM_ID.test(text) && (await isTagged(keys, text, TEAM_TAG)) ? teamRoute(text) : null;
 }
 
-/** The route in a valid team id. */
 export function teamRoute(teamId: string): string {
   return teamId.slice("team-".length, "team-".length + ROUTE);
 }

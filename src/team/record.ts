@@ -23,10 +23,8 @@ export interface TeamSettings {
   readonly tokenPolicies: readonly string[];
 }
 
-/** A team. */
 export interface TeamRecord extends TeamSettings {
   readonly teamId: string;
-  /** Name of the organization. */
   readonly organization: string;
   /** Distinguishes the organization from an earlier one with the same name. */
   readonly organizationId: string;
@@ -59,7 +57,6 @@ export interface NewTeamTokenRecord extends TeamToken {
 }
 
 export interface Rotation {
-  /** The new token. */
   readonly token: NewTeamTokenRecord;
   /** How long the old token stays valid. */
   readonly overlapMs: Ms;
@@ -67,7 +64,6 @@ export interface Rotation {
   readonly replay: Uint8Array | null;
 }
 
-/** A team with one of its tokens. */
 export interface TeamWithToken {
   readonly team: TeamRecord;
   readonly token: TeamToken;
@@ -101,7 +97,6 @@ export type Applied =
   | { readonly kind: "unknown_team" }
   | { readonly kind: "no_organization" };
 
-/** An organization. */
 export interface OrganizationRecord {
   readonly name: string;
   readonly organizationId: string;
@@ -115,7 +110,6 @@ export interface OrganizationRecord {
   readonly ownersTeamId?: string;
 }
 
-/** A change of an organization. */
 export interface OrganizationChange extends Pick<OrganizationRecord, "settings" | "maxTtls"> {
   readonly email?: string | undefined;
 }

@@ -138,7 +138,6 @@ async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly
   return answers.filter((answer) => answer !== null);
 }
 
-/** Adds the answers to a run. `asked`: number of the trees that were asked. */
 function withAnswers<Run extends ListRun>(run: Run, asked: number, answers: readonly TreeAnswer[]): Run {
   const steps = addNumbers(run.report, { treeSteps: asked, failures: asked - answers.length });
   return {

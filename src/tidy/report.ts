@@ -10,7 +10,6 @@ export const NO_REPORT = {
   customIdsExamined: 0,
   /** Entries in the directory of custom ids that belonged to no token. */
   customIdsRemoved: 0,
-  /** Steps in trees. */
   treeSteps: 0,
   /** Trees that did not answer; the next run checks them again. */
   failures: 0,

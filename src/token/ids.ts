@@ -21,7 +21,6 @@ export const ADDRESS_BYTES = TREE_BYTES + ROW_BYTES;
 const ID_BYTES = ADDRESS_BYTES + RANDOM_BYTES + TAG_BYTES;
 const ID_LENGTH = (ID_BYTES / 3) * 4;
 
-/** Prefix of generated service tokens. */
 export const SERVICE_PREFIX = "s.";
 /** Prefix of batch tokens. */
 export const BATCH_PREFIX = "b.";
@@ -84,7 +83,6 @@ export function newRow(now: Ms, above = 0): number {
 /** Attempts to generate a free row before a creation fails. A second attempt is needed about once in thousands. */
 export const MAX_ROW_ATTEMPTS = 5;
 
-/** When a row number was generated. */
 export function rowGeneratedAt(row: number): Ms {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;
 }

@@ -77,7 +77,6 @@ export function customIdsShardNumber(key: string): number {
   return Number.parseInt(key.slice(0, 1), 16);
 }
 
-/** The object with this number. */
 export function customIdsShard(env: TreeEnv, number: number): DurableObjectStub<CustomIds> {
   return within(env, env.CUSTOM_IDS).getByName(customIdsName(number));
 }

@@ -19,7 +19,6 @@ export interface DescribedDialect {
   readonly mediaType: string;
   /** The media type of a patch. */
   readonly patchType: string;
-  /** The base path of its operations. */
   readonly base: string;
   /** The tag of its operations; null: that of the first segment of their path. */
   readonly tag: string | null;

@@ -7,7 +7,6 @@ import type { Shape } from "./view.ts";
  * is a phrase that follows the name of the field.
  */
 
-/** A field with its own reader. */
 export function exact<T>(shape: Shape, read: (value: unknown) => Result<T, string>): Field<T> {
   return new Field({ shape }, read);
 }
@@ -21,17 +20,14 @@ export function exactString(message: string, problemOf: (text: string) => string
   });
 }
 
-/** A string of at most `max` characters. */
 export function shortString(message: string, max: number): Field<string> {
   return exactString(message, (text) => (text.length > max ? `is too long (at most ${max} characters)` : null));
 }
 
-/** True or false. */
 export function exactFlag(): Field<boolean> {
   return exact("boolean", (value) => (typeof value === "boolean" ? ok(value) : err("must be true or false")));
 }
 
-/** An integer from `min` to `max`. */
 export function exactInteger(message: string, min: number, max: number): Field<number> {
   return exact("integer", (value) => {
     if (typeof value !== "number" || !Number.isSafeInteger(value)) return err(message);

@@ -54,7 +54,6 @@ export function operationOf({ operation }: Pick<RequestHead, "operation">): Oper
 /** The query of a request without a query. Never modified. */
 const NO_QUERY = new URLSearchParams();
 
-/** Reads the head of a request. */
 export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): RequestHead {
   const { url } = request;
   const { pathname, query } = readUrl(url);
@@ -139,7 +138,6 @@ function basePathOf(pathname: string): string {
   return BASE_PATHS.find((prefix) => pathname.startsWith(prefix)) ?? "/";
 }
 
-/** Returns the operation of a method and a query. */
 export function readOperation(method: string, query: URLSearchParams): Result<Operation> {
   if (method !== "GET" || query === NO_QUERY) {
     const operation = operationOfMethod(method);

@@ -45,7 +45,6 @@ export const SEARCH_FIELD = {
   ).describe("Text that the name contains"),
 };
 
-/** The query of a list. */
 export interface ListQuery<Q> {
   readonly page: PageRequest;
   /** All parameters as they were sent, for the links to other pages. */
@@ -169,7 +168,6 @@ export function documentAnswer({ shape }: View<never>, status = 200): AnswerDesc
   return plainAnswer({ data: shape }, status);
 }
 
-/** The resource of a document. */
 export interface Resource {
   /** "" without a document and in requests of go-tfe; null if the resource has no type. */
   readonly type: string | null;

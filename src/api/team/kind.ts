@@ -16,7 +16,6 @@ import { JSON_API } from "../json-api/dialect.ts";
 import { TEAM_TOKENS } from "./credential.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "./routes.ts";
 
-/** Teams, with their tokens. */
 export const TEAMS: CredentialKind = {
   format: TEAM_TOKENS,
   apis: [

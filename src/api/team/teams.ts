@@ -36,7 +36,6 @@ const LIST_FIELDS = fieldSchema({
   }).describe("Exact names, separated by commas"),
 });
 
-/** Teams. */
 export const TEAMS_ROUTES: readonly Route[] = [
   resourceListRoute("organizations/:organization/teams", {
     summary: "Lists the teams of an organization by page.",

@@ -46,7 +46,6 @@ function boundCidrs({ tokenBoundCidrs }: TokenRole): readonly string[] | undefin
 /** The name of a role in a path. */
 export const ROLE_NAME = namedSegment("role_name");
 
-/** `roles` and `roles/:role_name`. */
 export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The name of the role" }, [
   listRoute("roles", {
     summary: "Lists the token roles.",

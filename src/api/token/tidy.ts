@@ -6,7 +6,6 @@ import { type Tidy, type TidyRun, tidyOf } from "../../tidy/tidy.ts";
 import { tidyReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 
-/** One run. */
 const RUN_VIEW = view<TidyRun>({
   time_started: ["string", (run) => formatRfc3339(run.startedAt)],
   time_finished: ["string | null", (run) => formatTime(run.finishedAt)],

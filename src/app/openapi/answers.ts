@@ -8,7 +8,6 @@ import { KINDS } from "../registry.ts";
 /** A schema of OpenAPI 3.0: JSON Schema with `nullable`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Returns the schema of a shape. */
 export function schemaOf(shape: Shape): JsonSchema {
   if (typeof shape === "string") {
     const [type, nullable] = shape.split(" | ");

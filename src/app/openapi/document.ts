@@ -44,7 +44,6 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   delete: "delete",
 };
 
-/** Returns the OpenAPI document of some routes. */
 export function openApiDocument(mounts: readonly DocumentedRoutes[], version: string): JsonSchema {
   const ids = new Set<string>();
   const items = operationsByPath(mounts)
@@ -209,7 +208,6 @@ function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField):
   };
 }
 
-/** Returns the names of the parameters in the path of a route. */
 export function pathParameters(route: Route): string[] {
   return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
 }

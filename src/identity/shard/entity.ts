@@ -32,7 +32,6 @@ const EMPTY = {
   ...{ name: null, metadata: {}, policies: [], disabled: false, reserved: [], mergedIds: [], groupIds: [] },
 } as const;
 
-/** Returns a new entity. */
 export function newEntity(id: string, write: Omit<EntityWrite, "name">, alias: EntityAlias | null, now: Ms): Entity {
   const aliases = alias ? [alias] : [];
   return changedEntity({ ...EMPTY, id, aliases, createdAt: now, updatedAt: now }, write, now);
@@ -79,7 +78,6 @@ export function withoutAlias(entity: Entity, aliasId: string): Entity {
   return { ...withoutReserved(entity, aliasId), aliases: entity.aliases.filter(({ id }) => id !== aliasId) };
 }
 
-/** Returns an entity without a reserved alias. */
 export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }

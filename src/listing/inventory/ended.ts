@@ -47,7 +47,6 @@ export interface EndedFilter {
 /** A page of the tokens of one shard that have ended. */
 export type EndedQuery = ShardQuery<EndedFilter>;
 
-/** Order of pages: the last to end first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
 const MAX_SCANNED = 2000;

@@ -130,7 +130,6 @@ export interface TreeSize {
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
 
-/** Returns when a listed token was created. */
 export function createdAtOf({ id }: Pick<ListedToken, "id">): Ms {
   return rowGeneratedAt(id);
 }

@@ -43,7 +43,6 @@ export interface StartedTree {
   readonly row: number;
 }
 
-/** An update of a tree. */
 type TreeUpdate =
   /** `ledger`: the shard that has the tree in its ledger; null when it is not the first token, or none has. */
   | { readonly kind: "made"; readonly value: InventoryEntry; readonly ledger: number | null }

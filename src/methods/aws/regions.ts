@@ -80,12 +80,10 @@ export function regionOfStsHost(host: string): string | null {
   return STS_HOSTS.get(host) ?? null;
 }
 
-/** The IAM host of a partition. */
 export function iamHostOf(partition: Partition): IamHost {
   return PARTITIONS[partition].iam;
 }
 
-/** Whether a string names a partition. */
 export function isPartition(text: string): text is Partition {
   return Object.hasOwn(PARTITIONS, text);
 }

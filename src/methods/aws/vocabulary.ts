@@ -75,7 +75,6 @@ export function translateAnswer(data: Data): Record<string, unknown> {
   return translated;
 }
 
-/** Translates the name of a field for a mount of this type. */
 export function translateFieldName(type: string, name: string): string {
   return type === "aws" ? fieldNames(name) : name;
 }
@@ -92,7 +91,6 @@ export function translateMetadata(type: string, metadata: Record<string, string>
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [metadataNames(name), words(name, value)]));
 }
 
-/** Translates a message. */
 export function translateMessage(type: string, message: string): string {
   return type === "aws" ? message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase) : message;
 }

@@ -31,7 +31,6 @@ export interface SealedWebhook extends Webhook {
   readonly secret: Uint8Array | null;
 }
 
-/** The delivery of a notice. */
 export interface Delivery {
   readonly webhookId: string;
   readonly teamId: string;

@@ -56,7 +56,6 @@ export const DEFAULT_SETTINGS: Omit<TeamSettings, "name"> = {
 /** Name of the team that every organization has. */
 export const OWNERS = "owners";
 
-/** The owners team of an organization. */
 export function ownersOf(organization: OrganizationRecord, teamId: string, now: Ms): TeamRecord {
   return {
     ...DEFAULT_SETTINGS,
@@ -170,7 +169,6 @@ export const ORGANIZATION_CHANGE = fieldSchema({
   ...ORGANIZATION_SETTINGS,
 });
 
-/** The settings in the attributes. */
 export function settingsOf(attributes: Values<typeof TEAM_CHANGE>): Partial<TeamSettings> {
   return onlySent({
     name: attributes.name,

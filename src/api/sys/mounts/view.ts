@@ -40,7 +40,6 @@ export const MOUNT_VIEW = view<ShownMount>({
   config: inner(SETTINGS),
 });
 
-/** Shows mounts by path. */
 export function shownMounts(mounts: readonly MountAtPath[]): Record<string, unknown> {
   return Object.fromEntries(mounts.map(([path, mount]) => [path, MOUNT_VIEW.show(mount)]));
 }

@@ -93,7 +93,6 @@ export type CallPolicy = Pick<SendLimits, "hosts"> & {
 };
 
 const DEFAULT_RETRIES = 3;
-/** Maximum duration of one try. */
 const TRY_MS = 5_000;
 /** Maximum duration of all tries with their pauses. A login waits for it, so `max_retries` can't extend it. */
 export const CALL_MS: Ms = 15_000;

@@ -197,7 +197,6 @@ export function readOid(element: Element | undefined): string | null {
   return [root, first - 40 * root, ...rest].join(".");
 }
 
-/** Reads an AlgorithmIdentifier. */
 export function readAlgorithm(element: Element | undefined): AlgorithmIdentifier | null {
   const [type, parameters, ...more] = membersOf(element, TAG.SEQUENCE) ?? [];
   const oid = readOid(type);

@@ -56,7 +56,6 @@ function matching(pattern: RegExp): Field<string> {
 
 const ALGORITHM = "RSASSA-PKCS1-v1_5";
 
-/** Imported RSA keys of certificates. */
 const imported = { "SHA-1": new WeakMap<Certificate, CryptoKey>(), "SHA-256": new WeakMap<Certificate, CryptoKey>() };
 
 async function importedKey(certificate: Certificate, spki: Uint8Array<ArrayBuffer>, hash: Digest): Promise<CryptoKey> {

@@ -135,7 +135,6 @@ export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instance
   return { list: shardAt(env, mount, shard), place: { mount: mount.uuid, shard } };
 }
 
-/** All shards of a mount. */
 export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">) {
   return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount, shard));
 }

@@ -34,7 +34,6 @@ const ROLE = /^[a-z0-9_][a-z0-9_.-]*$/;
 const TAG_INSTANCE_ID = /^[a-z0-9-]+$/;
 const SECONDS = /^[1-9]\d{0,9}$/;
 
-/** A nonce for a new tag. */
 export function newTagNonce(): string {
   return toBase64(randomBytes(NONCE_BYTES));
 }
@@ -144,7 +143,6 @@ export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<str
   return ok(value);
 }
 
-/** Reads the value of a tag. */
 export function readTagValue(value: string): Result<UnverifiedTag> {
   const end = value.lastIndexOf(":");
   if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return refuse("invalid tag");
