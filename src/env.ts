@@ -20,21 +20,16 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
   readonly BACKUP_RUNS: DurableObjectNamespace<BackupRuns>;
 
-  /** Where backups are made by themselves, when wrangler.toml binds a bucket. */
+  /** The bucket of the automatic backups; absent unless wrangler.toml binds one. */
   readonly BACKUPS?: R2Bucket;
-  /** Hours from the begin of a backup into the bucket to that of the next. */
+  /** Hours between the starts of two backups into the bucket. */
   readonly BACKUP_INTERVAL_HOURS?: string;
   /** How many backups stay in the bucket. */
   readonly BACKUP_KEEP?: string;
 
-  /**
-   * What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A
-   * secret.
-   */
+  /** A secret: the token that a request to `sys/init` must have. Unset: anybody can initialize. */
   readonly GROVE_INIT_TOKEN?: string;
-  /**
-   * A rate limit of the network that stands behind those of logins and of `sys/init`; only a deployment can have one.
-   */
+  /** Cloudflare's rate limit for logins and `sys/init`, besides the Worker's own. Only a deployment can have one. */
   readonly LOGIN_RATE_LIMIT?: RateLimit;
   /** Development only: initialises the service with this root token. */
   readonly GROVE_DEV_ROOT_TOKEN?: string;
@@ -51,7 +46,7 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;
 
-  /** "error" leaves out lines about ordinary work, such as reports of tidy; "info" unless set. */
+  /** "error": no log lines about ordinary work, such as reports of tidy; "info" unless set. */
   readonly LOG_LEVEL?: string;
   /** "true" answers `sys/metrics` without a token. */
   readonly METRICS_UNAUTHENTICATED?: string;

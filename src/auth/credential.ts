@@ -30,7 +30,6 @@ export interface RegisteredToken {
 /** The holder of a credential of a registered kind. */
 export interface RegisteredCaller {
   readonly kind: "registered";
-  /** That of its token. */
   readonly type: string;
   /** With its policies, and what look-ups and audit lines show. */
   readonly record: TokenRecord;
@@ -38,7 +37,7 @@ export interface RegisteredCaller {
   readonly accessor: string;
   /** `expiresAt` null: never. */
   readonly token: { readonly expiresAt: Ms | null };
-  /** Says in a sentence what it may do besides what its policies allow, for explanations. */
+  /** A sentence for explanations: its rights besides its policies. */
   readonly ownRights: string;
   /** Returns the verdict on a request that it may make besides those of its policies; null: the policies decide. */
   ownVerdict(installation: Installation, access: AccessRequest, now: Ms): Verdict | null;

@@ -24,7 +24,7 @@ const ALREADY_INITIALIZED = invalid("Grove is already initialized");
  * @param rootId "" for a generated root token, else the id that it gets (development only).
  */
 export async function initialize(env: Env, loaded: Result<Installation>, rootId: string): Promise<Result<string>> {
-  // Clients without a token may call this. Once the installation exists, a call must cost nothing, above all no tree.
+  // Clients without a token may call this. In an existing installation a call must create nothing, above all no tree.
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
   if (await hasLostSystem(env)) return err(LOST_SYSTEM);

@@ -38,7 +38,7 @@ interface ShowRoute<T> extends Described {
   readonly view: View<T>;
   /** null when there is none, which answers 404. */
   read(context: CallContext): Promise<T | null>;
-  /** Warnings about a record that is valid but hardly meant. A write has no body, so reads have them. */
+  /** Warnings about a valid record that is probably a mistake. Reads show them: a write answers without a body. */
   warningsOf?(record: T, context: CallContext): readonly string[];
 }
 

@@ -133,7 +133,7 @@ type Input<F> = unknown extends F ? { readonly input?: FieldSchema<F> } : { read
 /** An endpoint for callers with a token. `F` is the type of its fields, `P` that of the result of `prepare`. */
 interface DeclaredToken<F, P> extends Declared<F>, Omit<TokenRoute, keyof RouteBase | "access" | "fields" | "open"> {
   /**
-   * Checks the input: all that can be judged without what is stored, because a request that is refused here costs the
+   * Checks the input as far as possible without stored data, because a request that is refused here costs the
    * token no use. Runs before the caller is authorised, so it must neither write nor wake an object. The only object
    * that it may read is the directory of custom ids, for a token in the body.
    */

@@ -151,7 +151,7 @@ export class Copies<K, A> {
     }
   }
 
-  /** Reads `key` anew. What was written before the call is in the answer. */
+  /** Reads `key` again. The answer has all writes that ended before the call. */
   async refresh(key: K, read: () => Promise<A>, owner?: CopyOwner): Promise<A> {
     const reading = this.begin();
     const pending = { reading, answer: this.#read(key, reading, read, owner) };

@@ -78,7 +78,7 @@ function newKey(): string {
   return toBase64(randomBytes(KEY_BYTES));
 }
 
-/** Reads a seal key of the form `<version>:<base64 of 32 bytes>`. The error says what is wrong without repeating it. */
+/** Reads a seal key of the form `<version>:<base64 of 32 bytes>`. The error does not repeat the text. */
 export function parseSealKey(text: string): Result<SealKey, string> {
   const match = SEAL_KEY.exec(text.trim());
   const bytes = match ? fromBase64(match[2] ?? "") : null;

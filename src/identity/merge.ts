@@ -20,7 +20,7 @@ export interface Merge {
   readonly into: string;
   /** Without repeats. */
   readonly from: readonly string[];
-  /** True: where two entities have an alias on one mount, that of the target stays, or else the first one. */
+  /** True: of two aliases on one mount the target's is kept, or else the first one. */
   readonly force: boolean;
   /** Ids of aliases that stay where two entities have one on the same mount. */
   readonly keep: readonly string[];
@@ -166,7 +166,7 @@ async function settle(env: IdentityEnv, alias: AliasRecord): Promise<void> {
   await homeOf(env, alias.entityId)?.dropReservedAlias(alias.entityId, alias.id);
 }
 
-/** Makes what was merged into the sources before lead to the target, so that reads follow few merges. */
+/** Redirects earlier merges into the sources to the target, so that reads follow few merges. */
 async function shortenWays(env: IdentityEnv, { into, from }: Merge, mergedIds: readonly string[]): Promise<void> {
   const earlier = mergedIds.filter((id) => !from.includes(id));
   await askHomes(env, earlier, (home, ids) => home.redirectMerged(ids, into));

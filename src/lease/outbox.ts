@@ -70,7 +70,7 @@ export class LeaseOutbox {
 
   /**
    * Lists the lease as irrevocable and then stops sending its revocation. Does nothing when, since this attempt began,
-   * another one has succeeded or the revocation was forced: a forced one is sent once more.
+   * another one has succeeded or the revocation was forced: a forced one is sent again.
    */
   async #giveUp(lease: LeaseRow, error: string): Promise<void> {
     if (!this.#store.canGiveUp(lease.row)) return;

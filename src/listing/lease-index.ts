@@ -232,7 +232,7 @@ function ownPath(prefix: string): string {
   return prefix.slice(0, -1);
 }
 
-/** Returns the first text after all that begin with `prefix`: `0` is the character after the slash. */
+/** Returns the first text after all texts that begin with `prefix`: `0` is the character after the slash. */
 function endOf(prefix: string): string {
   return prefix === "" ? END : `${ownPath(prefix)}0`;
 }

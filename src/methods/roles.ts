@@ -13,7 +13,7 @@ export function isRoleName(text: string): boolean {
 /** Reads the role in the body of a login as every method reads it: 7 is the role "7". */
 const ROLE = text();
 
-/** Returns the role that a login names: "" when it names none, null when its role is no name. */
+/** Returns the role that a login names: "" when it names none, null when the role is not a valid name. */
 export function namedRole({ role = null }: Readonly<Record<string, unknown>>): string | null {
   if (role === null) return "";
   const read = ROLE.read(role);

@@ -39,7 +39,7 @@ export function isDenied(acl: Acl, request: AskedPaths, now: Ms, trace?: Trace):
   });
 }
 
-/** The paths that a request asks for: that of its place, and the second path of the same resource, if any. */
+/** The paths of a request: its own, and the second path of the same resource, if any. */
 type AskedPaths = RequestedPlace & Pick<AccessRequest, "alternatePath">;
 
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */

@@ -117,7 +117,7 @@ class SegmentTrie {
    */
   match(path: string, found: (grant: Grant) => void): void {
     if (this.#depth === 0) return;
-    // One more than the longest rule has tells that the path goes on.
+    // One segment more than the longest rule shows that the path is longer.
     const segments = path.split("/", this.#depth + 1);
     const pending = [{ node: this.#root, depth: 0 }];
     for (let place = pending.pop(); place; place = pending.pop()) {

@@ -35,7 +35,7 @@ export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   head: [],
 };
 
-/** Paths that need the `sudo` capability in addition to that of the operation. A trailing `*` matches any text. */
+/** Paths that need `sudo` in addition to the capability of the operation. A trailing `*` matches any text. */
 const PROTECTED_PATHS = [
   "auth/token/accessors*",
   "sys/auth/*",

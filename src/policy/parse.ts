@@ -37,7 +37,7 @@ export function decodePolicyText(text: string): string {
 /**
  * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are
  * those of the first. Blocks that have expired at `now` are left out. A setting that would restrict access and is
- * not supported is a mistake: leaving it out would grant more than was meant.
+ * not supported is a mistake: leaving it out would grant more than intended.
  */
 export function parsePolicy(text: string, now: Ms): Result<PathRule[], PolicyParseError> {
   if (text.length > MAX_POLICY_LENGTH) {

@@ -14,7 +14,7 @@ export interface OutboxParts<M extends { readonly attempts: number }, Result> {
   due(now: Ms, limit: number): readonly M[];
   /** Stores the number of an attempt and when the next one is due. Returns null when the message does not wait. */
   claim(message: M, attempts: number, nextAt: Ms): M | null;
-  /** Makes one attempt for each of a few messages. Deletes what was delivered, and what it gives up. */
+  /** Makes one attempt for each of a few messages. Deletes those that were delivered or given up. */
   send(messages: readonly M[]): Promise<readonly Result[]>;
 }
 

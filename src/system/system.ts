@@ -36,7 +36,7 @@ import {
 export interface RestoreWatermarks {
   /** Ends everything issued at this time or later, including root tokens and registered credentials; null: nothing. */
   readonly issuedSince: Ms | null;
-  /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
+  /** Tokens issued before this time end, except root tokens; "now": before the end of the restore; null: none. */
   readonly issuedBefore: number | "now" | null;
 }
 

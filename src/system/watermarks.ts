@@ -124,10 +124,9 @@ export function isEndedSince({ all }: Watermarks, createdAt: Ms): boolean {
 }
 
 /**
- * The number of the newest watermark that the isolate which created a token knew; 0, which every watermark ends, when
- * there was none and when no watermark can have the token's number. A number above `newest` is possible: the other
- * isolate may have known a newer watermark. Such a number is close to the creation time, or it is close to `newest`
- * when the clock of the System object was ahead once.
+ * The number of the newest watermark that was known where the token was created. 0, which every watermark ends, if
+ * none was known or the number is impossible. It may be above `newest`, because another isolate may know newer
+ * watermarks. It is then close to the creation time, or to `newest` if the clock of the System object was once ahead.
  */
 function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: number): number {
   return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;

@@ -2,7 +2,7 @@ import { earliest, type Ms } from "../base/clock.ts";
 import { firstRowAt } from "../token/ids.ts";
 
 /*
- * The life cycle of a tree: who lists its tokens, who ends them, and what is done with an empty tree.
+ * The life cycle of a tree: which object lists its tokens, which one ends them, and what happens to an empty tree.
  *
  *   free → unlisted (by shard | by tree) → listed (single | many) → ending → free | deleted
  *

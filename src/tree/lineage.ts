@@ -16,7 +16,7 @@ const MAX_ANCESTORS = 100;
 const MAX_COUNTED = 10_000;
 /** Maximum number of tokens in a picture of a tree. */
 const MAX_PICTURED = 500;
-/** Counts of the descendants of a child in a picture stop here, and those of a grandchild. */
+/** Descendants of a child, and of a grandchild, are counted up to these numbers. */
 const COUNTED_OF_CHILD = 1000;
 const COUNTED_OF_GRANDCHILD = 100;
 /** Maximum number of descendants that are counted for all children of a page together. */

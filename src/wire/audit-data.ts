@@ -70,7 +70,7 @@ async function repeatedHash({ keys, fieldHashes }: FieldHashes, text: string): P
 
 type ShowText = (text: string) => Promise<string>;
 
-/** The fields of one line. Counts the entries; the count is taken before the first await, so in their order. */
+/** The fields of one line. Entries are counted before the first await, so in their order. */
 class DataLine {
   readonly #showName: ShowText;
   #left: number;

@@ -84,7 +84,7 @@ function shownName(name: string): string {
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
-  // The message is cut: that of a library can end with a value.
+  // The message is cut, because the message of a library can end with a value.
   const message = error instanceof Error ? auditMessage(error.message.slice(0, 200), {}) : "";
   const text = error instanceof Error ? `${error.name}: ${message}` : "not an Error";
   console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));

@@ -49,7 +49,7 @@ export function jsonObjectOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** False for a number that a double changes: out of range, or a 64-bit id. Decimal fractions are doubles everywhere. */
+/** False for a number that `JSON.parse` changes: out of range, or an integer with too many digits. */
 function isKept(source: string): boolean {
   const number = Number(source);
   if (!Number.isFinite(number)) return false;

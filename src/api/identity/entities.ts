@@ -173,7 +173,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       if (!entity) return NOT_FOUND;
       const asked = originOfCaller(caller, request);
       let ended: Result<unknown> = ok(null);
-      // Its own last: a crash before that leaves what is read unchanged, and the same request completes it.
+      // The entity's own watermark last: after an earlier crash a read shows no change, and a repeat completes it.
       for (const id of [...entity.mergedIds, entity.id]) {
         const watermark = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore, asked };
         if (ended.ok) ended = await systemOf(env).addWatermark(watermark, currentTime());

@@ -77,7 +77,7 @@ export interface RevokedInTree {
   readonly total: number;
   /** Selected tokens that had ended before, often with a revoked token above them. */
   readonly gone: number;
-  /** Root tokens, and the spared token with those above it. */
+  /** Selected tokens that are not revoked: root tokens, and the caller (`spare`) with its ancestors. */
   readonly spared: number;
   /** Tokens that the list found but that do not match the filter by the rows of their tree. */
   readonly mismatched: number;

@@ -90,7 +90,7 @@ const BAD_BOUND_CLAIMS =
 /** Returns the problem with the fields of a write, whatever is stored, or null. See `changeJwtRole`. */
 export function jwtRoleProblem(fields: JwtRoleFields): string | null {
   if (!["", "string", "glob"].includes(fields.bound_claims_type ?? "")) return BAD_BOUND_CLAIMS_TYPE;
-  // As strings, bound claims may have every value that they may have in any way.
+  // Every value that is valid under "glob" is valid under "string".
   if (fields.bound_claims && !readBoundClaims(fields.bound_claims, "string")) return BAD_BOUND_CLAIMS;
   if (fields.user_claim === "") return NO_USER_CLAIM;
   return tokenFieldsProblem(fields) ?? notHere(fields) ?? mappingProblem(fields.claim_mappings ?? {});

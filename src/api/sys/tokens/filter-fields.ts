@@ -51,7 +51,7 @@ export interface ReadFilter extends Omit<TokenFilter, "search"> {
   readonly searched: string;
 }
 
-/** Reads a filter. Judges all that needs nothing stored, so that a malformed one costs no use. */
+/** Reads a filter. Checks it as far as possible without stored data, so that a malformed one costs no use. */
 export async function readFilter(context: FilterContext): Promise<Result<ReadFilter>> {
   const { env, installation, fields } = context;
   if (fields.type !== "" && fields.type !== "service") return refuse('only tokens of the type "service" are listed');

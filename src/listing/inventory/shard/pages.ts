@@ -60,7 +60,7 @@ export class ShardPages {
     return scanPage(rows, query.order, query, MAX_SCANNED, (row) => placed(query, row));
   }
 
-  /** `found`: ids that include all that the search finds; null: no search, or many. */
+  /** `found`: ids of at least all tokens that the search finds; null: no search, or many. */
   #byCreation({ filter, order, after }: PageQuery, found: readonly number[] | null): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
     let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
@@ -114,7 +114,7 @@ export class ShardPages {
     return null;
   }
 
-  /** Returns ids that include all that the filter's search finds; null when they are many, or without a search. */
+  /** Returns ids of at least all tokens that the search finds; null when they are many, or without a search. */
   #found({ search }: TokenFilter): number[] | null {
     if (!search) return null;
     const terms = termsContaining(this.#sql, this.#index.terms, search.text, MAX_SEARCHED_TERMS);

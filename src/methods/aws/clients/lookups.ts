@@ -139,8 +139,8 @@ const MAX_QUEUES = 256;
 
 /**
  * Lets the look-ups of one account share calls to the cloud. A Worker can't wait for a call that another request began,
- * so the requests wait here. The Workers make the calls: each passes a function, and that of one is called for the
- * items of all. The object has no credentials, calls no cloud and stores nothing.
+ * so the requests wait here. The Workers make the calls: each passes a function, and one of them is called for the items of
+ * all. The object has no credentials, calls no cloud and stores nothing.
  */
 export class CloudLookups extends DurableObject {
   readonly #queues = new GenerationalCache<string, CallQueue<Found>>(MAX_QUEUES);

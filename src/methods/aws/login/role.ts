@@ -27,7 +27,7 @@ export interface Begun<Claim = unknown> {
 
 export type Settings = { readonly settings: LoginSettings };
 
-/** What a proof says of its holder. `name` is that of the role for a login that names none. */
+/** The facts that a proof shows about the client. `name`: the role of a login that names none. */
 export type Proven = { readonly proven: { readonly name: string; readonly accountId: string } };
 
 type NamedRole = { readonly roleName: string; readonly role: CloudRole };

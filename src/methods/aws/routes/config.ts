@@ -92,7 +92,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
     handle: rotateRoot,
   }),
 
-  // Reads return the default of what was not written.
+  // Reads return the default of a setting that was not written.
   showRoute("config/identity", {
     summary: "Shows which properties of a login are its alias and its metadata.",
     operationId: "read-identity-integration-configuration",

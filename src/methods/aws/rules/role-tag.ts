@@ -119,7 +119,7 @@ export function isSubsetOfRole(policies: readonly string[], rolePolicies: readon
   return canonicalPolicies(policies).every((policy) => allowed.has(policy));
 }
 
-/** A tag whose signature is not verified yet. Its key is that of the role in the tag. */
+/** A tag whose signature is not verified yet. The role in the tag has the key. */
 export type UnverifiedTag = {
   readonly tag: RoleTag;
   /** The whole value. Each tag has only one, so it is the key in the deny list. */
