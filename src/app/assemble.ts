@@ -11,6 +11,7 @@ export const NETWORK: TreeDeployment = {
   pace: OWN_THREADS,
   clockSkewMs: 60_000,
   offersJurisdictions: true,
+  repeatsLostCalls: false,
   delayElsewhereMs: (maxAgeMs) => maxAgeMs,
   graceMs: () => 0,
   treesElsewhere: (changed) => changed,
@@ -27,6 +28,7 @@ export const ONE_PROCESS: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 0,
   offersJurisdictions: false,
+  repeatsLostCalls: false,
   delayElsewhereMs: () => 0,
   graceMs: (setMs) => setMs,
   treesElsewhere: () => [],
@@ -44,6 +46,7 @@ export const CLUSTER: TreeDeployment = {
   pace: new SharedThread(),
   clockSkewMs: 30_000,
   offersJurisdictions: false,
+  repeatsLostCalls: true,
   shareOfCheck: ONE_PROCESS.shareOfCheck,
 };
 

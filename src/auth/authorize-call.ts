@@ -8,13 +8,13 @@ import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
 import { type Call, findAndDecide } from "../token/decide.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { type KnownTokens, knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
+import { runInTree } from "./tree-calls.ts";
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {
@@ -69,7 +69,7 @@ export async function authorizeCall(
   for (let draw = 1; ; draw++) {
     const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
     const treeCall = { row, verifier, access, clientAddress, watermark, action, malformed, line: unwritten };
-    const answer = known ?? (await treeAt(env, treeId).run(treeCall));
+    const answer = known ?? (await runInTree(env, treeId, treeCall));
     if (!answer.ok) return refused(answer.error, null);
     const { verdict, outcome } = answer.value;
     const caller = serviceCaller(answer.value.caller);

@@ -1,6 +1,7 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
+import { repeated } from "../base/repeated-call.ts";
 import { ok, type Result } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
@@ -30,6 +31,7 @@ import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { CredentialFormat, RegisteredCaller, RegisteredToken } from "./credential.ts";
+import { actInTree } from "./tree-calls.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =
@@ -123,7 +125,7 @@ async function readCustomId(env: Env, installation: Installation, text: string):
 async function findCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | undefined> {
   for (const { whole, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
     if (!mayContain(installation.customIdList, whole)) continue;
-    const address = await customIdsOf(env, directoryKey).find(directoryKey);
+    const address = await repeated(env.deployment, async () => customIdsOf(env, directoryKey).find(directoryKey));
     if (address) return { ...address, verifier };
   }
   return undefined;
@@ -149,7 +151,8 @@ export async function isBatchAlive(env: Env, { watermarks }: Installation, token
   if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
   if (!token.parent) return true;
   const { treeId, row } = token.parent;
-  return env.deployment.knownTokens.find(treeId, row, watermarks, now) !== null || treeAt(env, treeId).isAlive(row);
+  if (env.deployment.knownTokens.find(treeId, row, watermarks, now) !== null) return true;
+  return repeated(env.deployment, () => treeAt(env, treeId).isAlive(row));
 }
 
 /** Returns the ACL of the token of a request to an open endpoint; null for an invalid one. Counts no use. */
@@ -189,7 +192,7 @@ export async function callerOf(
   const { knownTokens } = env.deployment;
   const known = knownToken(knownTokens, presented.credential, installation.watermarks, currentTime());
   if (known) return serviceCaller(known);
-  const found = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "token", row, verifier } });
+  const found = await actInTree(env, treeId, { kind: "lookup", target: { by: "token", row, verifier } });
   return found.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 

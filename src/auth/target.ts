@@ -3,12 +3,12 @@ import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import type { Outcome, TargetAction, TokenTarget } from "../token/actions.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { actorOf, type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
+import { actInTree } from "./tree-calls.ts";
 
 /** An action on a token, and the tree that stores the token. */
 export interface TargetedAction<A extends TargetAction = TargetAction> {
@@ -97,7 +97,7 @@ export async function outcomeOf(context: CallContext, targeted: TargetedAction):
   const { env, caller } = context;
   const { treeId, action } = targeted;
   const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: actorOf(caller) } } : action;
-  const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await treeAt(env, treeId).act(asked));
+  const outcome = context.outcome ?? knownOutcome(context, targeted) ?? (await actInTree(env, treeId, asked));
   if (!outcome.ok) return outcome;
   const { value } = outcome;
   const { notes } = context.request;

@@ -12,6 +12,8 @@ export interface Deployment {
   readonly clockSkewMs: Ms;
   /** True when the platform can restrict where objects are stored and run. */
   readonly offersJurisdictions: boolean;
+  /** True where objects move between nodes while they are in use, so that calls to them are lost. */
+  readonly repeatsLostCalls: boolean;
   /** Time after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
   delayElsewhereMs(maxAgeMs: Ms): Ms;
   /** Time for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */

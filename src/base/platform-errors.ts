@@ -30,10 +30,16 @@ const SLOWED_SPREAD = 6;
 export function failureOfPlatform(error: unknown): Failure | null {
   if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
-  // The object was reset or could not be reached for a moment: the call may have taken effect or not.
-  const isLost =
-    isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
-  return isRefusedCall(error) || isLost ? busy(1) : null;
+  return isRefusedCall(error) || isLostCall(error) ? LOST : null;
+}
+
+/**
+ * True when the object was reset or could not be reached for a moment: the call may have taken effect or not. False when
+ * the platform refused it.
+ */
+export function isLostCall(error: unknown): boolean {
+  if (isRefusedCall(error)) return false;
+  return isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
 }
 
 /**
@@ -52,6 +58,9 @@ function isAccountSlowed(error: unknown): boolean {
 export function isRefusedCall(error: unknown): boolean {
   return isFlagged(error, "overloaded") || OVERLOADED.test(messageOf(error)) || isAccountSlowed(error);
 }
+
+/** The answer to a request whose call was lost. */
+export const LOST: Failure = busy(1);
 
 function busy(retryAfterSeconds: Seconds): Failure {
   return unavailable("the service is busy; try again", retryAfterSeconds);

@@ -2,6 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { nameKey } from "../base/name.ts";
+import { repeated } from "../base/repeated-call.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/names.ts";
@@ -45,7 +46,8 @@ export async function loadState(env: IdentityEnv, id: string): Promise<EntitySta
 async function readState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   let at = id;
   for (let steps = 0; steps <= MAX_MERGES_FOLLOWED; steps++) {
-    const found = (await homeOf(env, at)?.entity(at)) ?? null;
+    const home = at;
+    const found = (await repeated(env.deployment, async () => homeOf(env, home)?.entity(home))) ?? null;
     if (!found || !("mergedInto" in found)) return found;
     at = found.mergedInto;
   }
@@ -176,7 +178,7 @@ const groupCopies = new Copies<"groups", GroupDirectory>(1, { inBackground: wait
 export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<GroupDirectory> {
   const read = async () => {
     const before = groupCopies.copied("groups")?.answer;
-    const answer = await identityOf(env).allGroups(before?.revision ?? null);
+    const answer = await repeated(env.deployment, () => identityOf(env).allGroups(before?.revision ?? null));
     if (answer) return new GroupDirectory(answer);
     if (!before) throw new Error("the directory answered nothing to an isolate that knows nothing");
     return before;

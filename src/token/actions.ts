@@ -111,6 +111,8 @@ export interface TreeCall extends Call {
   readonly malformed: boolean;
   /** The audit line of a request that may change something. The tree adds the caller and writes it before it acts. */
   readonly line: AuditLine | null;
+  /** True when the call is repeated and may have been carried out: then no use of a token with limited uses is counted. */
+  readonly again?: boolean;
 }
 
 /** The caller as it was before the action of its request, what its policies grant on the path, and the outcome. */

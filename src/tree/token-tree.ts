@@ -1,4 +1,5 @@
 import { currentTime, type Ms } from "../base/clock.ts";
+import { LOST } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
@@ -127,7 +128,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const find = (now: Ms) => findCaller(this.#tree, call, now);
     const loadEntity = (id: string) => loadActiveEntity(this.env, id);
     const answer = await findAndDecide(installation, call, { find, loadEntity }, (decided) => {
-      const { caller } = decided.found;
+      const { caller, row } = decided.found;
+      if (call.again && row && row.usesLeft > 0) return err(LOST);
       // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
       return ok(answerCall(this.#tree, decided, call, installation.watermarks.newest));

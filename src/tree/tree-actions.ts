@@ -56,7 +56,7 @@ export function findLive(tree: TreeParts, row: number, now: Ms): TokenRow | null
 export function answerCall(
   tree: TreeParts,
   { found: { row, caller }, verdict, now }: Decided<FoundCaller>,
-  { action, malformed }: TreeCall,
+  { action, malformed, again }: TreeCall,
   watermark: number,
 ): TreeAnswer {
   if (row) noteUse(tree, row, caller, now, action === null || !WITHDRAWS.has(action.kind));
@@ -68,8 +68,16 @@ export function answerCall(
   else if (counts) tree.inventory.changed(row.row);
   const used = { ...caller, usesLeft };
   if (!verdict) return { caller: used, verdict: null, outcome: null };
-  const outcome = action && perform(tree, action, caller, row, verdict, watermark, now);
+  const made = again && action?.kind === "create" && action.ids ? madeBefore(tree, action.ids, now) : null;
+  const outcome = made ?? (action && perform(tree, action, caller, row, verdict, watermark, now));
   return { caller: used, verdict, outcome };
+}
+
+/** The creation of a child with these ids, if the first attempt of a repeated call has carried it out. */
+function madeBefore({ tokens }: TreeParts, { row, verifier }: NewTokenIds, now: number): Result<Outcome> | null {
+  const found = tokens.live(row, now);
+  if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
+  return ok({ kind: "created", token: tokens.view(found, now), warnings: [] });
 }
 
 /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */

@@ -10,6 +10,7 @@ import {
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { inCallersTree, originOf, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
+import { actInTree } from "../../auth/tree-calls.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import type { Env } from "../../env.ts";
@@ -58,7 +59,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
       if (!loaded.ok) return loaded;
       const text = typeof request.data.token === "string" ? request.data.token : request.token;
       const lookup = await unwrappingOf(env, loaded.value, text, false, NO_ORIGIN);
-      const outcome = lookup && (await treeAt(env, lookup.treeId).act(lookup.action));
+      const outcome = lookup && (await actInTree(env, lookup.treeId, lookup.action));
       if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
       const { creationTtl, createdAt, path } = outcome.value.token;
       const created = new Date(createdAt).toISOString();

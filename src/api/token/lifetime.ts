@@ -13,13 +13,13 @@ import {
   outcomeOf,
   tokenTarget,
 } from "../../auth/target.ts";
+import { actInTree } from "../../auth/tree-calls.ts";
 import { currentTime, type Seconds } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
 import { type MountTtl, mountIssuerOf, mountTtl } from "../../system/mount.ts";
 import type { RevokeAction, TargetAction, TokenTarget } from "../../token/actions.ts";
-import { treeAt } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import { roleTerms } from "../../token/rules/renew.ts";
@@ -129,7 +129,7 @@ async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewActio
   const answer =
     token.role === null ? await termsOfLogin(context, token) : await termsOfRole(env, token, token.role, action.mount);
   if (!answer.ok) return answer;
-  return treeAt(env, treeId).act({ ...action, ...answer.value });
+  return actInTree(env, treeId, { ...action, ...answer.value });
 }
 
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */

@@ -1,5 +1,6 @@
 import { Copies } from "../../base/copies.ts";
 import { within } from "../../base/location.ts";
+import { repeated } from "../../base/repeated-call.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
@@ -90,7 +91,7 @@ const copies = new Copies<string, TokenRole | undefined>(MAX_ROLE_CHARACTERS, {
  */
 export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
   const role = await copies.load(name, freshCopies(env), async () => {
-    return (await tokenRoles(env).read(name)) ?? undefined;
+    return (await repeated(env.deployment, async () => tokenRoles(env).read(name))) ?? undefined;
   });
   return role ?? null;
 }
