@@ -28,17 +28,18 @@ export class EndsOfTokens {
   /** Every period in which this token can end. */
   of(token: string): EndOfToken[] {
     const ends: EndOfToken[] = [];
-    /** When a token between this one and the ancestor may have been revoked alone, which detaches this one. */
+    /** When the ancestor, or a token between it and this one, may have been revoked alone, which detaches this one. */
     let detachedFrom = Number.POSITIVE_INFINITY;
     for (let at: string | null = token; at !== null; ) {
       const creation = this.#creations.get(at);
       if (creation === undefined) break;
       const isItself = at === token;
+      // Also by a revocation of this ancestor alone: a second one, with everything below, then finds nothing below.
+      if (!isItself) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
       for (const { begin, end, by } of this.#endsAt(creation, isItself)) {
         // A token that was detached before the ancestor ended lives on, so that end is not certain.
         ends.push({ begin, end: detachedFrom < end ? Number.POSITIVE_INFINITY : end, by });
       }
-      if (!isItself) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
       at = creation.parent;
     }
     return ends;

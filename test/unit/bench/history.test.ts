@@ -91,6 +91,13 @@ describe("the checker of histories accepts", () => {
       [created("a", 0), created("t", 2, { parent: "a" }), revoked("a", 10, { alone: true }), used("t", 20, true)],
     ],
     [
+      "a child whose parent was revoked alone, and then once more with nothing below it",
+      [
+        ...[created("a", 0), created("t", 2, { parent: "a" })],
+        ...[revoked("a", 10, { alone: true }), revoked("a", 20), used("t", 30, true)],
+      ],
+    ],
+    [
       "a grandchild that was detached before its ancestor was revoked",
       [
         ...[created("a", 0), created("b", 2, { parent: "a" }), created("t", 4, { parent: "b" })],
