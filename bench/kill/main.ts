@@ -7,6 +7,7 @@ import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
 import { LEASE_ACTIONS, LOGIN_ACTIONS, OTHER_ACTIONS, TEAM_ACTIONS } from "./actions/others.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
 import { findBroken } from "./check.ts";
+import { killCluster } from "./cluster/kill.ts";
 import { findDamage } from "./damage.ts";
 import { startEnvironment } from "./environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
@@ -24,6 +25,8 @@ is damaged.
   --minutes M  time limit for starting another round (default 10); the final checks take a few minutes more
   --seed TEXT  seed of the random choices, to repeat a run (default: derived from the clock, and printed)
   --dir DIR    parent directory for the data (default: the system's temporary directory)
+  --cluster    instead: three nodes over a bucket, with faults of nodes, of the bucket and of the network between them,
+               and a checker of the history of all requests and answers
   --help       prints this text
 
 This does not simulate a power failure: data that the operating system has accepted still reach the disk.
@@ -36,6 +39,7 @@ interface KillCommand {
   readonly minutes: number;
   readonly seed: string;
   readonly directory: string | undefined;
+  readonly cluster: boolean;
 }
 
 const ACTIONS: readonly [Action, ...Action[]] = [
@@ -63,12 +67,13 @@ function parseKillArguments(argv: readonly string[]): Result<KillCommand, NotRun
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     dir: { type: "string" },
+    cluster: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
-  const { seed, dir: directory } = flags.value.values;
+  const { seed, cluster, dir: directory } = flags.value.values;
   const [rounds, minutes] = [Number(flags.value.values.rounds), Number(flags.value.values.minutes)];
   if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds takes a number of at least 1, --minutes a number above 0");
-  return ok({ rounds, minutes, seed, directory });
+  return ok({ rounds, minutes, seed, directory, cluster });
 }
 
 /** Counts equal names. */
@@ -82,6 +87,7 @@ function counted(names: readonly string[]): [string, number][] {
 async function kill({ seed, directory, ...most }: KillCommand): Promise<number> {
   say(`seed ${seed}`);
   const choices = new Choices(seed);
+  if (most.cluster) return killCluster({ ...most, directory, choices, say });
   const data = temporaryDirectory("kill", directory);
   const secrets = newSecrets();
   const until = performance.now() + most.minutes * 60_000;

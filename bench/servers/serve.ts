@@ -57,11 +57,9 @@ export class ServeProcess implements Client {
   /** The root token. */
   readonly token: string;
   readonly #child: ChildProcess;
-  readonly #workerd: number;
 
-  private constructor(child: ChildProcess, workerd: number, url: string, token: string) {
+  private constructor(child: ChildProcess, url: string, token: string) {
     this.#child = child;
-    this.#workerd = workerd;
     this.url = url;
     this.token = token;
   }
@@ -98,10 +96,15 @@ export class ServeProcess implements Client {
     for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
       const url = /Grove listens on (http:\S+)/.exec(said.join("\n"))?.[1];
       const workerd = descendantsOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
-      if (url && workerd) return new ServeProcess(child, workerd, url, secrets.GROVE_DEV_ROOT_TOKEN);
+      if (url && workerd) return new ServeProcess(child, url, secrets.GROVE_DEV_ROOT_TOKEN);
     }
     child.kill("SIGKILL");
     throw new Error(`the server does not start:\n${said.join("\n")}`);
+  }
+
+  /** The process id of workerd, which a node of a cluster starts again; 0 while there is none. */
+  get #workerd(): number {
+    return descendantsOf(this.#child.pid ?? 0).find((pid) => nameOf(pid) === "workerd") ?? 0;
   }
 
   /** The usage of both processes since their start. */
@@ -111,10 +114,26 @@ export class ServeProcess implements Client {
 
   /** Kills the server with SIGKILL and waits until both processes have ended. */
   async kill(victim: KillTarget): Promise<void> {
-    if (victim !== "serve") process.kill(this.#workerd, "SIGKILL");
+    const workerd = this.#workerd;
+    if (victim !== "serve" && workerd > 0) process.kill(workerd, "SIGKILL");
     if (victim !== "workerd") this.#child.kill("SIGKILL");
     await this.#end();
-    while (nameOf(this.#workerd) === "workerd") await pause(10);
+    while (nameOf(workerd) === "workerd") await pause(10);
+  }
+
+  /** Kills workerd alone, which a node starts again. */
+  crashWorker(): void {
+    const workerd = this.#workerd;
+    if (workerd > 0) process.kill(workerd, "SIGKILL");
+  }
+
+  /** Stops all processes of the server for a while (SIGSTOP), as a pause of its machine does. @param ms how long. */
+  async sleep(ms: number): Promise<void> {
+    const pid = this.#child.pid ?? 0;
+    const all = [pid, ...descendantsOf(pid)];
+    for (const one of all) process.kill(one, "SIGSTOP");
+    await pause(ms);
+    for (const one of all) process.kill(one, "SIGCONT");
   }
 
   /** Stops the server with SIGTERM and waits until it has ended. */

@@ -7,6 +7,8 @@ import { listenAt } from "../../gateway/server.ts";
 export interface BucketRequest {
   readonly method: string;
   readonly key: string;
+  /** Id of the access key that signed the request. */
+  readonly client: string;
 }
 
 /** What happens to a request instead of its answer: an answer with this status, a cut connection, or a delay before the answer (ms). */
@@ -94,8 +96,9 @@ export class BucketEmulator {
     const [, bucket = "", ...rest] = url.pathname.split("/");
     const key = decodeURIComponent(rest.join("/"));
     const method = request.method ?? "";
-    this.requests.push({ method, key });
-    const fault = this.fault({ method, key });
+    const [, client = ""] = /Credential=([^/]+)/.exec(request.headers.authorization ?? "") ?? [];
+    this.requests.push({ method, key, client });
+    const fault = this.fault({ method, key, client });
     if (fault === "cut") {
       response.destroy();
       return;

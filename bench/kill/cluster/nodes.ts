@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { listenAt } from "../../../gateway/server.ts";
+import { BUCKET, type BucketEmulator } from "../../../test/support/bucket.ts";
+import { newSecrets, ServeProcess } from "../../servers/serve.ts";
+
+/** Leases are this many times shorter than those of an installation: 4 s. */
+export const TIME_DIVISOR = 5;
+export const LEASE_MS = 20_000 / TIME_DIVISOR;
+
+/** What all nodes have in common. */
+export const SECRETS = { ...newSecrets(), GROVE_CLUSTER_KEY: randomBytes(32).toString("hex") };
+
+/** The way of other nodes to one: a TCP proxy that can be cut. */
+export class PeerPath {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+  #isCut = false;
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.port = port;
+  }
+
+  /** @param target port of the node. */
+  static async start(target: number): Promise<PeerPath> {
+    const server = createServer((socket) => path.#accept(socket, target));
+    const bound = await listenAt(server, { host: "127.0.0.1", port: 0 });
+    if (!bound.ok) throw new Error(`the path to a node can't listen: ${bound.error}`);
+    const path = new PeerPath(server, bound.value);
+    return path;
+  }
+
+  /** Cuts the path, or mends it. */
+  cut(isCut: boolean): void {
+    this.#isCut = isCut;
+    if (isCut) for (const socket of this.#open) socket.destroy();
+  }
+
+  close(): void {
+    this.cut(true);
+    this.#server.close();
+  }
+
+  #accept(socket: Socket, target: number): void {
+    if (this.#isCut) {
+      socket.destroy();
+      return;
+    }
+    const onward = connect(target, "127.0.0.1");
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      this.#open.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        this.#open.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  }
+}
+
+/** A node of the cluster. */
+export class Node {
+  readonly name: string;
+  readonly path: PeerPath;
+  readonly #data: string;
+  readonly #flags: readonly string[];
+  readonly #bucket: BucketEmulator;
+  #process: ServeProcess | undefined;
+  #url = "";
+
+  private constructor(name: string, path: PeerPath, data: string, flags: readonly string[], bucket: BucketEmulator) {
+    this.name = name;
+    this.path = path;
+    this.#data = data;
+    this.#flags = flags;
+    this.#bucket = bucket;
+  }
+
+  static async make(name: string, directory: string, bucket: BucketEmulator): Promise<Node> {
+    const port = await freePort();
+    const path = await PeerPath.start(port);
+    const flags = [
+      "--cluster",
+      `s3://${BUCKET}/kill`,
+      "--cluster-listen",
+      `127.0.0.1:${port}`,
+      "--cluster-advertise",
+      `127.0.0.1:${path.port}`,
+    ];
+    return new Node(name, path, join(directory, name), flags, bucket);
+  }
+
+  /** Origin of the node, also while it does not run. */
+  get url(): string {
+    return this.#url;
+  }
+
+  get process(): ServeProcess {
+    if (!this.#process) throw new Error(`${this.name} does not run`);
+    return this.#process;
+  }
+
+  /** Starts the node, at the address that it has had. */
+  async start(): Promise<void> {
+    const settings = {
+      ...this.#bucket.environment,
+      // The bucket tells the nodes apart by their keys.
+      AWS_ACCESS_KEY_ID: this.name,
+      GROVE_CLUSTER_KEY: SECRETS.GROVE_CLUSTER_KEY,
+      GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR),
+    };
+    const listen = this.#url === "" ? [] : ["--listen", this.#url.replace("http://", "")];
+    this.#process = await ServeProcess.start(this.#data, SECRETS, { flags: [...this.#flags, ...listen], settings });
+    this.#url = this.#process.url;
+  }
+
+  /** Deletes the disk of a node that does not run. */
+  loseDisk(): void {
+    rmSync(this.#data, { recursive: true, force: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop();
+    this.path.close();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  const bound = await listenAt(probe, { host: "127.0.0.1", port: 0 });
+  await new Promise((closed) => probe.close(closed));
+  if (!bound.ok) throw new Error(`there is no free port: ${bound.error}`);
+  return bound.value;
+}
