@@ -2,10 +2,9 @@ import type { Ms, Seconds } from "../../base/clock.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { globMatches } from "../../token/rules/glob.ts";
 import { isObject } from "../../wire/fields.ts";
+import type { Claims } from "../jws.ts";
 
 const MAX_HOLDER_LENGTH = 512;
-
-export type Claims = Readonly<Record<string, unknown>>;
 
 /** A claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
 export function claimAt(claims: Claims, name: string): unknown {

@@ -1,16 +1,11 @@
-import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
 import { nameKey } from "../../base/name.ts";
-import { outboundProblem, type PrivateHosts } from "../../base/outbound-hosts.ts";
+import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { inPemLines } from "../../base/white-space.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
-
-/** Algorithms that a mount can allow. No HMAC: a public key is no secret. No `none`: tokens must be signed. */
-export const JWT_ALGORITHMS = [
-  ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
-];
+import { JWT_ALGORITHMS, type JwtAlgorithm, readPublicKey } from "../jws.ts";
+import { urlProblem } from "../service-url.ts";
 
 /** The source of an issuer's keys, and the tokens that are accepted. */
 export interface JwtConfig {
@@ -21,7 +16,7 @@ export interface JwtConfig {
   /** "" accepts any issuer. */
   readonly boundIssuer: string;
   /** Empty: all. */
-  readonly algorithms: readonly (typeof JWT_ALGORITHMS)[number][];
+  readonly algorithms: readonly JwtAlgorithm[];
   /** In lower case; "" for none. */
   readonly defaultRole: string;
   /** Changes with each write. It is the key of an isolate's cached keys. */
@@ -94,16 +89,6 @@ export const CONFIG_VIEW = view<JwtConfig>({
   status: ["string", () => "valid"],
 });
 
-/** Returns why requests may not be sent to a URL, as a phrase without it, or null. */
-export function urlProblem(url: string, listed: PrivateHosts): string | null {
-  const parsed = url.length <= MAX_LENGTH && URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
-  if (parsed.username || parsed.password || parsed.hash) return "must not have a user or a fragment";
-  const problem = outboundProblem(parsed, listed);
-  if (problem === "scheme") return "must be an https URL";
-  return problem === "host" ? "must be a host on the public internet" : null;
-}
-
 function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   const here = NOT_HERE.find(([field]) => fields[field] !== "");
   if (here) return `${here[0]} can't be set: ${here[1]}`;
@@ -129,26 +114,6 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
 
 function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
-}
-
-const MAX_PEM_LENGTH = 16_384;
-
-const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
-
-/** Reads a public key, or the key of a certificate, from PEM; null for anything else, such as a private key. */
-export function readPublicKey(pem: string): JWK | null {
-  if (pem.length > MAX_PEM_LENGTH || pem.includes("PRIVATE KEY")) return null;
-  try {
-    const jwk: JWK = { ...createPublicKey(inPemLines(pem)).export({ format: "jwk" }) };
-    return isVerificationKey(jwk) ? jwk : null;
-  } catch {
-    return null;
-  }
-}
-
-/** True for a key that can only verify. A symmetric key in the key set of an issuer is not accepted. */
-export function isVerificationKey(jwk: JWK): boolean {
-  return ASYMMETRIC.has(jwk.kty ?? "") && (jwk.use === undefined || jwk.use === "sig");
 }
 
 /** Reads the members of a key of an issuer. Null and empty members are absent: some issuers write all that there are. */

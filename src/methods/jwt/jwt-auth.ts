@@ -1,10 +1,8 @@
-import { MountObject } from "../../auth/mount-object.ts";
 import { within } from "../../base/location.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
-import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
+import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
-import type { Mount, MountTtl } from "../../system/mount.ts";
-import { rolesGiving } from "../roles.ts";
+import type { Mount } from "../../system/mount.ts";
+import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
 import type { JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { changeJwtRole, type JwtRole, type JwtRoleFields } from "./role.ts";
@@ -13,22 +11,19 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "one mount of the jwt method; values are JSON",
-    sql: `${valuesTable("settings")} ${valuesTable("roles")}`,
+    sql: ROLE_MOUNT_TABLES,
   },
 ];
 
 const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
-const MAX_ROLES = 10_000;
 
 /** One mount of the jwt method: its configuration and roles. Tampered rows count as absent. */
-export class JwtAuth extends MountObject<JwtEnv> {
+export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
   readonly #config: Setting<JwtConfig>;
-  readonly #roles: SealedValues<JwtRole>;
 
   constructor(ctx: DurableObjectState, env: JwtEnv) {
-    super(ctx, env, JWT_AUTH_MIGRATIONS, SETTINGS);
+    super(ctx, env, JWT_AUTH_MIGRATIONS, SETTINGS, { kind: "jwt role", change: changeJwtRole });
     this.#config = new Setting(this.settings, "config");
-    this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
   }
 
   /** Returns the configuration, or null. */
@@ -51,40 +46,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
     await this.keys.open();
     const config = this.#config.read();
     const roleName = name || (config?.defaultRole ?? "");
-    return { config, roleName, role: roleName === "" ? null : this.#roles.read(roleName) };
-  }
-
-  /** Returns the role of this name (in lower case), or null. */
-  async readRole(name: string): Promise<JwtRole | null> {
-    await this.keys.open();
-    return this.#roles.read(name);
-  }
-
-  /** Creates or changes a role. Returns warnings for the writer. @param mount TTLs that limit those of the role. */
-  async writeRole(name: string, fields: JwtRoleFields, mount: MountTtl): Promise<Result<readonly string[]>> {
-    await this.keys.open();
-    const before = this.#roles.read(name);
-    const changed = changeJwtRole(before, fields, mount);
-    if (!changed.ok) return changed;
-    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
-    this.#roles.write(name, changed.value.role);
-    return ok(changed.value.warnings);
-  }
-
-  /** Returns the names of the roles whose tokens get this policy. */
-  async rolesGiving(policy: string): Promise<string[]> {
-    await this.keys.open();
-    return rolesGiving(this.#roles, policy);
-  }
-
-  /** Deletes a role. Safe to repeat. */
-  deleteRole(name: string): void {
-    this.#roles.delete(name);
-  }
-
-  /** Returns at most `limit` names of roles after `after`, in order. */
-  listRoles(after: string, limit: number): string[] {
-    return this.#roles.names(after, limit);
+    return { config, roleName, role: roleName === "" ? null : this.roles.read(roleName) };
   }
 }
 

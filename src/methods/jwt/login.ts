@@ -22,11 +22,11 @@ import { privateHosts } from "../../base/outbound-hosts.ts";
 import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
+import { type Claims, MAX_JWT_LENGTH, readJwtHead, unverifiedClaims, verifySignature } from "../jws.ts";
 import { isRoleName } from "../roles.ts";
 import {
   audienceProblem,
   boundClaimProblem,
-  type Claims,
   claimAt,
   groupsClaimOf,
   leewaysInForce,
@@ -38,7 +38,7 @@ import {
 } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { keysFor, MAX_JWT_LENGTH, readJwtHead, unverifiedClaims, verifySignature } from "./keys.ts";
+import { keysFor } from "./keys.ts";
 import type { JwtRole } from "./role.ts";
 
 /** Descriptions of the checks of a login. Each bound claim and each mapped claim has a further check. */
@@ -107,7 +107,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: Ms) {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
-  const read = readJwtHead(jwt, config);
+  const read = readJwtHead(jwt, config.algorithms);
   const algorithm = read.ok ? read.value.algorithm : null;
   const head = checks.record("form", { bound: config.algorithms, actual: algorithm }, orInvalid(read));
   if (!head.ok) return head;
