@@ -736,6 +736,20 @@ export interface components {
             readonly numbers: {
                 readonly matched: number;
                 readonly total: number;
+                readonly leases: {
+                    readonly count: number;
+                    readonly more: boolean;
+                };
+            };
+            readonly unrevoked_leases: {
+                readonly waiting: number;
+                readonly failing: number;
+                readonly more: boolean;
+                readonly failures: readonly {
+                    readonly lease_id: string;
+                    readonly error: string;
+                    readonly next_attempt: string | null;
+                }[];
             };
             readonly accessors: readonly string[];
             readonly next: string;
@@ -745,6 +759,16 @@ export interface components {
             readonly ended: number;
             readonly unknown: number;
             readonly alive: readonly string[];
+            readonly unrevoked_leases: {
+                readonly waiting: number;
+                readonly failing: number;
+                readonly more: boolean;
+                readonly failures: readonly {
+                    readonly lease_id: string;
+                    readonly error: string;
+                    readonly next_attempt: string | null;
+                }[];
+            };
             readonly next: string;
         };
     };

@@ -111,3 +111,27 @@ export interface WalkPurpose {
   /** Origin of the revocation, stored with tokens that no watermark has ended. */
   readonly asked: RevocationOrigin;
 }
+
+/** A lease whose target has not accepted its revocation, and why the last attempt failed. */
+export interface FailedRevocation {
+  readonly path: string;
+  readonly tail: string;
+  readonly error: string;
+  /** null: it was given up, and the lease is irrevocable. */
+  readonly nextAttemptAt: Ms | null;
+}
+
+/** Leases of ended tokens that are not revoked yet. */
+export interface Unrevoked {
+  /** Those whose revocation was not sent yet, or is on its way. */
+  readonly waiting: number;
+  /** Those whose last attempt failed, also those that were given up. */
+  readonly failing: number;
+  /** True when there are others, which were not counted. */
+  readonly more: boolean;
+  /** The first of those that fail, at most `MAX_SHOWN_FAILURES`. */
+  readonly failures: readonly FailedRevocation[];
+}
+
+/** Failed revocations that one tree, and one answer, shows. */
+export const MAX_SHOWN_FAILURES = 100;

@@ -65,6 +65,7 @@ export class LeaseOutbox {
     if (delivery.delivered || lease.forced) return null;
     const error = delivery.error.slice(0, MAX_ERROR);
     if (delivery.hopeless || lease.attempts >= MAX_REVOCATION_ATTEMPTS) await this.#giveUp(lease, error);
+    else this.#store.failed(lease.row, error);
     return { row: lease.row, error };
   }
 

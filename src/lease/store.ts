@@ -2,7 +2,7 @@ import type { Ms, Seconds } from "../base/clock.ts";
 import { columnOf, type Migration, type SchemaVersions, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
-import type { LeaseRecord, LeaseView, NewLeaseIds } from "./actions.ts";
+import { type LeaseRecord, type LeaseView, MAX_SHOWN_FAILURES, type NewLeaseIds, type Unrevoked } from "./actions.ts";
 import type { LeasePlan } from "./rules.ts";
 
 /** State of a lease that a token holds. */
@@ -37,6 +37,12 @@ export const LEASE_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX leases_by_expiry ON leases (expires_at) WHERE state = ${HELD};
       CREATE INDEX leases_to_revoke ON leases (attempt_at) WHERE state = ${TO_REVOKE};
     `,
+  },
+  {
+    version: 2,
+    description: "ended leases by the token that held them, for receipts",
+    sql: "CREATE INDEX leases_ended_of_token ON leases (token) WHERE state <> 0;",
+    readableFrom: 1,
   },
 ];
 
@@ -126,6 +132,30 @@ export class LeaseStore {
     return { count: Math.min(found, limit), more: found > limit };
   }
 
+  /** Leases of these tokens, which are not alive, whose targets have not accepted the revocation. See `Unrevoked`. */
+  unrevokedOf(tokens: readonly number[], most: number): Unrevoked {
+    const rows = JSON.stringify(tokens);
+    const held = this.countOfTokens(tokens, most);
+    const ended = `FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state <> ${HELD}`;
+    const counts = `SELECT COUNT(*) AS n, COUNT(error) AS failing FROM (SELECT l.error ${ended} LIMIT ?)`;
+    const [{ n, failing } = { n: 0, failing: 0 }] = this.tables
+      .exec<{ n: number; failing: number }>(counts, rows, most + 1)
+      .toArray();
+    const shown = `SELECT l.* ${ended} WHERE l.error IS NOT NULL ORDER BY l.row LIMIT ?`;
+    const failures = this.tables.exec<LeaseRow>(shown, rows, MAX_SHOWN_FAILURES).toArray();
+    return {
+      waiting: held.count + n - failing,
+      failing,
+      more: held.more || n > most,
+      failures: failures.map((row) => ({
+        path: row.path,
+        tail: this.tailOf(row),
+        error: row.error ?? "",
+        nextAttemptAt: row.state === GIVEN_UP ? null : row.attempt_at,
+      })),
+    };
+  }
+
   /** The oldest leases that a token itself holds, at most `limit`. */
   ofToken(token: number, limit: number): LeaseView[] {
     const query = `SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`;
@@ -195,6 +225,11 @@ export class LeaseStore {
     const attempt = { attempts, attempt_at: nextAt };
     setColumns(this.tables, "leases", attempt, "row = ?", lease.row);
     return { ...lease, ...attempt };
+  }
+
+  /** Stores why an attempt failed that is made again. */
+  failed(row: number, error: string): void {
+    setColumns(this.tables, "leases", { error }, `row = ? AND state = ${TO_REVOKE}`, row);
   }
 
   /** True when the revocation is pending and not forced: a forced one is sent once and never given up. */

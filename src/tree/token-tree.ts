@@ -2,7 +2,7 @@ import { currentTime, type Ms } from "../base/clock.ts";
 import { LOST } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, Unrevoked, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { Ending } from "../listing/inventory/ended.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { findInInventory } from "../listing/inventory/queries.ts";
@@ -50,6 +50,9 @@ import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeMaintenance } from "./tree-maintenance.ts";
 import { treeParts } from "./tree-parts.ts";
+
+/** Unrevoked leases that one call counts. */
+const MAX_LEASES = 10_000;
 
 /**
  * A token tree: a token without a parent, and all its descendants. Methods that change something wait for the
@@ -199,6 +202,15 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#opened((tree) => {
       const now = currentTime();
       return tokens.filter((token) => tree.tokens.liveNamed(token, now)).map(({ row }) => row);
+    });
+  }
+
+  /** Leases of those of `tokens` that are not alive, which are not revoked yet. */
+  unrevokedOf(tokens: readonly RowAndTail[]): Promise<Unrevoked> {
+    return this.#opened((tree) => {
+      const now = currentTime();
+      const ended = tokens.filter((token) => !tree.tokens.liveNamed(token, now)).map(({ row }) => row);
+      return tree.leases.store.unrevokedOf(ended, MAX_LEASES);
     });
   }
 

@@ -18,6 +18,7 @@ import { deleteRows } from "../../support/storage-writer.ts";
 import { endSingleTokens, growTree, holdSweeps, locate, restartTree, sweep } from "../../support/trees.ts";
 
 const DAY_MS = 86_400_000;
+const NONE = { waiting: 0, failing: 0, more: false, failures: [] };
 
 let root: string;
 let operator: Made;
@@ -183,10 +184,10 @@ it("tokens that a job revoked are found by the job, with all that ended with the
   expect((await call("GET", `sys/tokens/jobs/${job}/receipt?limit=901`, { token: root })).status).toBe(400);
   const verify = async (asked: Record<string, unknown>) =>
     dataOf(await call("POST", "sys/tokens/verify-ended", { token: root, body: asked }));
-  expect(await verify({ job })).toEqual({ checked: 2, ended: 2, unknown: 0, alive: [], next: "" });
+  expect(await verify({ job })).toEqual({ checked: 2, ended: 2, unknown: 0, alive: [], unrevoked_leases: NONE, next: "" });
   const madeUp = `A${top.accessor.slice(1, -1)}A`;
   expect(await verify({ accessors: [top.accessor, child.accessor, madeUp, "garbage"] })).toEqual({
-    ...{ checked: 4, ended: 1, unknown: 2, alive: [top.accessor], next: "" },
+    ...{ checked: 4, ended: 1, unknown: 2, alive: [top.accessor], unrevoked_leases: NONE, next: "" },
   });
   expect(await verify({ accessors: Array.from({ length: 900 }, (_, at) => `x${at}`) })).toMatchObject({ unknown: 900 });
   for (const [asked, status] of [

@@ -5,6 +5,7 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
+import type { Unrevoked } from "../../../lease/actions.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
 import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
 import {
@@ -16,16 +17,18 @@ import {
   pageOfEnded,
 } from "../../../listing/inventory/queries.ts";
 import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
+import { NO_TALLY } from "../../../listing/inventory/tally.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Actor } from "../../../system/revocation-origin.ts";
 import { treeAt } from "../../../token/find-tree.ts";
-import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
+import { type AccessorCredential, decodeStoredId, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { inner, type Shape, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
+import { UNREVOKED_VIEW, unrevokedLeases } from "./unrevoked-leases.ts";
 
 /** The token that made a request. Null: no token made it, or it is not known. */
 export const ACTOR: Shape = ["or null", { accessor: "string", display_name: "string", entity_id: "string" }];
@@ -50,6 +53,7 @@ export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly othe
 const RECEIPT_VIEW = view<{
   readonly job: RevocationJob;
   readonly complete: boolean | undefined;
+  readonly unrevoked: Unrevoked;
   readonly page: { readonly tokens: readonly EndedToken[]; readonly next: string };
 }>({
   job: ["string", ({ job }) => job.id],
@@ -64,7 +68,10 @@ const RECEIPT_VIEW = view<{
   numbers: inner({
     matched: ["integer", ({ job }) => job.tally?.matched ?? 0],
     total: ["integer", ({ job }) => job.total],
+    // As it was counted before the first token ended.
+    leases: [{ count: "integer", more: "boolean" }, ({ job }) => job.tally?.leases ?? NO_TALLY.leases],
   }),
+  unrevoked_leases: [UNREVOKED_VIEW.shape, ({ unrevoked }) => UNREVOKED_VIEW.show(unrevoked)],
   accessors: [["string"], ({ page }) => page.tokens.map(({ token }) => token.accessor)],
   next: ["string", ({ page }) => page.next],
 });
@@ -140,17 +147,20 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       // records for this, so only the first page has it.
       const isComplete = async () => job.finishedAt !== null && (await countEnded(env, filter)) >= job.total;
       const complete = fields.after === "" ? await isComplete() : undefined;
-      return dataReply(RECEIPT_VIEW.show({ job, complete, page }));
+      const places = page.tokens.flatMap(({ token }) => decodeStoredId(token.accessor) ?? []);
+      const unrevoked = await unrevokedLeases(env, places);
+      return dataReply(RECEIPT_VIEW.show({ job, complete, unrevoked, page }));
     },
   }),
   tokenRoute("update", "sys/tokens/verify-ended", {
-    summary: "Asks the trees of tokens whether each token is refused.",
+    summary: "Asks the trees of tokens whether each token is refused, and whether its leases are revoked.",
     operationId: "inventory-verify-ended",
     answers: dataAnswer({
       checked: "integer",
       ended: "integer",
       unknown: "integer",
       alive: ["string"],
+      unrevoked_leases: UNREVOKED_VIEW.shape,
       next: "string",
     }),
     input: strictSchema({
@@ -184,7 +194,9 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       });
       const alive = answers.flat();
       const unknown = accessors.length - places.length;
-      return dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next });
+      const unrevoked = UNREVOKED_VIEW.show(await unrevokedLeases(env, places));
+      const ended = places.length - alive.length;
+      return dataReply({ checked: accessors.length, ended, unknown, alive, unrevoked_leases: unrevoked, next });
     },
   }),
 ];

@@ -1,0 +1,83 @@
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { standInForTargets } from "../../support/targets.ts";
+import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  holdSweeps();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Unrevoked {
+  readonly waiting: number;
+  readonly failing: number;
+  readonly failures: readonly { lease_id: string; error: string; next_attempt: string | null }[];
+}
+
+const post = async (path: string, body: unknown) => call("POST", path, { token: root, body });
+
+/** Revokes the tree of `token` by a job. Returns what its receipt and its check say of leases, which is the same. */
+async function revokedByJob(accessor: string): Promise<() => Promise<Unrevoked>> {
+  const body = { accessors: [accessor], dry_run: false, expected_count: 1 };
+  const { job } = dataOf<{ job: string }>(await post("sys/tokens/revoke", body));
+  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state).toBe("done");
+  return async () => {
+    const receipt = await call("GET", `sys/tokens/jobs/${job}/receipt`, { token: root });
+    const shown = dataOf<{ numbers: unknown; unrevoked_leases: Unrevoked }>(receipt);
+    expect(shown.numbers).toMatchObject({ leases: { count: 3, more: false } });
+    const check = dataOf<{ unrevoked_leases: Unrevoked }>(await post("sys/tokens/verify-ended", { job }));
+    expect(check.unrevoked_leases).toEqual(shown.unrevoked_leases);
+    return shown.unrevoked_leases;
+  };
+}
+
+it("leases of ended tokens are said to wait, then to fail with the error, until their targets have accepted it", async () => {
+  let isDown = true;
+  standInForTargets(({ url }) => (isDown && url.includes("down") ? new TypeError("no route to host") : 204));
+  const top = await createToken(root, { no_parent: true, policies: ["default"], ttl: "20h" });
+  const child = await createToken(root, { no_parent: true, policies: ["default"], ttl: "20h" });
+  const target = "https://down.example.com/revoke";
+  const lost = await leaseFor(root, top.client_token, { target });
+  await leaseFor(root, top.client_token);
+  await leaseFor(root, top.client_token);
+  await leaseFor(root, child.client_token, { target });
+  const { stub } = await locate(top.client_token);
+  const unrevoked = await revokedByJob(top.accessor);
+  const before = await unrevoked();
+  expect(before.waiting + before.failing).toBeGreaterThan(0);
+  await sweep(stub);
+  await runAlarm(top.client_token);
+  const retried = await unrevoked();
+  expect(retried).toMatchObject({ waiting: 0, failing: 1, more: false });
+  expect(retried.failures).toEqual([
+    { lease_id: lost, error: "the target can't be reached", next_attempt: expect.any(String) },
+  ]);
+  for (let attempt = 2; attempt <= 6; attempt++) {
+    const [row] = await leaseRows(top.client_token);
+    vi.setSystemTime(row?.attempt_at ?? 0);
+    await runAlarm(top.client_token);
+  }
+  expect(await unrevoked()).toMatchObject({ failing: 1, failures: [{ lease_id: lost, next_attempt: null }] });
+  isDown = false;
+  expect((await post("sys/leases/revoke", { lease_id: lost, sync: true })).status).toBe(204);
+  expect(await unrevoked()).toEqual({ waiting: 0, failing: 0, more: false, failures: [] });
+});
+
+it("leases of live tokens are not among them", async () => {
+  const held = await createToken(root, { no_parent: true, policies: ["default"], ttl: "20h" });
+  await leaseFor(root, held.client_token);
+  const answer = await post("sys/tokens/verify-ended", { accessors: [held.accessor] });
+  expect(dataOf(answer)).toMatchObject({ alive: [held.accessor], unrevoked_leases: { waiting: 0, failing: 0 } });
+});
