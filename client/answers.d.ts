@@ -218,6 +218,14 @@ export interface components {
                 readonly clean_up_finished: string | null;
             }[];
         };
+        readonly IrrevocableLeases: {
+            readonly lease_count: number;
+            readonly leases: readonly {
+                readonly lease_id: string;
+                readonly mount_id: string;
+                readonly error: string;
+            }[];
+        };
         readonly Lease: {
             readonly id: string;
             readonly path: string;
@@ -787,6 +795,7 @@ export type Quota = components['schemas']['Quota'];
 export type TidyStatus = components['schemas']['TidyStatus'];
 export type TokenCounters = components['schemas']['TokenCounters'];
 export type WatermarkRevocations = components['schemas']['WatermarkRevocations'];
+export type IrrevocableLeases = components['schemas']['IrrevocableLeases'];
 export type Lease = components['schemas']['Lease'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type PolicyUsage = components['schemas']['PolicyUsage'];

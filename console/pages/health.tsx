@@ -4,6 +4,7 @@ import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
 import { Walks } from "../health/walks.tsx";
+import { IrrevocableCard } from "../leases/irrevocable.tsx";
 import { useSession } from "../session.ts";
 import { Figures, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
@@ -30,6 +31,7 @@ export function HealthPage() {
             }}
           />
         )}
+        <IrrevocableCard />
         <Charts />
         <div class="columns even">
           <Tidy />

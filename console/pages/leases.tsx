@@ -6,7 +6,7 @@ import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Card, Empty, End, Facts, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { Card, Empty, End, Facts, Notice, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
 /** Leases by the path that they were issued at, folder by folder, and one of them. */
 export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
@@ -109,6 +109,18 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
     return answer.ok ? { ok: true as const, value: answer.value.data } : answer;
   });
   const value = lease.value;
+  // The list has a lease until its target has accepted the revocation, and the look-up only while it is held.
+  if (lease.problem?.status === 400) {
+    return (
+      <Card title="Lease" body>
+        <Facts rows={{ Id: <code>{id}</code> }} />
+        <Notice tone="warn" title="This lease has ended, or there is none">
+          While it is listed, its target has not accepted the revocation: it is sent until then, six times at most. Health
+          shows those that were given up.
+        </Notice>
+      </Card>
+    );
+  }
   return (
     <Card
       of={lease}
@@ -142,6 +154,7 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
             Renewed: value.last_renewal ? <Time at={value.last_renewal} both /> : "never",
             Renewable: value.renewable ? "yes" : "no",
             "Time left": duration(value.ttl),
+            ...(value.revoke_error !== undefined && { "Irrevocable, because": value.revoke_error }),
           }}
         />
       )}

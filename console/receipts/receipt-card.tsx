@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
@@ -7,6 +7,7 @@ import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
 import { Card, download, Facts, Notice, ProblemNotice, Time } from "../ui/index.ts";
+import { LeasesNotice } from "./leases-notice.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeCheck, wholeReceipt } from "./whole.ts";
@@ -37,7 +38,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     Filter: <code>{JSON.stringify(receipt.filter)}</code>,
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
-    Leases: preview && amountText(preview.leases),
+    "Leases asked to end": amountText(numbers.leases),
     ...Object.fromEntries(groups),
     Tokens: (
       <>
@@ -57,25 +58,29 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     >
       {file.problem && <ProblemNotice problem={file.problem} />}
       <Facts body rows={rows} />
-      {numbers.total > 0 && <CheckAgain job={job} total={numbers.total} />}
+      {numbers.total > 0 && <CheckAgain job={job} numbers={numbers} />}
     </Card>
   );
 }
 
-/** Asks the server again whether all of them are refused. */
-function CheckAgain({ job, total }: { readonly job: string; readonly total: number }) {
+/** Asks the server again whether all of them are refused. Where leases had to end, it asks at once. */
+function CheckAgain({ job, numbers: { total, leases } }: { readonly job: string; readonly numbers: Receipt["numbers"] }) {
   const { api } = useSession();
   const [checked, setChecked] = useState<EndedCheck | null>(null);
   const walk = useWalk((progress) => wholeCheck((after) => verifyEnded(api, job, after), progress), setChecked);
+  useEffect(() => {
+    if (leases.count > 0) walk.start();
+  }, [job]);
   return (
     <div class="body stack tight">
       <div class="row">
         <button type="button" class="button" aria-disabled={walk.read !== null} onClick={walk.start}>
           {walk.read === null ? "Check again" : `Checking… ${count(walk.read)} of ${count(total)}`}
         </button>
-        <span class="muted">asks the tree of each token whether it is refused</span>
+        <span class="muted">asks the tree of each token whether it is refused, and its leases revoked</span>
       </div>
       {checked && <CheckNotice checked={checked} total={total} />}
+      {checked && <LeasesNotice asked={leases} unrevoked={checked.unrevoked_leases} onTried={walk.start} />}
       {walk.problem && <ProblemNotice problem={walk.problem} />}
     </div>
   );

@@ -12,7 +12,12 @@ export type Progress = (read: number) => boolean;
 export const wholeReceipt = (ask: Ask<Receipt>, progress: Progress): Promise<Answer<Receipt>> =>
   joined(
     ask,
-    (all, page) => ({ ...all, accessors: all.accessors.concat(page.accessors), next: page.next }),
+    (all, page) => ({
+      ...all,
+      accessors: all.accessors.concat(page.accessors),
+      unrevoked_leases: sumOf(all.unrevoked_leases, page.unrevoked_leases),
+      next: page.next,
+    }),
     (all) => progress(all.accessors.length),
   );
 
@@ -25,10 +30,23 @@ export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<An
       ended: all.ended + page.ended,
       unknown: all.unknown + page.unknown,
       alive: all.alive.concat(page.alive),
+      unrevoked_leases: sumOf(all.unrevoked_leases, page.unrevoked_leases),
       next: page.next,
     }),
     (all) => progress(all.checked),
   );
+
+/** Most failures of leases that are kept of all pages. */
+const MOST_FAILURES = 100;
+
+export type Unrevoked = EndedCheck["unrevoked_leases"];
+
+const sumOf = (all: Unrevoked, page: Unrevoked): Unrevoked => ({
+  waiting: all.waiting + page.waiting,
+  failing: all.failing + page.failing,
+  more: all.more || page.more,
+  failures: all.failures.concat(page.failures).slice(0, MOST_FAILURES),
+});
 
 async function joined<T extends { readonly next: string }>(
   ask: Ask<T>,

@@ -156,6 +156,37 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     }
   });
 
+  it("shows on the receipt which leases fail, with the error and another attempt", async () => {
+    const token = server.rootToken;
+    const body = { display_name: "with-leases", policies: ["fleet"], ttl: "20h" };
+    const made = await call(server, "POST", "/v1/auth/token/create-orphan", { token, body });
+    const { accessor } = made.body.auth as { readonly accessor: string };
+    const lease = { accessor, path: "db/creds/app", ttl: "1h", target: "https://no-such-host.example.com/revoke" };
+    for (const path of ["db/creds/app", "db/creds/jobs"]) {
+      const { status } = await call(server, "POST", "/v1/sys/leases/register", { token, body: { ...lease, path } });
+      expect(status).toBe(200);
+    }
+    await openPlace(page, "tokens?search=with-leases");
+    await page.getByRole("button", { name: "Contain" }).click();
+    await page.getByLabel("Type 1 to confirm").fill("1");
+    await page.getByRole("button", { name: "Revoke 1 token" }).click();
+    await page.waitForURL(/receipts\//);
+    const receipt = page.getByRole("region", { name: "What ended" });
+    await receipt.getByText("Leases: 2 asked, 0 ended").waitFor();
+    await receipt.getByText("can still be used").waitFor();
+    // The first attempt of each has failed, or does so now.
+    await expect
+      .poll(async () => {
+        await receipt.getByRole("button", { name: "Check again" }).click();
+        return receipt.getByRole("list", { name: "Leases that fail" }).getByRole("listitem").count();
+      })
+      .toBe(2);
+    await receipt.getByText("Leases: 2 asked, 0 ended, 0 waiting, 2 failing").waitFor();
+    await receipt.getByRole("button", { name: "Try again" }).first().click();
+    await receipt.getByText(/^failed to revoke .*the target can't be reached/).waitFor();
+    await expectAccessible(page);
+  });
+
   it("finds a token that has ended by its accessor, and not by its text", async () => {
     await page.keyboard.press("Control+k");
     await search().fill(leaked.client_token);

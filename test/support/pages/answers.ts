@@ -20,6 +20,7 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
   TidyStatus: ["get", "/auth/token/tidy-status"],
   TokenCounters: ["get", "/sys/internal/counters/tokens"],
   WatermarkRevocations: ["get", "/sys/leases/revocations"],
+  IrrevocableLeases: ["get", "/sys/leases"],
   Lease: ["post", "/sys/leases/lookup"],
   StoredPolicy: ["get", "/sys/policies/acl/{name}"],
   PolicyUsage: ["get", "/sys/policies/usage/acl/{name}"],

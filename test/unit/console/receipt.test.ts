@@ -5,6 +5,8 @@ import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/model.ts";
 import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 
+const NONE = { waiting: 0, failing: 0, more: false, failures: [] };
+
 const receipt = (accessors: readonly string[], next: string): Receipt => ({
   job: "j1",
   state: "done",
@@ -14,7 +16,8 @@ const receipt = (accessors: readonly string[], next: string): Receipt => ({
   started: "2026-11-22T10:00:00Z",
   finished: "2026-11-22T10:00:01Z",
   filter: { policy: "old" },
-  numbers: { matched: 1, total: 3 },
+  numbers: { matched: 1, total: 3, leases: { count: 4, more: false } },
+  unrevoked_leases: NONE,
   accessors,
   next,
 });
@@ -58,13 +61,18 @@ describe("the receipt of a revocation", () => {
       ended: 3 - alive.length,
       unknown: 1,
       alive,
+      unrevoked_leases: {
+        ...{ waiting: 1, failing: 1, more: false },
+        failures: [{ lease_id: `db/${next}`, error: "no", next_attempt: null }],
+      },
       next,
     });
     const whole = await wholeCheck(
       async (after) => done(after === "" ? page(["a1"], "c1") : page([], "")),
       () => true,
     );
-    expect(whole).toEqual(done({ checked: 8, ended: 5, unknown: 2, alive: ["a1"], next: "" }));
+    expect(whole).toMatchObject({ value: { checked: 8, ended: 5, unknown: 2, alive: ["a1"], next: "" } });
+    expect(whole).toMatchObject({ value: { unrevoked_leases: { waiting: 2, failing: 2, failures: { length: 2 } } } });
   });
 
   it("asks no more when the page is left, and is none when a page fails", async () => {
