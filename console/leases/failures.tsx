@@ -50,7 +50,14 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
       </a>
       <span class="row">
         <span class="break">
-          {error}; {next === null ? "irrevocable: nothing is sent any more" : <>sent again <Time at={next} /></>}
+          {error};{" "}
+          {next === null ? (
+            "irrevocable: nothing is sent any more"
+          ) : (
+            <>
+              sent again <Time at={next} />
+            </>
+          )}
         </span>
         <AllowedButton look="button slim" needs={needsOf("sys/leases/revoke")} busy={busy} onClick={tryAgain}>
           Try again

@@ -115,8 +115,8 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
       <Card title="Lease" body>
         <Facts rows={{ Id: <code>{id}</code> }} />
         <Notice tone="warn" title="This lease has ended, or there is none">
-          While it is listed, its target has not accepted the revocation: it is sent until then, six times at most. Health
-          shows those that were given up.
+          While it is listed, its target has not accepted the revocation: it is sent until then, six times at most.
+          Health shows those that were given up.
         </Notice>
       </Card>
     );

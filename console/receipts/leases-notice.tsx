@@ -16,7 +16,9 @@ interface LeasesNoticeProps {
 export function LeasesNotice({ asked, unrevoked: { waiting, failing, more, failures }, onTried }: LeasesNoticeProps) {
   const left = waiting + failing;
   if (left === 0 && !more) {
-    return asked.count === 0 ? null : <Notice tone="good" title={`Leases: ${amountText(asked)} asked, all of them ended`} />;
+    return asked.count === 0 ? null : (
+      <Notice tone="good" title={`Leases: ${amountText(asked)} asked, all of them ended`} />
+    );
   }
   const known = !asked.more && !more;
   const ended = known ? `${count(Math.max(0, asked.count - left))} ended, ` : "";

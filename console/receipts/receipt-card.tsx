@@ -64,7 +64,13 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
 }
 
 /** Asks the server again whether all of them are refused. Where leases had to end, it asks at once. */
-function CheckAgain({ job, numbers: { total, leases } }: { readonly job: string; readonly numbers: Receipt["numbers"] }) {
+function CheckAgain({
+  job,
+  numbers: { total, leases },
+}: {
+  readonly job: string;
+  readonly numbers: Receipt["numbers"];
+}) {
   const { api } = useSession();
   const [checked, setChecked] = useState<EndedCheck | null>(null);
   const walk = useWalk((progress) => wholeCheck((after) => verifyEnded(api, job, after), progress), setChecked);

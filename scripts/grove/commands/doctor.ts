@@ -138,7 +138,9 @@ async function endless(client: GroveClient): Promise<Finding> {
 const IRREVOCABLE = z.object({ lease_count: z.number() });
 
 const leases = asks("sys/leases/count?type=irrevocable", IRREVOCABLE, ({ lease_count: count }) =>
-  count > 0 ? fault(`${count} can't be revoked: bao read sys/leases type=irrevocable says why (docs/leases.md)`) : fine("none is irrevocable"),
+  count > 0
+    ? fault(`${count} can't be revoked: bao read sys/leases type=irrevocable says why (docs/leases.md)`)
+    : fine("none is irrevocable"),
 );
 
 const QUOTA_CONFIG = z.object({ rate_limit_exempt_paths: z.array(z.string()) });

@@ -184,7 +184,14 @@ it("tokens that a job revoked are found by the job, with all that ended with the
   expect((await call("GET", `sys/tokens/jobs/${job}/receipt?limit=901`, { token: root })).status).toBe(400);
   const verify = async (asked: Record<string, unknown>) =>
     dataOf(await call("POST", "sys/tokens/verify-ended", { token: root, body: asked }));
-  expect(await verify({ job })).toEqual({ checked: 2, ended: 2, unknown: 0, alive: [], unrevoked_leases: NONE, next: "" });
+  expect(await verify({ job })).toEqual({
+    checked: 2,
+    ended: 2,
+    unknown: 0,
+    alive: [],
+    unrevoked_leases: NONE,
+    next: "",
+  });
   const madeUp = `A${top.accessor.slice(1, -1)}A`;
   expect(await verify({ accessors: [top.accessor, child.accessor, madeUp, "garbage"] })).toEqual({
     ...{ checked: 4, ended: 1, unknown: 2, alive: [top.accessor], unrevoked_leases: NONE, next: "" },
