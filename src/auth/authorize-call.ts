@@ -26,7 +26,7 @@ export interface AuthorizedCall {
 }
 
 /** A refused call. `caller` is set when the token was valid: the audit log then says whom the policies refused. */
-export interface RefusedCall {
+interface RefusedCall {
   readonly failure: Failure;
   readonly caller: Caller | null;
 }

@@ -22,7 +22,7 @@ export interface RouteDescription {
     | Readonly<Partial<Record<Operation, AnswerDescription | readonly AnswerDescription[]>>>;
 }
 
-export interface FieldDescription {
+interface FieldDescription {
   readonly shape: Shape;
   readonly description: string;
 }

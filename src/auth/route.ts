@@ -97,7 +97,7 @@ export interface TokenRoute extends RouteBase {
 }
 
 /** A request whose input was read, with the next steps of the route. */
-export interface OpenedCall {
+interface OpenedCall {
   readonly sent: SentNames;
   action(): Promise<CallerAction | null>;
   handle(authorized: AuthorizedCall): Answered;

@@ -22,7 +22,7 @@ export interface NamedAction<A extends TargetAction = TargetAction> extends Targ
 }
 
 /** A token that no tree stores. The token endpoints can neither revoke nor renew it. It leaves no row when it ends. */
-export interface UnstoredToken {
+interface UnstoredToken {
   readonly unstored: Exclude<ParsedToken, { readonly kind: "service" }>;
 }
 
@@ -30,7 +30,7 @@ export interface UnstoredToken {
 export type NamedToken<A extends TargetAction = TargetAction> = NamedAction<A> | UnstoredToken | null;
 
 /** A token that a request names by its text or its accessor, and the tree that stores it. */
-export interface NamedTarget {
+interface NamedTarget {
   readonly treeId: string;
   readonly target: Extract<TokenTarget, { readonly by: "token" | "accessor" }>;
 }

@@ -16,7 +16,7 @@ const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
 const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);
 
-export interface PartRequest {
+interface PartRequest {
   /** "" for a new run. */
   readonly run: string;
   readonly number: number;

@@ -14,7 +14,7 @@ import { ADDRESS_BYTES, decodeStoredId, readAddress, routedIdText } from "../tok
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
 
 /** The methods of an object that a backup and a restore call. */
-export interface SavedObject {
+interface SavedObject {
   exportPage(from: PagePosition | null, maxCharacters: number): Promise<PageRead | "changed" | null>;
   importPage(page: ObjectPage): Promise<Result<null, PageRefusal>>;
   restart(): Promise<void>;

@@ -74,7 +74,7 @@ interface Copy<A> extends Reading {
 }
 
 /** How copies of one kind are kept. */
-export interface CopyOptions<A> {
+interface CopyOptions<A> {
   /** Size of an answer; 1 by default. */
   readonly sizeOf?: (answer: A) => number;
   /** False for an answer, such as a refusal, that leaves the copy as it is. */

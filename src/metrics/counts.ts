@@ -4,7 +4,7 @@ import type { Ms } from "../base/clock.ts";
 export const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BUCKETS_MS = BUCKETS.map((seconds) => seconds * 1000);
 
-export interface RequestKind {
+interface RequestKind {
   /** Path pattern of the endpoint, which contains no text of a client; "" when no endpoint serves the request. */
   readonly route: string;
   /** Path of the endpoint's mount, with a slash at the end; "" when no endpoint serves the request. */
@@ -72,7 +72,7 @@ const EVENTS = {
   lease_revocation: ["result"],
 } as const;
 
-export type EventName = keyof typeof EVENTS;
+type EventName = keyof typeof EVENTS;
 
 /** Maximum number of sets of label values of one event. Operators can create any number of mounts and roles. */
 const MAX_SETS = 1000;

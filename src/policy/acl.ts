@@ -273,7 +273,7 @@ function wholeNumber(value: unknown): number | null {
 }
 
 /** Why the rules refuse a request. */
-export type AclRefusal =
+type AclRefusal =
   /** No rule matches the path. */
   | { readonly kind: "no_rule"; readonly missing: readonly Capability[] }
   /** The rule of the path has none of the capabilities in `missing`, of which one is enough. */

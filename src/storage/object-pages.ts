@@ -11,7 +11,7 @@ export function isPageValue(value: unknown): value is PageValue {
 }
 
 /** Rows of one table. */
-export interface TablePage {
+interface TablePage {
   readonly table: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly PageValue[])[];

@@ -5,7 +5,7 @@ import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 const PER_ALARM = 60;
 
 /** The table of an outbox and the way to its target. `attempts` of a message counts the one that is being made. */
-export interface OutboxParts<M extends { readonly attempts: number }, Result> {
+interface OutboxParts<M extends { readonly attempts: number }, Result> {
   /** Pause after the first attempt, see `retryDelayMs`. */
   readonly pauseMs: Ms;
   /** Maximum duration of an attempt. */

@@ -15,7 +15,7 @@ export interface RowPage<T> {
 }
 
 /** A list of rows. The table has the columns `row`, its primary key, and `name_key`, which is searched. */
-export interface ListedRows {
+interface ListedRows {
   readonly table: string;
   /** The column to sort by. Rows with equal values are sorted by `row`. */
   readonly order: string;

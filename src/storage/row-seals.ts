@@ -17,7 +17,7 @@ export interface SealedRow {
 }
 
 /** Stores a seal of the newest term in place of one of an older term. */
-export type RenewSeal = (seal: Uint8Array<ArrayBuffer>) => void;
+type RenewSeal = (seal: Uint8Array<ArrayBuffer>) => void;
 
 /** Values of the columns of a primary key. */
 export type RowKey = readonly (string | number)[];

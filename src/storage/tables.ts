@@ -12,7 +12,7 @@ export interface Migration {
   readonly readableFrom?: number;
 }
 
-export interface Cursor<Row> extends Iterable<Row> {
+interface Cursor<Row> extends Iterable<Row> {
   toArray(): Row[];
   /** @throws unless there is exactly one row. */
   one(): Row;

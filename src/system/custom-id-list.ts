@@ -12,7 +12,7 @@ export type CustomIdList = Uint32Array | null;
 export const MAX_LISTED_IDS = 4096;
 
 /** What isolates get of the custom ids. `list` is absent from a System object of release 1.0.0-rc.1. */
-export interface CustomIdPart {
+interface CustomIdPart {
   /** For isolates of 1.0.0-rc.1: a filter that matches every id. It goes with the tables of the filter. */
   readonly isWhole: boolean;
   readonly blocks: readonly { readonly layer: number; readonly block: number; readonly bits: Uint8Array }[];

@@ -35,7 +35,7 @@ const TOKEN_MARK = ".atlasv1.";
 const UTF8 = new TextEncoder();
 
 /** A token, as its team checks it. */
-export interface TeamCredential {
+interface TeamCredential {
   readonly route: string;
   /** 24 bytes of keyed hash. */
   readonly verifier: Uint8Array<ArrayBuffer>;

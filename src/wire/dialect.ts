@@ -15,7 +15,7 @@ export interface Dialect {
 }
 
 /** The part of a dialect in the OpenAPI document. */
-export interface DescribedDialect {
+interface DescribedDialect {
   readonly mediaType: string;
   /** The media type of a patch. */
   readonly patchType: string;

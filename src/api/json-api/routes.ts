@@ -53,7 +53,7 @@ export interface ListQuery<Q> {
 }
 
 /** Refuses a query parameter. */
-export function refusedParameter(parameter: string, message: string): { readonly ok: false; readonly error: Failure } {
+function refusedParameter(parameter: string, message: string): { readonly ok: false; readonly error: Failure } {
   return err({ code: "invalid_parameter", message, parameter });
 }
 

@@ -14,7 +14,7 @@ export const MERGE_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** An entity that is being merged into another one. */
-export type BegunMerge = Record<"source" | "target", string>;
+type BegunMerge = Record<"source" | "target", string>;
 
 /** The table of merges that have begun and not ended: a sealed row for each source. Tampered rows count as absent. */
 export class MergeStore {

@@ -60,7 +60,7 @@ export interface AbsentEntity {
 }
 
 /** What a deleted entity leaves behind in other objects. */
-export interface DeletedEntity {
+interface DeletedEntity {
   /** Its aliases, reserved ones included. */
   readonly aliases: readonly AliasRecord[];
   readonly mergedIds: readonly string[];

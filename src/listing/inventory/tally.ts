@@ -3,7 +3,7 @@ import { addCounts, type GroupCount } from "./terms.ts";
 
 /** Properties by which the tokens of a revocation are counted. */
 export const GROUPINGS = ["mount", "role", "owner"] as const;
-export type Grouping = (typeof GROUPINGS)[number];
+type Grouping = (typeof GROUPINGS)[number];
 
 /** Maximum number of groups of each kind: clients choose their names, and could make a count as large as the list. */
 export const MAX_GROUPS = 300;

@@ -18,7 +18,7 @@ export function noteFreed(shard: number): void {
 }
 
 /** An id for a new tree, and the number of the shard that has it in its ledger; null: none has. */
-export interface AllocatedTree {
+interface AllocatedTree {
   readonly treeId: string;
   readonly ledger: number | null;
 }

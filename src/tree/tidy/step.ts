@@ -33,7 +33,7 @@ export interface TreePosition {
   readonly path?: string;
 }
 
-export type CustomIdClaim = Omit<CustomIdEntry, "treeId">;
+type CustomIdClaim = Omit<CustomIdEntry, "treeId">;
 
 /** One bounded step of a tidy run in a tree. */
 export interface TidyStep {

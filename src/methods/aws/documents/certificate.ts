@@ -29,7 +29,7 @@ export type Certificate = CertificateId & {
   readonly signedWithSha2: boolean;
 };
 
-export type PublicKey =
+type PublicKey =
   | { readonly type: "RSA"; readonly spki: Uint8Array<ArrayBuffer> }
   | { readonly type: "DSA"; readonly dsa: DsaKey };
 

@@ -39,7 +39,7 @@ const LONGEST_MS = 60_000;
 const MAX_CHARACTERS = 524_288;
 
 /** A part of the configuration, with the state of the object in which it was read. */
-export interface PartInState<T> {
+interface PartInState<T> {
   readonly part: T;
   readonly state: number;
 }

@@ -90,7 +90,7 @@ const RESERVED_NONCE = "reauthentication-disabled-nonce";
 const MAX_NONCE_BYTES = 128;
 
 /** The nonce of a login. `generated`: the new one for the client, a secret; null for others. */
-export type PreparedNonce = { readonly nonce: PresentedNonce; readonly generated: string | null };
+type PreparedNonce = { readonly nonce: PresentedNonce; readonly generated: string | null };
 
 /** Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication. */
 export async function prepareNonce(
