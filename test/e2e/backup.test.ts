@@ -79,7 +79,7 @@ describe("a backup of a server that runs", () => {
     rmSync(above, { recursive: true, force: true });
   });
 
-  it("has every answer of before its moment, and nothing that was asked for later", async () => {
+  it("has everything that was answered before its moment, and nothing that was requested later", async () => {
     const at = Date.parse(made.at);
     let checked = 0;
     for (const { token, asked, answered, revoked } of created) {
@@ -93,13 +93,13 @@ describe("a backup of a server that runs", () => {
     expect(checked).toBeGreaterThan(20);
   });
 
-  it("held its clients up for less than they wait, and keeps as many backups as it was told to", () => {
+  it("delayed its clients for less than their timeout, and keeps the configured number of backups", () => {
     expect(made.pausedMs).toBeGreaterThan(0);
     expect(made.pausedMs).toBeLessThan(20_000);
     expect(readdirSync(backups)).toHaveLength(2);
   });
 
-  it("is whole: no database is damaged and nothing belongs to no token", () => {
+  it("is complete: no database is damaged and nothing belongs to no token", () => {
     expect(findDamage(made.directory)).toEqual([]);
   });
 });

@@ -182,7 +182,7 @@ describe("node-vault and the cloud method", () => {
         "tidy/identity-whitelist",
         "tidy/roletag-blacklist",
       ])("starts %s", async (path) => {
-        // 202, which this client tells as an error of its own making: it takes 200 and 204 for success.
+        // 202, which this client reports as an error of its own: it takes 200 and 204 for success.
         expect([200, 202]).toContain(await statusOf(write(path, { safety_buffer: "0s" })));
       });
 

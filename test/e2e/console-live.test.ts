@@ -258,7 +258,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     await page.getByRole("button", { name: /^other/ }).waitFor();
   });
 
-  it("says that the server is gone when it was killed, and goes on when it is back", async () => {
+  it("says that the server is gone when it was killed, and continues when it is back", async () => {
     await killWhole(server);
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Tokens", exact: true }).click();
     await shows("The server can't be reached.");

@@ -151,7 +151,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     }
   });
 
-  it("says what the policies refuse, on every page, to whoever may do little", async () => {
+  it("says what the policies refuse, on every page, to a user with few rights", async () => {
     const { auth } = (
       await call(server, "POST", "/v1/auth/token/create", { token: server.rootToken, body: { policies: ["default"] } })
     ).body;
@@ -174,7 +174,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     const silent: string[] = [];
     for (const place of pages) {
       await openPlace(guest, place);
-      // The interface of teams tells nobody what is there that they may not see.
+      // The interface of teams shows nobody what exists that they may not see.
       const told = await guest
         .getByText(/Refused by the policies|your policies let you see|you may not see it/)
         .count();

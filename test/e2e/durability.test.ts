@@ -183,7 +183,7 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
     expect(program.output()).toMatch(/no space is left|disk of .* is full/);
   });
 
-  it("that fills up refuses writes and loses nothing; with space again all goes on", async () => {
+  it("that fills up refuses writes and loses nothing; with space again all continues", async () => {
     const path = disk(60);
     const data = join(path, "data");
     const server = await startServe({ data, env: SECRETS });
@@ -214,7 +214,7 @@ describe("a revocation by filter whose server is killed in the middle of it", ()
   const data = mkdtempSync(join(tmpdir(), "grove-revocation-"));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-  it("goes on at the next start, and ends exactly what was meant and what hangs below it", async () => {
+  it("continues at the next start, and ends exactly what was meant and what hangs below it", async () => {
     const create = async (server: RunningServer, token: string, name: string, isAlone = token === server.rootToken) => {
       const body = { ttl: "1h", policies: ["root"], no_parent: isAlone, display_name: name };
       const made = await call(server, "POST", "/v1/auth/token/create", { token, body });

@@ -14,7 +14,7 @@ const ENV = {
 };
 const FLAGS = ["--allow-private-host=127.0.0.1"];
 
-/** An engine that checks what it is told, as docs/leases.md says. */
+/** An engine that checks its notifications, as docs/leases.md says. */
 interface Engine {
   readonly http: Server;
   readonly target: string;
@@ -95,7 +95,7 @@ async function leaseFor(token: string, ttl: string): Promise<string> {
 const told = (leaseId: string) => vi.waitFor(() => expect(engine.revoked).toContain(leaseId), 60_000);
 
 describe("an engine beside a server", () => {
-  it("is told when a token is revoked, in a way that it can check", async () => {
+  it("is notified when a token is revoked, with a signature that it can check", async () => {
     const token = await holder();
     const leaseId = await leaseFor(token, "1h");
     expect((await asRoot("POST", "auth/token/revoke", { token })).status).toBe(204);
@@ -103,7 +103,7 @@ describe("an engine beside a server", () => {
     expect(engine.refused).toEqual([]);
   });
 
-  it("has been told when a lease is revoked, or a prefix", async () => {
+  it("has been notified when a lease or a prefix is revoked", async () => {
     const token = await holder();
     const [one, two] = [await leaseFor(token, "1h"), await leaseFor(token, "1h")];
     expect((await asRoot("POST", "sys/leases/revoke", { lease_id: one })).status).toBe(204);

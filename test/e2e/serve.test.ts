@@ -111,7 +111,7 @@ describe("npm run serve", () => {
     }
   });
 
-  it("has on record what a client asked for that hung up at once", async () => {
+  it("has on record what a client asked for that disconnected at once", async () => {
     const path = "/v1/sys/policies/acl/left-behind";
     const body = '{"policy":"path \\"a\\" { capabilities = [\\"read\\"] }"}';
     const { hostname, port } = new URL(server.address);

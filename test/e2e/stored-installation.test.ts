@@ -201,7 +201,7 @@ describe.each(archives)("an installation that was stored by a release (%s)", (ar
     expect(await list("auth/cloud/roletag-denylist")).toHaveLength(2);
   });
 
-  it("keeps leases of secrets, and revokes a whole tree with all that hangs below", async () => {
+  it("keeps leases of secrets, and revokes a whole tree with its leases", async () => {
     const lookup = await asRoot("POST", "sys/leases/lookup", { lease_id: facts.leaseId });
     expect(lookup.data).toMatchObject({ id: facts.leaseId });
     await asRoot("POST", "auth/token/revoke-accessor", { accessor: facts.accessors.parent });

@@ -54,7 +54,7 @@ async function stop(program: Program): Promise<void> {
 
 const devVars = () => readFile(join(copy, ".dev.vars"), "utf8");
 
-it("serves a fresh clone with plain `wrangler dev`, and goes on with its data at the next start", async () => {
+it("serves a fresh clone with plain `wrangler dev`, and continues with its data at the next start", async () => {
   const first = await start();
   const made = await devVars();
   expect(made).toContain("GROVE_SEAL_KEY=");

@@ -22,7 +22,7 @@ export async function costOf(stub: DurableObjectStub, work: () => Promise<unknow
       sql.exec = original;
     };
   });
-  // A cursor that was not read to its end belongs to its object and tells its cost only there.
+  // A cursor that was not read to its end belongs to its object and shows its cost only there.
   const total = () =>
     runInDurableObject(stub, () => {
       restore();

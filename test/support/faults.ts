@@ -15,17 +15,17 @@ export interface Fault {
 
 const THE_END = "the process ends here";
 
-/** Lists hear nothing of tokens that are made: the isolate of their trees ends before it tells them. */
-export const loseNewsOfCreations = (): Fault => losing("made");
+/** Updates about new tokens are lost: the isolate of their trees ends before it sends them. */
+export const loseCreationUpdates = (): Fault => losing("made");
 
-/** Lists hear nothing of tokens that change. */
-export const loseNewsOfChanges = (): Fault => losing("changed");
+/** Updates about changed tokens are lost. */
+export const loseChangeUpdates = (): Fault => losing("changed");
 
 function losing(kind: "made" | "changed"): Fault {
   return atCalls(UpdateQueue, "add", ({ args: [update], proceed }) => (update.kind === kind ? undefined : proceed()));
 }
 
-/** The process ends before a tree that deletes tokens takes back what the lists have not heard of them. */
+/** The process ends before a tree that deletes tokens cancels their pending updates. */
 export const endBeforeCancelling = (): Fault => failing(UpdateQueue, "cancelUpdates", THE_END);
 
 /** The process ends while a tree deletes tokens. */

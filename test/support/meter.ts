@@ -15,7 +15,7 @@ interface OpenCall {
   readonly method: string;
   readonly object: Counted;
   readonly id: string;
-  /** Gives the object's stub in the context of whoever asks. */
+  /** Gives the object's stub in the context of the caller. */
   readonly stub: () => DurableObjectStub<Counted>;
   readonly cursors: { readonly rowsRead: number; readonly rowsWritten: number }[];
 }
@@ -74,7 +74,7 @@ export class Meter {
       const cost = costs[call.method] ?? { times: 0, rowsRead: 0, rowsWritten: 0 };
       costs[call.method] = cost;
       cost.times++;
-      // A statement that was not read to its end tells its rows in its own object only.
+      // A statement that was not read to its end shows its rows in its own object only.
       await runInDurableObject(call.stub(), () => {
         for (const { rowsRead, rowsWritten } of call.cursors) {
           cost.rowsRead += rowsRead;

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 
 /**
  * Ends the running instance of an object, as a crash does: what it stored stays, what was in memory is gone, its timers never
- * fire. Stubs of before are broken. The eviction of the test runner would wait for the timers and for calls that failed.
+ * fire. Earlier stubs are broken. The eviction of the test runner would wait for the timers and for calls that failed.
  */
 export async function crash(stub: DurableObjectStub): Promise<void> {
   const reason = "ended by the test";

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 /**
  * Has the stacks of errors name the lines of the sources. The runner maps those of the modules that it evaluated; the one with
- * all sources (one-module.ts) the runtime loads by itself, so the runner is told of its map here.
+ * all sources (one-module.ts) the runtime loads by itself, so the runner gets its map here.
  */
 declare const __vitest_mocker__: {
   readonly moduleRunner: {

@@ -49,7 +49,7 @@ async function lastCheck(shard: number): Promise<number> {
   });
 }
 
-/** Does what one alarm of the coordinator does, and tells how far the run is then. */
+/** Does what one alarm of the coordinator does, and returns how far the run is then. */
 export async function tidyAlarm(): Promise<ReturnType<Tidy["status"]>> {
   await ringAlarm(tidyOf(bindings));
   return tidyOf(bindings).status();
@@ -78,7 +78,7 @@ export async function listedAccessors(): Promise<string[]> {
   return lists.flat().sort();
 }
 
-/** Has trees tell the lists what they would hear a moment later. */
+/** Has trees send their pending updates now. */
 export async function listsKnowAll(): Promise<void> {
   await publishRecent(bindings, Date.now());
 }

@@ -16,7 +16,7 @@ export async function freeTrees(shard: DurableObjectStub): Promise<unknown[]> {
   return (await rowsOf(shard, "free_trees")).map(({ tree }) => tree);
 }
 
-/** What a shard notes of trees that it has handed out: a row for each call. */
+/** What a shard stores of trees that it has allocated: a row for each call. */
 export async function allocatedRows(shard: DurableObjectStub): Promise<string[]> {
   return (await rowsOf(shard, "allocated_trees")).map(({ trees }) => String(trees));
 }

@@ -30,7 +30,7 @@ export async function locate(
   return { stub, treeId: credential.treeId, row: credential.row };
 }
 
-/** No row of this file was drawn for this ms or a later one. */
+/** No row of this file was generated for this ms or a later one. */
 let freeFrom = 0;
 
 /**
@@ -39,7 +39,7 @@ let freeFrom = 0;
  */
 export async function growTree(parent: string, count: number, shape: "wide" | "chain"): Promise<string[]> {
   const keys = await keysOfInstallation();
-  // The timer of what the tree has to tell ends with it.
+  // The timer of pending updates ends with the tree.
   await publishRecent(bindings, Date.now());
   const { stub, treeId, row } = await locate(parent);
   const all: NewTokenIds[] = [];
@@ -88,11 +88,11 @@ export async function rewriteRecordAt(
     const sealed = concat(verifier, sealToken(keys.rows, treeId, token));
     sql.exec("UPDATE tokens SET record = ?, verifier = ? WHERE row = ?", recordJson, sealed, row);
   });
-  // The object may have read it, to tell the lists.
+  // The object may have read it, for an update of the lists.
   await restartTree(stub);
 }
 
-/** The tree has lost the row of a token, which the lists have heard of. */
+/** The tree has lost the row of a token that is listed. */
 export async function loseToken(token: string): Promise<void> {
   await publishRecent(bindings, Date.now());
   const { stub, row } = await locate(token);
@@ -131,9 +131,9 @@ export function isCreated(sql: SqlStorage): boolean {
 
 /**
  * Ends the running instance of a tree, as a crash does. The eviction of the test runner waits up to ten seconds for the timers
- * after which trees tell the lists.
+ * after which trees update the lists.
  *
- * @returns a new stub: those of before are broken.
+ * @returns a new stub: earlier stubs are broken.
  */
 export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
   await crash(stub);
@@ -141,8 +141,8 @@ export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<D
 }
 
 /**
- * Ends the running instance of a tree that has told the lists all it had, as the platform does with one that nobody asks for a
- * while. @returns a new stub: those of before are broken.
+ * Ends the running instance of a tree without pending updates, as the platform does with one that gets no request for a
+ * while. @returns a new stub: earlier stubs are broken.
  */
 export async function evictTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
   await publishRecent(bindings, Date.now());
@@ -170,7 +170,7 @@ export async function endSingleTokens(): Promise<void> {
   }
 }
 
-/** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */
+/** Trees do not update the inventory until the test ends, so that the cost of a request can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
   atCalls(TreeUpdates, "look", async () => {});
 }

@@ -29,7 +29,7 @@ const COUNT_CALLS = `{
     try {
       return await send(...call);
     } finally {
-      // What the answer leads to is drawn, and may ask for more.
+      // The answer is rendered, and may cause more requests.
       setTimeout(() => { globalThis.asking -= 1; }, 50);
     }
   };

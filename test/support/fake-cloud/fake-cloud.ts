@@ -36,7 +36,7 @@ interface PlannedFault {
 
 /**
  * STS, EC2 and IAM as far as Grove uses them. It verifies every signature, knows accounts, keys, roles and instances, and
- * misbehaves when told to.
+ * fails on request.
  */
 export class FakeCloud {
   readonly world = new World();
@@ -77,7 +77,7 @@ export class FakeCloud {
     this.#denied.add(action);
   }
 
-  /** Refuses new keys this many times each, as IAM does while it spreads the news. */
+  /** Refuses new keys this many times each, as IAM does until it knows them everywhere. */
   forgetNewKey(accessKeyId: string, times: number): void {
     this.#fresh.set(accessKeyId, times);
   }

@@ -92,7 +92,7 @@ export class World {
     return key;
   }
 
-  /** Temporary credentials of a role, as whoever assumes it gets them. */
+  /** Temporary credentials of a role, as a client that assumes it gets them. */
   addSession(role: Role, session: string, expiresAt: number): Key {
     const token = randomBytes(48).toString("base64");
     const key = { id: newId("ASIA"), secret: newSecret(), holder: { role, session }, token, expiresAt };
@@ -133,7 +133,7 @@ export class World {
   }
 }
 
-/** Account, ARN and user id of whoever holds a key, as STS states them. */
+/** Account, ARN and user id of the holder of a key, as STS states them. */
 export function identityOf(key: Key): { readonly account: string; readonly arn: string; readonly userId: string } {
   if ("user" in key.holder) {
     const { user } = key.holder;

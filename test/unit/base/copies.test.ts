@@ -81,7 +81,7 @@ describe("a copy", () => {
 });
 
 describe("a copy that is nearly too old", () => {
-  it("is read anew once while requests go on with it", async () => {
+  it("is read again once while requests continue with it", async () => {
     const copies = new Copies<string, number>(10, { inBackground: () => undefined });
     await copies.load("a", FRESH, async () => 1);
     vi.advanceTimersByTime(3_999);
@@ -99,7 +99,7 @@ describe("a copy that is nearly too old", () => {
     expect(early).not.toHaveBeenCalled();
   });
 
-  it("is not read anew where nothing works in the background", async () => {
+  it("is not read again where nothing works in the background", async () => {
     const copies = new Copies<string, number>(10);
     await copies.load("a", FRESH, async () => 1);
     vi.advanceTimersByTime(4_999);

@@ -30,7 +30,7 @@ it("does the work once, at the soonest moment that was asked for", () => {
   expect(timer.done).toEqual([600, 5010]);
 });
 
-it("is set anew when the timer was lost with the object that set it", () => {
+it("is set again when the timer was lost with the object that set it", () => {
   const done: number[] = [];
   let now = 0;
   const lost = new SoonestTimer({

@@ -24,7 +24,7 @@ describe("npm run bench", () => {
     expect(command.options).toContain("--load-seconds 600");
   });
 
-  it("is short when asked to be quick, unless told otherwise", () => {
+  it("is short with --quick, except for what is set explicitly", () => {
     expect(parse("--quick")).toMatchObject({ rounds: 1, seconds: 1, tokens: [2000] });
     expect(parse("--quick", "--rounds", "9")).toMatchObject({ rounds: 9, seconds: 1 });
   });

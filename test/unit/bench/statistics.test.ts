@@ -30,7 +30,7 @@ describe("median and spread", () => {
     expect(median(values)).toBe(expected);
   });
 
-  it("knows the least and the greatest", () => {
+  it("knows the smallest and the largest", () => {
     expect(spread([5, 1, 3])).toEqual({ median: 3, min: 1, max: 5 });
     expect(spread([])).toEqual({ median: 0, min: 0, max: 0 });
   });

@@ -19,7 +19,7 @@ const FRAMES = fc.array(fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength
 });
 
 describe("the layout of the map", () => {
-  it("draws areas beside each other within the map, and what is too small for it together", () => {
+  it("puts areas beside each other within the map, and joins those that are too small", () => {
     fc.assert(
       fc.property(FRAMES, fc.integer({ min: 280, max: 1_400 }), (frames, width) => {
         const items = frames.map((counts, at) => frameOf(`frame ${at}`, counts));

@@ -74,7 +74,7 @@ describe("the numbers of a revocation", () => {
     expect([isUnderWay(stopping), isStopping(stopping)]).toEqual([true, true]);
   });
 
-  it("name the greatest groups of the total, and say how many are in none", () => {
+  it("name the largest groups of the total, and say how many are in none", () => {
     const owners = ["a", "", "b", "c", "d", "e"].map((key, at) => ({ key, count: 100 - at }));
     expect(groupsText(owners, 600)).toBe("100 a, 99 without, 98 b, 97 c, 96 d, 110 others");
     expect(groupsText([{ key: "", count: 3 }], 3)).toBeNull();

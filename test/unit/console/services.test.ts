@@ -26,7 +26,7 @@ const map: TokenMap = {
 const items = itemsOfMap(map);
 
 describe("the map by service", () => {
-  it("draws the trees of one group as one area, as large as all of them, and loses no token", () => {
+  it("shows the trees of one group as one area of their total size, and loses no token", () => {
     const joined = itemsByGroup(map, items, "name", (mount, group) => `${mount}?${group}`);
     expect(sumOf(joined[0]?.items ?? [])).toBe(100);
     const area = joined[0]?.items?.find(({ name }) => name === "payments");
@@ -55,7 +55,7 @@ describe("the map by service", () => {
     expect(without[0]?.items?.map(({ key }) => key)).toEqual(items[0]?.items?.map(({ key }) => key));
   });
 
-  it("draws the groups that the server has counted, with trees that are not named, and loses no token", () => {
+  it("shows the groups that the server counted, with a rest of trees, and loses no token", () => {
     const [group] = map.groups;
     const counted: TokenMap = {
       ...map,

@@ -4,7 +4,7 @@ import { DataKey } from "../../../src/crypto/key-ring.ts";
 const root = (fill: number) =>
   crypto.subtle.importKey("raw", new Uint8Array(32).fill(fill), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 
-/** What tells keys apart that can't be exported: the same bytes, encrypted. */
+/** Identifies keys that can't be exported: the same bytes, encrypted. */
 async function printOf(key: CryptoKey): Promise<string> {
   const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, key, new Uint8Array(16));
   return Buffer.from(sealed).toString("hex");

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RawClient, request, startRawService, startService, startTestGateway } from "./support.ts";
 
-/** A service that answers every connection with these bytes once a request has come, then does as told. */
+/** A service that answers every connection with these bytes once a request has come, and then acts. */
 async function startScripted(bytes: string, then: "stay" | "end" | "reset" = "stay"): Promise<string> {
   return startRawService((socket) => {
     socket.once("data", () => {
@@ -44,20 +44,23 @@ describe("an answer without a body", () => {
 });
 
 describe("a chunked answer", () => {
-  it.each([100_000, 3_000_000])("arrives whole and in chunks, whether it is kept or not: %d bytes", async (bytes) => {
-    const { url } = await startService((_, response) => {
-      response.write("a".repeat(bytes));
-      setImmediate(() => response.end("end"));
-    });
-    const client = await RawClient.connect((await startTestGateway(url)).port);
-    await client.send(request("GET /v1/a"));
-    const answer = await client.answer();
-    expect([answer.headers.get("transfer-encoding"), answer.headers.get("content-length")]).toEqual([
-      "chunked",
-      undefined,
-    ]);
-    expect(answer.body === `${"a".repeat(bytes)}end`).toBe(true);
-  });
+  it.each([100_000, 3_000_000])(
+    "arrives complete and in chunks, whether it is buffered or not: %d bytes",
+    async (bytes) => {
+      const { url } = await startService((_, response) => {
+        response.write("a".repeat(bytes));
+        setImmediate(() => response.end("end"));
+      });
+      const client = await RawClient.connect((await startTestGateway(url)).port);
+      await client.send(request("GET /v1/a"));
+      const answer = await client.answer();
+      expect([answer.headers.get("transfer-encoding"), answer.headers.get("content-length")]).toEqual([
+        "chunked",
+        undefined,
+      ]);
+      expect(answer.body === `${"a".repeat(bytes)}end`).toBe(true);
+    },
+  );
 
   it("arrives plain at an HTTP/1.0 client, which finds its end by the end of the connection", async () => {
     const { url } = await startService((_, response) => {
@@ -82,7 +85,7 @@ describe("an answer that the service breaks off", () => {
   const endings = ["end", "reset"] as const;
 
   it.each(begun.flatMap(([name, bytes]) => endings.map((then) => [name, then, bytes] as const)))(
-    "never looks whole: %s, then %s",
+    "never looks complete: %s, then %s",
     async (_, then, bytes) => {
       const client = await RawClient.connect((await startTestGateway(await startScripted(bytes, then))).port);
       await client.send(request("GET /v1/a"));

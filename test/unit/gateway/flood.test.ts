@@ -37,7 +37,7 @@ describe("a client that sends half of many bodies", () => {
     expect(seen.map(({ target }) => target)).toEqual(["/v1/sys/health", "/v1/sys/health", "/v1/auth/aws/login"]);
   });
 
-  it("is told that there is no room, and when to come again", async () => {
+  it("gets an answer that there is no room, with Retry-After", async () => {
     const { url, seen } = await startRecorder();
     const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     // Eight of them fill the eight MiB that one client may use.
@@ -53,7 +53,7 @@ describe("a client that sends half of many bodies", () => {
     await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
   });
 
-  it("is told to hurry: a body has a least rate", async () => {
+  it("is refused when it is slow: a body has a minimum rate", async () => {
     const { url, seen } = await startRecorder();
     const { port } = await startTestGateway(url, { bodyMs: 50 });
     const client = await RawClient.connect(port);

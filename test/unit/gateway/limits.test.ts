@@ -86,7 +86,7 @@ describe("the limit of requests under way", () => {
 });
 
 describe("the turn of a request", () => {
-  it("is waited for no longer than the limit: then the request is refused, not sent, and the connection goes on", async () => {
+  it("is waited for no longer than the limit: then the request is refused, not sent, and the connection continues", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
     const { port } = await startTestGateway(url, { burstMs: 0 });
@@ -137,7 +137,7 @@ describe("a request that waits for its turn", () => {
     return client;
   }
 
-  it("is dropped when its client goes away: the service does no work for it, and its place is free", async () => {
+  it("is dropped when its client disconnects: the service does no work for it, and its place is free", async () => {
     await endWhileWaiting((client) => client.socket.resetAndDestroy());
   });
 
@@ -218,7 +218,7 @@ describe("the limit of the body", () => {
     }
   });
 
-  it("takes a part of a backup of the greatest size while another address holds a part of which little has come", async () => {
+  it("takes a part of a backup of the largest size while another address holds a part of which little has come", async () => {
     const { url, seen } = await startRecorder();
     const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     const head = request("POST /v1/sys/restore/part", `Content-Length: ${MAX_RESTORED_BYTES}`);
@@ -306,7 +306,7 @@ describe("limits of time", () => {
     await client.end();
   });
 
-  it("cuts an answer that the service does not go on with", async () => {
+  it("cuts an answer that the service does not continue with", async () => {
     const { url } = await startService((_, response) => {
       response.writeHead(200, { "Content-Length": 10 });
       response.write("half");

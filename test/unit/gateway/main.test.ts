@@ -55,7 +55,7 @@ async function startSecureService(): Promise<string> {
 }
 
 describe("npm run gateway", () => {
-  it("serves until it is told to stop", async () => {
+  it("serves until it gets a signal to stop", async () => {
     const { url } = await startRecorder();
     const gateway = new GatewayProcess(["--to", url, "--listen", "127.0.0.1:0"]);
     const client = await RawClient.connect(await gateway.port());

@@ -202,7 +202,7 @@ describe("a body that does not come", () => {
     expect(seen.map(({ target }) => target)).toEqual(["/v1/b"]);
   });
 
-  it("is not told to the service when the client goes away", async () => {
+  it("is not passed to the service when the client disconnects", async () => {
     let connections = 0;
     const { server, url } = await startService((_, response) => response.end());
     server.on("connection", () => connections++);
@@ -215,8 +215,8 @@ describe("a body that does not come", () => {
   });
 });
 
-describe("a client that goes away", () => {
-  it("does not end what it has asked for: the service goes on and answers", async () => {
+describe("a client that disconnects", () => {
+  it("does not end what it has asked for: the service continues and answers", async () => {
     const started = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<boolean>();
@@ -240,7 +240,7 @@ describe("a client that goes away", () => {
     expect(await closed.promise).toBe(true);
   });
 
-  it("has its request done also when the gateway has told it that the service takes too long", async () => {
+  it("has its request completed even after the gateway answered that the service takes too long", async () => {
     const release = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<boolean>();
     const { url } = await startService(async (_, response) => {

@@ -57,7 +57,7 @@ describe("reading answers", () => {
     );
   });
 
-  it("tells half an answer from a whole one, wherever it ends", async () => {
+  it("distinguishes a truncated answer from a complete one, wherever it ends", async () => {
     for (const [index, answer] of ANSWERS.entries()) {
       for (let end = 1; end < answer.length; end++) {
         expect(await readAnswers([answer.slice(0, end)])).not.toContain(MEANT[index]);

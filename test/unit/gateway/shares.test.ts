@@ -38,7 +38,7 @@ describe("shares", () => {
     expect(shares.used).toBe(400);
   });
 
-  it("say whether it is the client's share that is used up, or the whole", () => {
+  it("say whether the client's share or the total is used up", () => {
     const shares = new Shares(8, 50);
     expect(takeAll(shares, ["a"])).toBe(4);
     expect(shares.exceeded(["a"], 1)).toBe("a");

@@ -13,7 +13,7 @@ const NOTHING: KeyWrite = {};
 const NO_ROLE: RoleWrite = {};
 
 describe("a key", () => {
-  it("has the reference's defaults, and lets nobody sign until told", () => {
+  it("has the reference's defaults, and lets nobody sign by default", () => {
     const planned = planKey(null, NOTHING, 0);
     expect(planned).toEqual({
       ok: true,

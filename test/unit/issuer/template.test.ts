@@ -53,7 +53,7 @@ describe("the claims of a template", () => {
     }
   });
 
-  it("can't be widened by whoever chooses a name", () => {
+  it("can't be extended by a client that chooses a name", () => {
     const hostile = { ...VIEW, entity: { ...VIEW.entity, name: '", "admin": true, "x": "{{identity.entity.id}}' } };
     const made = claims('{"name": {{identity.entity.name}}}', hostile);
     expect(made).toEqual({ ok: true, value: { name: hostile.entity.name } });

@@ -8,7 +8,7 @@ test("all holders are counted, and the first hundred are named", () => {
   expect(joined).toEqual({ count: 230, more: false, names: [...names("role", 80), ...names("other", 20)] });
 });
 
-test("a count is a lower bound as soon as one place was not looked at as a whole", () => {
+test("a count is a lower bound as soon as one place was read only in part", () => {
   expect(joinedHolders([holdersOf([]), holdersOf(["a"], true)])).toEqual({ count: 1, more: true, names: ["a"] });
   expect(joinedHolders([], true)).toEqual({ count: 0, more: true, names: [] });
 });

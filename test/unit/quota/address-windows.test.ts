@@ -98,7 +98,7 @@ describe("a flood of addresses", () => {
     expect(counts.count("a", limit(), T0 + 2).allowed).toBe(true);
   });
 
-  it("does not let go a client that goes on", () => {
+  it("does not let go a client that continues", () => {
     const counts = windows(1_000);
     answers(limit(), [0, 0, 0], counts);
     for (let i = 0; i < 20_000; i++) {

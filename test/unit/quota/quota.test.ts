@@ -24,7 +24,7 @@ const refusal = (change: Partial<QuotaWrite>) => {
 };
 
 describe("a quota that is written", () => {
-  it("is for the whole installation and one second unless it says otherwise", () => {
+  it("is for the whole installation and one second by default", () => {
     expect(made({})).toEqual({
       ok: true,
       value: {

@@ -22,7 +22,7 @@ const start = () =>
     encoding: "utf8",
   });
 
-it("a clone without packages is told to run npm install", () => {
+it("without packages the message is to run npm install", () => {
   const { status, stderr } = start();
   expect(status).toBe(1);
   expect(stderr).toContain("npm install");
@@ -44,7 +44,7 @@ it("every script of package.json that runs TypeScript is checked first", () => {
   for (const command of started) expect(command).toContain(" --import ./scripts/check-install.js ");
 });
 
-it("an older Node on the path is told how to get the right one", () => {
+it("with an older Node on the path the message says how to get the right one", () => {
   // The check reads its own version, so the test gives it another.
   const fake = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });";
   writeFileSync(join(clone, "old.mjs"), `${fake} await import("./scripts/check-install.js");`);

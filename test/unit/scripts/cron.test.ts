@@ -42,7 +42,7 @@ describe("the cron of a server of one's own", () => {
       expect(trigger).toHaveBeenCalledTimes(4);
     });
 
-    it("reports a trigger that fails, and goes on with the next hour", async () => {
+    it("reports a trigger that fails, and continues with the next hour", async () => {
       const trigger = vi.fn(async () => false);
       const problems: string[] = [];
       const stop = startCron(trigger, (problem) => problems.push(problem));

@@ -59,14 +59,14 @@ describe("the newest backup", () => {
     expect(newestBackup(join(directory, "nowhere"))).toBeNull();
   });
 
-  it("is of either kind, and whole", () => {
+  it("is of either kind, and complete", () => {
     copy(OLD);
     expect(newestBackup(directory)).toMatchObject({ name: OLD, at: HOUR, problem: null, copy: { databases: 2 } });
     asked(2 * HOUR);
     expect(newestBackup(directory)).toMatchObject({ name: NEW, problem: null, copy: null, manifest: { parts: 1 } });
   });
 
-  it("that a server was asked for is not whole when a part is damaged, or the manifest", () => {
+  it("that came from a server is not complete when a part or the manifest is damaged", () => {
     const part = asked(2 * HOUR);
     writeFileSync(part, gzipSync("other rows"));
     expect(newestBackup(directory)).toMatchObject({ problem: "part 0 is damaged" });

@@ -58,7 +58,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
     await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
   });
 
-  it("ends by itself after a while, and then the backup is told that its copy is worth nothing", async () => {
+  it("ends by itself after a time limit, and then the backup learns that its copy is not valid", async () => {
     open(50);
     const server = await find();
     const held = await server.whilePaused(() => {
@@ -78,7 +78,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
     await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
   });
 
-  it("ends when the server is told to stop", async () => {
+  it("ends when the server is stopped", async () => {
     open();
     await holder();
     pauses?.close();

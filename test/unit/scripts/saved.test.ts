@@ -96,7 +96,7 @@ it("shows nothing of a manifest that a terminal would obey", () => {
   expect(verifyBackup(store, name)).toMatchObject({ ok: false });
 });
 
-it("goes on after the last part whose note is whole", () => {
+it("continues after the last part with a complete entry", () => {
   const parts = [keep(0, "zero"), keep(1, "one")];
   store.begin(RUN, []);
   for (const part of parts) store.note(part);

@@ -99,7 +99,7 @@ describe("workerdConfig", () => {
     expect(workerdConfig(setup)).toContain('(className = "Tree", uniqueKey = "Tree-c0ffee", enableSql = true)');
   });
 
-  it("lets the Worker call public addresses only, unless told otherwise", () => {
+  it("lets the Worker call public addresses only, by default", () => {
     expect(workerdConfig(setup)).not.toContain('"private"');
     const listed = workerdConfig({ ...setup, privateHosts: ["10.1.2.3/32"] });
     expect(listed).toContain('"10.1.2.3/32"');

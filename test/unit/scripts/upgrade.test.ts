@@ -35,7 +35,7 @@ const faults = (change: Partial<Situation>) =>
   checkUpgrade({ ...FINE, ...change }).flatMap(({ about, isFault, text }) => (isFault ? [`${about}: ${text}`] : []));
 
 describe("an upgrade", () => {
-  it("goes on when nothing is in the way", () => expect(faults({})).toEqual([]));
+  it("continues when nothing is in the way", () => expect(faults({})).toEqual([]));
 
   it.each<[string, Partial<Situation>, string]>([
     ["no server answers", { theirs: null }, "no server answers at http://127.0.0.1:8200"],

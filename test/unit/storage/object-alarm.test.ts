@@ -193,7 +193,7 @@ describe("a job", () => {
     return job;
   }
 
-  it("goes on step by step from what is stored, with a pause after each, until its run has ended", async () => {
+  it("continues step by step from what is stored, with a pause after each, until its run has ended", async () => {
     const job = jobOf(2);
     job.tookMs = 100;
     await alarm.set();

@@ -89,7 +89,7 @@ describe("an outbox", () => {
 });
 
 describe("the pause after a failed attempt", () => {
-  it("begins as it is told and doubles, half more or less", () => {
+  it("begins with the given pause and doubles, with a jitter of one half", () => {
     expect([1, 2, 3, 4, 5].map((attempt) => retryDelayMs(attempt, 10_000, 0.5))).toEqual([
       10_000, 20_000, 40_000, 80_000, 160_000,
     ]);

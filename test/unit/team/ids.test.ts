@@ -65,7 +65,7 @@ describe("ids of a team", () => {
     expect(verifier).toHaveLength(24);
   });
 
-  it("of teams that are not in base58 lead to the team as well: there are some of before", async () => {
+  it("of teams that are not in base58 lead to the team as well: older ids are such", async () => {
     const tag = async (body: string) =>
       base62Digest((await keyedHash(keys.identity, new TextEncoder().encode(`team\0${body}`))).subarray(0, 8), 8);
     const teamId = `team-0OIl0OIl${await tag("team-0OIl0OIl")}`;

@@ -109,7 +109,7 @@ describe("a rotation", () => {
     expect(late).toMatchObject({ value: { retired: { ...retired, expiresAt: NOW + HOUR } } });
   });
 
-  it("stays within the greatest lifetime that the organization allows", () => {
+  it("stays within the maximum lifetime of the organization", () => {
     const rules = { defaultMs: null, maxMs: HOUR };
     expect(planRotation(rules, old, token, 0, NOW)).toMatchObject({ value: { token: { expiresAt: NOW + HOUR } } });
     expect(planRotation(rules, old, { ...token, expiresAt: NOW + 2 * HOUR }, 0, NOW).ok).toBe(false);

@@ -48,7 +48,7 @@ describe("readJson", () => {
     );
   });
 
-  it("no text that goes on after the mistake makes it right", () => {
+  it("no text that continues after the mistake makes it right", () => {
     fc.assert(
       fc.property(DAMAGED, fc.json(), (text, more) => {
         const at = mistakeAt(text);

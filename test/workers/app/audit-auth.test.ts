@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 /**
- * The lines of what `work` asks for: type, path, the token of the caller, and what was handed out. On a slow machine lines of other
+ * The lines of what `work` asks for: type, path, the token of the caller, and what was issued. On a slow machine lines of other
  * types are among them: tidy, and that an object answers again.
  */
 async function linesOf(work: () => Promise<unknown>) {
@@ -225,7 +225,7 @@ describe("the other callers in the audit log", () => {
     for (const line of found) expect(line.auth).toMatchObject({ accessor: id, token_type: "team", metadata });
   });
 
-  it("are whoever sends a token where none is needed", async () => {
+  it("are shown where a token is sent but not needed", async () => {
     const { client_token, accessor } = await maker();
     const found = await linesOf(() => call("GET", "sys/internal/ui/mounts", { token: client_token }));
     expect(found.map(({ auth }) => auth)).toEqual([described(accessor)]);

@@ -70,7 +70,7 @@ describe("the audit log", () => {
     expect(parsed()[0]?.token_hash).toEqual(HASH);
   });
 
-  it("has one line before a creation that draws another row, since the tree has the first one already", async () => {
+  it("has one line before a creation that generates another row, since the first one is taken", async () => {
     atNth(TokenTree, "run", 1, async (proceed) => {
       const answer = await proceed();
       return answer.ok ? ok({ ...answer.value, outcome: ok({ kind: "row_taken", above: 0 }) }) : answer;
@@ -272,7 +272,7 @@ describe("the audit log", () => {
     expect(answers.map(({ target_accessors }) => target_accessors)).toEqual([undefined, ids]);
   });
 
-  it("names what is handed out without an accessor by its hash, and what is wrapped by both accessors", async () => {
+  it("names a credential without an accessor by its hash, and a wrapped token by both accessors", async () => {
     const batch = await createToken(root, { type: "batch", ttl: "1h", policies: ["default"] });
     const headers = { "X-Vault-Wrap-TTL": "60" };
     const wrapped = await call("POST", "auth/token/create", { token: root, body: { ttl: "1h" }, headers });
@@ -313,7 +313,7 @@ describe("the audit log", () => {
     expect(lines.join()).not.toContain(root);
   });
 
-  it("has the whole of a request whose client has hung up: the work goes on by itself", async () => {
+  it("has all lines of a request whose client disconnected: the work continues", async () => {
     const begun: Promise<unknown>[] = [];
     const ctx = createExecutionContext();
     vi.spyOn(ctx, "waitUntil").mockImplementation((work) => void begun.push(work));
@@ -407,7 +407,7 @@ describe("the audit log", () => {
         await call("POST", `auth/token/${path}/${secret}`, { token });
         await call("GET", `auth/token/${path}/${secret}`, { token: client_token });
       }
-      // Paths that no endpoint serves: a token that root chose has no form that tells it from a name.
+      // Paths that no endpoint serves: the form of a token that root chose does not distinguish it from a name.
       for (const path of [
         secret,
         `nope/${secret}/x`,

@@ -99,7 +99,7 @@ describe("malformed requests are refused and change nothing", () => {
     expect(JSON.stringify(answer.body)).not.toContain("x-y-z");
   });
 
-  it("is told to callers with rights only: without them the answer is a 403, whatever the body", async () => {
+  it("only for callers with rights: without them the answer is a 403, whatever the body", async () => {
     const { client_token } = await createToken(root, { policies: ["default"] });
     const answer = await call("POST", "auth/token/create", { token: client_token, body: { ttl: "swordfish" } });
     expect([answer.status, answer.body.errors]).toEqual([403, ["permission denied"]]);
@@ -145,7 +145,7 @@ describe("paths and methods", () => {
     expect([response.status, await response.json()]).toEqual([405, { errors: [] }]);
   });
 
-  it("an unknown path is told to callers whose policies reach it only", async () => {
+  it("an unknown path is a 404 only for callers whose policies reach it", async () => {
     const { client_token } = await createToken(root, { policies: ["default"] });
     expect((await call("GET", "nope/x", { token: client_token })).status).toBe(403);
     expect((await call("GET", "nope/x")).status).toBe(403);

@@ -133,7 +133,7 @@ describe("a parameter that an endpoint with filters does not know", () => {
     expect(written).not.toContain("swordfish");
   });
 
-  it("is told to nobody whose policies do not reach the endpoint", async () => {
+  it("is shown to nobody whose policies do not reach the endpoint", async () => {
     const { client_token: token } = await createToken(root, { policies: ["default"] });
     expect((await call("GET", "sys/tokens?polcy=x", { token })).status).toBe(403);
     expect((await call("GET", "sys/tokens?polcy=x")).status).toBe(403);

@@ -136,7 +136,7 @@ async function send({ method = "POST", path, token, body = {} }: Prepared): Prom
   if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${text}`);
 }
 
-/** Waits for what follows from requests. What trees tell the lists within two seconds is told at once. */
+/** Waits for what follows from requests. Updates that trees send within two seconds are sent at once. */
 async function followUp({ sweeps }: Prepared): Promise<void> {
   if (sweeps) await runInDurableObject((await locate(maker)).stub, (tree) => tree.alarm());
   for (let round = 0; round < 3; round++) {
@@ -145,7 +145,7 @@ async function followUp({ sweeps }: Prepared): Promise<void> {
   }
 }
 
-/** Sends a request, waits for what follows from it, and tells the calls of all that. */
+/** Sends a request, waits for what follows from it, and returns all calls. */
 async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
   const prepared = await prepare();
   await followUp(prepared);
@@ -154,7 +154,7 @@ async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
   meter.reset();
   await send(prepared);
   await followUp(prepared);
-  // A tree reads by itself what it has to tell, and writes one row for all that was told of it at once.
+  // A tree reads its pending updates by itself, and writes one row for all that were sent together.
   const { "TokenTree.publishUpdates": _, "TokenTree.enqueueUpdates": _2, ...costs } = await meter.costs();
   return costs;
 }

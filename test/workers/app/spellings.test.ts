@@ -127,7 +127,7 @@ describe("deny on one spelling of a path", () => {
     expect((await call("GET", "sys/policies/acl/secret", { token: root })).body.data).toEqual(before.body.data);
   });
 
-  it("is told by every endpoint about capabilities", async () => {
+  it("is shown by every endpoint about capabilities", async () => {
     const rules = `${ALLOWED} path "sys/policies/acl/secret" { capabilities = ["deny"] }`;
     const token = await tokenUnder(root, rules);
     const paths = ["sys/policies/acl/secret", "sys/policy/secret", "sys/policy/other"];

@@ -82,7 +82,7 @@ async function fetched(): Promise<Backup> {
   return { head, parts };
 }
 
-it("the hourly trigger begins a backup, which goes on after a crash, and a new deployment is restored from it", async () => {
+it("the hourly trigger begins a backup, which continues after a crash, and a new deployment is restored from it", async () => {
   const root = await initialized();
   const token = await createToken(root, { no_parent: true, policies: ["default"] });
   await cron();

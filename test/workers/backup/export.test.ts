@@ -13,7 +13,7 @@ beforeAll(async () => {
   root = await initialized();
 });
 
-it("a large object is read in pages of one moment, and again from its beginning when it changes meanwhile", async () => {
+it("a large object is read in pages of one moment, and again from its beginning when it changes in between", async () => {
   await createToken(root, { policies: ["default"] });
   const { stub } = await locate(root);
   const first = await stub.exportPage(null, 1);

@@ -90,7 +90,7 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   expect(await statusOf(grandchild.client_token)).toBe(403);
 });
 
-it("a token with a chosen id that is revoked while the backup is made comes back as a whole, or not at all", async () => {
+it("a token with a chosen id that is revoked while the backup is made is restored completely, or not at all", async () => {
   await loseEverything();
   const root = await initialized();
   const tokens = [];
@@ -248,7 +248,7 @@ it("nothing is decompressed that has no seal, and no more than a part can be", a
   expect((await restorePart(part)).status).toBe(200);
 });
 
-it("rows are sealed for the object that takes them, and none that was refused before is good in it", async () => {
+it("rows are sealed for the object that takes them, and none that was refused before is valid in it", async () => {
   await loseEverything();
   const root = await initialized();
   const write = (name: string) => call("POST", `auth/token/roles/${name}`, { token: root, body: { orphan: true } });

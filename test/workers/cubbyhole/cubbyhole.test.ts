@@ -23,7 +23,7 @@ const write = (path: string, body: unknown, as = token) => call("POST", `cubbyho
 const list = (path: string, query = "") => call("GET", `cubbyhole/${path}?list=true${query}`, { token });
 
 describe("the cubbyhole of a token", () => {
-  it("keeps any JSON, replaces it as a whole, and forgets it", async () => {
+  it("stores any JSON, replaces it completely, and deletes it", async () => {
     const value = { text: "x", number: 1.5, deep: { list: [1, null, { a: true }] }, __proto_: "y" };
     expect((await write("a", value)).status).toBe(204);
     expect((await read("a")).body.data).toEqual(value);

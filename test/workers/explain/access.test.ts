@@ -297,7 +297,7 @@ describe("a token that can't be used", () => {
     expect(await reasonOf(made.body.auth.client_token)).toBe("token_ended_together");
   });
 
-  it("is good, but not from this address", async () => {
+  it("is valid, but not from this address", async () => {
     const allowed = await policy('path "sys/mounts" { capabilities = ["read"] }');
     await post("auth/token/roles/bound", { token_bound_cidrs: ["192.0.2.0/24"], allowed_policies: allowed });
     const { client_token: token } = (await post("auth/token/create/bound", { policies: [allowed] })).body.auth;

@@ -400,7 +400,7 @@ describe("how old what an isolate knows may be", () => {
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual(["g"]);
   });
 
-  it("a copy that is used again and again is read anew before requests have to wait for it", async () => {
+  it("a copy in constant use is read again before requests have to wait for it", async () => {
     const { entity } = await person("hot");
     vi.useFakeTimers({ toFake: ["Date"] });
     forgetEntities();
@@ -472,7 +472,7 @@ describe("how old what an isolate knows may be", () => {
 });
 
 describe("while a tree waits for an entity", () => {
-  it("a token that is revoked meanwhile is refused", async () => {
+  it("a token that is revoked during the call is refused", async () => {
     const { token } = await person("revoked meanwhile");
     forgetEntities();
     const asked = atCalls(EntityShard, "entity", async ({ proceed }) => {

@@ -21,7 +21,7 @@ async function made(fields: Record<string, unknown>): Promise<string> {
 }
 
 describe("an entity", () => {
-  it("is told with id and name when it is new, and changed without an answer after that", async () => {
+  it("is answered with id and name when it is new, and with 204 when it is changed", async () => {
     const fields = { name: "web", policies: "B, a", metadata: { team: "one" } };
     const created = await post("entity", fields);
     expect([created.status, created.body.data]).toEqual([
@@ -220,7 +220,7 @@ describe("lists of entities", () => {
     expect((await get(`entity/id/${first}`)).body.data.name).toBe("l-B");
   });
 
-  it("longer than one message come whole", async () => {
+  it("longer than one message are complete", async () => {
     const ids = Array.from({ length: 2100 }, () => newEntityId(7));
     await runInDurableObject(entityShard(bindings, 7), async (shard) => {
       const nothing = { metadata: null, policies: null, disabled: null };

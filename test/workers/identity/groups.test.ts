@@ -14,7 +14,7 @@ const get = (path: string) => call("GET", `identity/${path}`, { token: root });
 const made = async (kind: string, fields: unknown): Promise<string> => (await post(kind, fields)).body.data.id;
 
 describe("a group", () => {
-  it("is told with id and name when it is new, and changed without an answer after that", async () => {
+  it("is answered with id and name when it is new, and with 204 when it is changed", async () => {
     const member = await made("entity", { name: "member" });
     const created = await post("group", {
       name: "Ops",
@@ -141,7 +141,7 @@ beforeAll(async () => {
 const external = async (name: string): Promise<string> =>
   (await post("group", { name, type: "external" })).body.data.id;
 
-/** The groups of whoever logs in under `aliasName` at a mount that says these. */
+/** The groups of a client that logs in as `aliasName` at a mount that reports these. */
 async function login(aliasName: string, groups: readonly string[], mountAccessor = accessor) {
   const view = await entityForLogin(bindings, { mountAccessor, name: aliasName, metadata: null, groups });
   if (!view.ok) throw new Error("the entity is disabled");

@@ -218,7 +218,7 @@ describe("merges that meet", () => {
   });
 
   it.each(["source", "target"] as const)(
-    "go on after a crash when the %s of the interrupted one is deleted",
+    "continue after a crash when the %s of the interrupted one is deleted",
     async (gone) => {
       vi.spyOn(console, "error").mockImplementation(() => {});
       const entities = { target: await entity({}), source: await entity({}) };

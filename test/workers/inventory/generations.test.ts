@@ -103,7 +103,7 @@ describe("a generation of shards", () => {
     expect(areNew(shardsOf(made.after))).toBe(true);
   });
 
-  it("opens at its time although System and the isolate end in between, and makes no other one open meanwhile", async () => {
+  it("opens at its time although System and the isolate end in between, and no other one opens before", async () => {
     const openings = listOpenings();
     const opened = callsTo(System, "openListGeneration");
     await crash(systemOf(bindings));

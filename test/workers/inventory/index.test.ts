@@ -226,7 +226,7 @@ it("tokens of one tree are found in order, however many others there are", async
   expect(last.tokens.map(({ accessor }) => accessors.indexOf(accessor))).toEqual([1497, 1494]);
 });
 
-it("what is told about a token twice is counted once, and what changes moves from group to group", async () => {
+it("an update that is sent twice is counted once, and a change moves a token from group to group", async () => {
   const entry = entryAt(firstRowAt(BEGIN), { role: "builder", first: true });
   const shard = await filled(2, [entry, entryAt(firstRowAt(BEGIN + 1))]);
   const groups = (kind: "end_hour" | "role") => shard.groups(kind, [TOKEN_MOUNT]);

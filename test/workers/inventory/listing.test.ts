@@ -8,7 +8,7 @@ import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
-import { loseNewsOfCreations } from "../../support/faults.ts";
+import { loseCreationUpdates } from "../../support/faults.ts";
 import { bindings, bodyOf, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 import { alter, deleteRows } from "../../support/storage-writer.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
@@ -286,7 +286,7 @@ it.each([
 });
 
 describe("the last use of a token", () => {
-  it("is told to the hour, once in an hour, and kept when the tree has forgotten it", async () => {
+  it("is published to the hour, once an hour, and kept when the tree has forgotten it", async () => {
     const made = await createToken(root, { display_name: "used", no_parent: true, policies: ["default"] });
     const { stub } = await locate(made.client_token);
     const use = () => call("GET", "auth/token/lookup-self", { token: made.client_token });
@@ -315,7 +315,7 @@ describe("the last use of a token", () => {
   });
 });
 
-it("the last use of a token is not told while TRACK_LAST_USE is false", async () => {
+it("the last use of a token is not published while TRACK_LAST_USE is false", async () => {
   const made = await createToken(root, { display_name: "untracked", no_parent: true, policies: ["default"] });
   const { stub } = await locate(made.client_token);
   const setting = (value: string) =>
@@ -344,7 +344,7 @@ describe("a crash between the answer to a creation and the call that lists the t
   it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
     const parent = await createToken(root, { no_parent: true, policies: ["web"] });
     holdSweeps();
-    const lost = loseNewsOfCreations();
+    const lost = loseCreationUpdates();
     const child = await createToken(parent.client_token);
     lost.end();
     const stub = await restartTree((await locate(parent.client_token)).stub);
@@ -355,14 +355,14 @@ describe("a crash between the answer to a creation and the call that lists the t
     expect(await listed()).toBe(false);
     await runAlarm(stub);
     expect(await listed()).toBe(true);
-    // The outbox is empty: the tree has nothing more to tell.
+    // The outbox is empty: the tree has no pending update.
     const told = callsTo(AccessorShard, "applyUpdates");
     await runAlarm(await restartTree(stub));
     expect(told.calls).toEqual([]);
   });
 
-  it("leaves a first token to the shard that handed out its tree, which asks it a minute later", async () => {
-    const lost = loseNewsOfCreations();
+  it("leaves a first token to the shard that allocated its tree, which asks the tree a minute later", async () => {
+    const lost = loseCreationUpdates();
     const made = await createToken(root, { no_parent: true, policies: ["web"], display_name: "kept" });
     lost.end();
     expect(await accessors()).not.toContain(made.accessor);
@@ -372,13 +372,13 @@ describe("a crash between the answer to a creation and the call that lists the t
     }
     expect(await accessors()).toContain(made.accessor);
     expect((await listed("display_name=token-kept")).tokens).toHaveLength(1);
-    const drawn = callsTo(TokenTree, "report");
+    const reports = callsTo(TokenTree, "report");
     vi.setSystemTime(Date.now() + 61_000);
     for (let number = 0; number < ACCESSOR_SHARDS; number++) {
       await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
     }
     // Nobody is asked again.
-    expect(drawn.calls).toEqual([]);
+    expect(reports.calls).toEqual([]);
   });
 
   it("of the shard makes the trees tell again", async () => {

@@ -106,7 +106,7 @@ const AT: [string, At, number][] = [
 ];
 
 describe.each(AT)("a job that dies while %s", (_, where, nth) => {
-  it.each(["before it", "after it"])("%s is done goes on, and its receipt is whole", async (when) => {
+  it.each(["before it", "after it"])("%s is done continues, and its receipt is complete", async (when) => {
     const begin = await begun();
     // Objects share no promises: each looks by itself.
     const seen = { reached: false, dead: false };
@@ -132,7 +132,7 @@ const lost: Happens = async (proceed) => {
   throw new Error("the answer is lost");
 };
 
-it("goes on when answers of trees are lost, again and again", async () => {
+it("continues when answers of trees are lost, again and again", async () => {
   const begin = await begun();
   REVOKE(2, lost);
   await step();
@@ -147,7 +147,7 @@ it("goes on when answers of trees are lost, again and again", async () => {
   await isWhole(begin);
 });
 
-it("goes on when a sweep fails: the tree does it by its alarm, and until then the receipt is not complete", async () => {
+it("continues when a sweep fails: the tree does it by its alarm, and until then the receipt is not complete", async () => {
   const begin = await begun();
   UNLIST(1, () => {
     throw new Error("the list does not answer");

@@ -244,7 +244,7 @@ describe("revocation by a filter", () => {
     expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 1, total: 1 });
   });
 
-  it("goes on counting in a job when one request can't, and the job goes on after a crash", async () => {
+  it("continues counting in a job when one request can't, and the job continues after a crash", async () => {
     const held = holdAlarmsOf(TokenRevocations);
     const made: Made[] = [];
     for (let at = 0; at < 3; at++) {
@@ -359,7 +359,7 @@ describe("revocation by a filter", () => {
     expect(await isAlive(named)).toBe(false);
   });
 
-  it("goes on although its alarm was lost: the object sets it again when it wakes", async () => {
+  it("continues although its alarm was lost: the object sets it again when it wakes", async () => {
     const victim = await createToken(root, { display_name: "lost", policies: ["default"] });
     // Ahead of the platform's clock, so that no alarm goes off by itself.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
@@ -374,7 +374,7 @@ describe("revocation by a filter", () => {
     expect(await isAlive(victim)).toBe(false);
   });
 
-  it("goes on after a crash in any step, is stopped between two, and revokes exactly what the filter means", async () => {
+  it("continues after a crash in any step, is stopped between two, and revokes exactly what the filter means", async () => {
     holdSweeps();
     const held = holdAlarmsOf(TokenRevocations);
     const parent = await createToken(root, { no_parent: true, policies: ["default"], display_name: "k" });

@@ -243,7 +243,7 @@ describe("rotation", () => {
 
   const kid = (token: string) => decodeProtectedHeader(token).kid;
 
-  it("by the alarm goes to a key that was published for a whole period before", async () => {
+  it("by the alarm switches to a key that was published for a whole period", async () => {
     const sign = await rotating("alarm");
     const first = await sign();
     const before = await publishedKids();
@@ -285,7 +285,7 @@ describe("rotation", () => {
       const verifier = createLocalJWKSet(await jwks());
       vi.setSystemTime(START + hour * HOUR);
       await runDurableObjectAlarm(oidcIssuerOf(bindings));
-      // A verifier that still has the keys of before the rotation takes the tokens of after it.
+      // A verifier that still has the old keys accepts tokens from after the rotation.
       await expect(jwtVerify(await sign(), verifier, { issuer: ISSUER })).resolves.toBeDefined();
       await expect(verified(before)).resolves.toBeDefined();
     }
@@ -325,7 +325,7 @@ describe("an entity that was merged into another one", () => {
 });
 
 describe("introspection", () => {
-  it("tells whether a token is good now", async () => {
+  it("shows whether a token is valid now", async () => {
     await post(oidc("key/spect"), { algorithm: "ES256", allowed_client_ids: "*" });
     await post(oidc("role/spect"), { key: "spect", client_id: "client", ttl: "1h" });
     const { token: caller, entity } = await person("spect");

@@ -93,7 +93,7 @@ describe("revoke-prefix", () => {
     expect(await alive([young])).toEqual([false]);
   });
 
-  it("means whole segments, with everything below each token", async () => {
+  it("matches whole segments, with everything below each token", async () => {
     await post("auth/token/roles/a", { orphan: true, allowed_policies: "maker" });
     const top = await create("create/a", { policies: ["maker"] });
     const child = await create("create", { policies: ["maker"] }, top);
@@ -252,7 +252,7 @@ describe("a walk over many trees", () => {
 });
 
 describe("a walk that is disturbed", () => {
-  it("by the end of its object goes on where it stood, and meets each lease once", async () => {
+  it("by the end of its object continues where it stood, and meets each lease once", async () => {
     // An alarm takes six steps, and a step at most one lease of each of six shards: however they are spread, some are left.
     const tokens = await tokensOf("evicted", 40);
     const held = holdWalks();
@@ -290,7 +290,7 @@ describe("a walk that is disturbed", () => {
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
   });
 
-  it("by a tree that does not answer comes back for it, and reaches the others at once", async () => {
+  it("by a tree that does not answer is called again later, and reaches the others at once", async () => {
     const [unlucky = "", ...others] = await tokensOf("unlucky", 5);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/unlucky/");
@@ -308,7 +308,7 @@ describe("a walk that is disturbed", () => {
     expect(await alive([unlucky, ...others])).toEqual([false, false, false, false, false]);
   });
 
-  it("by another start begins at the front, and both callers are told the end", async () => {
+  it("by another start begins at the front, and both callers get the result", async () => {
     const before = await tokensOf("again", 8);
     const [first, second] = await Promise.all([
       post("sys/leases/revoke-prefix/auth/token/create/again"),
@@ -332,7 +332,7 @@ describe("a walk that is disturbed", () => {
     expect(await alarmOf(stub)).toBe(now);
   });
 
-  it("goes on although its alarm was lost: the object sets it again when it wakes", async () => {
+  it("continues although its alarm was lost: the object sets it again when it wakes", async () => {
     holdWalks();
     const now = aheadOfPlatform();
     const { job, stub } = walk("auth/token/create/lost/");

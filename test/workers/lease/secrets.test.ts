@@ -113,14 +113,14 @@ describe("a lease of a secret", () => {
     expect((await post("sys/leases/lookup", { lease_id: id })).status).toBe(200);
   });
 
-  it("that is not renewable is not renewed, and no target hears of it", async () => {
+  it("that is not renewable is not renewed, and no target is notified", async () => {
     const received = standInForTargets();
     const id = await leaseFor(root, await holder(), { renewable: false });
     expect(await errorsOf("sys/leases/renew", { lease_id: id })).toEqual([400, "lease is not renewable"]);
     expect(received).toEqual([]);
   });
 
-  it("dies with its token: the target hears of it shortly after", async () => {
+  it("ends with its token: the target is notified shortly after", async () => {
     const received = standInForTargets();
     const token = await holder();
     const id = await leaseFor(root, token, { path: "t60/x", data: { username: "v-app-1" } });
@@ -135,7 +135,7 @@ describe("a lease of a secret", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("dies with any token above its holder, by revocation, use count and expiry alike", async () => {
+  it("ends with any token above its holder, by revocation, use count and expiry alike", async () => {
     const received = standInForTargets();
     await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update", "sudo"] }' });
     const grown = async (fields: Record<string, unknown> = {}) => {
@@ -249,7 +249,7 @@ describe("registration", () => {
     });
   });
 
-  it("gives no lease to a token that is dead, or dies meanwhile", async () => {
+  it("gives no lease to a token that has ended, or ends during the call", async () => {
     const received = standInForTargets();
     const token = await holder();
     const dying = atCalls(AccessorShard, "addLease", async ({ proceed }) => {
@@ -258,7 +258,7 @@ describe("registration", () => {
       return proceed();
     });
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
-    // The engine hears of a secret that it was told to have no lease for: that is harmless, the other way is not.
+    // The engine is asked to revoke a secret without a lease. That is harmless; a secret without a revocation is not.
     expect(received).toHaveLength(1);
     dying.end();
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
@@ -305,7 +305,7 @@ describe("a lease of a batch token", () => {
     expect((await register(root, batch)).body.errors).toEqual(["token not found"]);
   });
 
-  it("dies with the token's parent", async () => {
+  it("ends with the token's parent", async () => {
     const received = standInForTargets();
     const parent = await parentToken();
     const batch = await batchBelow(parent);

@@ -86,7 +86,7 @@ describe("a Worker with a service binding to TokenAuthority", () => {
     expect(lease.body.data).toMatchObject({ path: "accounts/reader", renewable: true });
   });
 
-  it("refuses what they do not, and every token that is no good", async () => {
+  it("refuses what they do not, and every token that is not valid", async () => {
     const { client_token: token } = await createToken(root, { policies: ["accounts"] });
     const refused = { status: 403, body: { errors: ["permission denied"] } };
     expect(await account("writer", token)).toEqual(refused);
@@ -95,7 +95,7 @@ describe("a Worker with a service binding to TokenAuthority", () => {
     expect(await account("reader", token)).toEqual(refused);
   });
 
-  it("takes back what it handed out when the token ends", async () => {
+  it("revokes the secrets that it issued when the token ends", async () => {
     const { client_token: token } = await createToken(root, { policies: ["accounts"] });
     const { stub } = await locate(token);
     const { body } = await account("reader", token);
@@ -106,7 +106,7 @@ describe("a Worker with a service binding to TokenAuthority", () => {
     expect(await accounts.get(name)).toBeNull();
   });
 
-  it("takes back one account when its lease is revoked", async () => {
+  it("deletes one account when its lease is revoked", async () => {
     const { client_token: token } = await createToken(root, { policies: ["accounts"] });
     const [first, second] = [await account("reader", token), await account("reader", token)];
     const body = { lease_id: first.body.lease_id };

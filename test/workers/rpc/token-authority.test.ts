@@ -126,7 +126,7 @@ describe("authorize", () => {
     expect(await authority.authorize(await token(), request)).toMatchObject(expected as object);
   });
 
-  it("refuses every token that is no good, whatever its type", async () => {
+  it("refuses every token that is not valid, whatever its type", async () => {
     const revoked = await token();
     await post("auth/token/revoke", { token: revoked });
     for (const bad of ["", "s.x", "b.x", revoked, 7, null, undefined, {}, "x".repeat(9000)]) {

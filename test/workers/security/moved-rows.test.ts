@@ -99,7 +99,7 @@ describe("tokens of one tree in the object of another", () => {
     expect(await (await locate(other)).stub.isAlive(theirs.row)).toBe(true);
   });
 
-  it("stay good in a tree whose name is their id, as a restore makes it", async () => {
+  it("stay valid in a tree whose name is their id, as a restore makes it", async () => {
     const { client_token: token } = await createToken(root, { no_parent: true });
     const { stub, treeId, row } = await locate(token);
     const named = bindings.TOKEN_TREE.getByName(treeId);

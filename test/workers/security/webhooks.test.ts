@@ -60,7 +60,7 @@ const alarmAt = async (ms: number) => {
   await runDurableObjectAlarm(team());
 };
 
-it("a webhook whose URL was changed in the storage is sent nothing and is on record, until it is made anew", async () => {
+it("a webhook whose URL was changed in the storage is sent nothing and is on record, until it is made again", async () => {
   const lines = tamperingLines();
   await writeStorage(organization(), "UPDATE webhooks SET record = replace(record, 'hooks.', 'elsewhere.')");
   await alarmAt(NOW + 13 * DAY);

@@ -386,7 +386,7 @@ const CASES: readonly Case[] = [
     make: async () => {},
     forge:
       "INSERT INTO group_entities (group_id, entity_id) SELECT g.id, e.entity_id FROM groups g, entity_names e WHERE g.name = 'admins'",
-    // The home of the entity is told of its groups with the next change of these or of its name.
+    // The home of the entity gets its groups with the next change of these or of its name.
     ask: async () => {
       await identityOf(bindings).nameEntity(people.entity, "ann", null);
       return policiesOfAnn();

@@ -116,7 +116,7 @@ describe("capabilities", () => {
     expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
   });
 
-  it("of others are only told to callers whose policies allow to ask", async () => {
+  it("of others are only shown to callers whose policies allow it", async () => {
     const plain = await createToken(root, { policies: ["default"] });
     for (const [path, body] of [
       ["sys/capabilities", { token: root, paths: ["a"] }],

@@ -47,7 +47,7 @@ describe("rotation of the keys", () => {
     expect(await status()).toMatchObject({ term: 3, encryptions: 0 });
   });
 
-  it("leaves every kind of token and value of before good, and makes new ones under the new keys", async () => {
+  it("keeps every earlier kind of token and value valid, and makes new ones under the new keys", async () => {
     const service = (await createToken(root, { policies: ["default"], ttl: "1h" })).client_token;
     const batch = (await createToken(root, { policies: ["default"], ttl: "1h", type: "batch" })).client_token;
     await create({ id: "chosen-before", policies: ["default"], ttl: "1h" });

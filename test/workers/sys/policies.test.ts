@@ -76,7 +76,7 @@ describe("policies over HTTP", () => {
     expect((await write("earlier", { policy: text })).status).toBe(400);
   });
 
-  it("a new name is not told from another by its blanks; an older one is written, read and deleted", async () => {
+  it("a new name can't differ from another only by blanks; an older one is written, read and deleted", async () => {
     for (const name of ["two%20%20blanks", "no%C2%A0break"]) {
       expect((await write(name, { policy: TEXT })).status).toBe(400);
     }

@@ -125,7 +125,7 @@ describe("expiration", () => {
     expect(refusal(await patch("brief", { ttl: "1h" }))).toEqual([400, ["policy not found"]]);
   });
 
-  it("leaves no trace: a policy of the same name starts anew", async () => {
+  it("leaves no trace: a new policy of the same name has nothing of it", async () => {
     await write("again", { ttl: "10s", cas_required: true, cas: -1 });
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 11_000 });
     await write("unrelated");

@@ -165,7 +165,7 @@ describe("a request beyond a quota", () => {
     expect((await get("sys/mounts")).status).toBe(200);
   });
 
-  it("of the interface of teams is told so in its words, and one within it is not slowed down", async () => {
+  it("of the interface of teams is refused in its format, and one within the limit is not slowed down", async () => {
     await write("sys/quotas/config", { enable_rate_limit_response_headers: true });
     await quota({ rate: 1, interval: 60 });
     const ping = () => call("GET", "organizations/none", { token: root, headers: from });
@@ -221,7 +221,7 @@ describe("a quota of a role", () => {
 });
 
 describe("sys/quotas/config", () => {
-  it("is replaced as a whole, and says by default that health checks are exempt", async () => {
+  it("is replaced completely, and by default shows that health checks are exempt", async () => {
     const config = async () => (await operate("GET", "sys/quotas/config")).body.data;
     await write("sys/quotas/config", {
       rate_limit_exempt_paths: ["sys/auth"],
@@ -325,7 +325,7 @@ describe("without a quota", () => {
     expect(guesses).toBe(40);
   });
 
-  it("one address can guess ten times in a minute at what a restore asks for, and no better guess is told apart then", async () => {
+  it("one address has ten guesses a minute at the secrets of a restore; then a right guess gets the same answer", async () => {
     const ask = async (path: string, token: string) => {
       const headers = { ...from, "X-Vault-Token": token };
       const request = new Request(`http://grove.test/v1/sys/restore/${path}`, { method: "POST", headers, body: "{}" });

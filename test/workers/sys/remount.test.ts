@@ -97,7 +97,7 @@ describe("moving an auth mount", () => {
     expect(await old.login()).toEqual(denied);
   });
 
-  it("that is the last one of many leaves a mount whose tokens of now are good, and frees all places of before", async () => {
+  it("that is the last of many leaves a mount with valid tokens, and frees all earlier paths", async () => {
     await enable("here");
     const tokens: string[] = [];
     for (const [from, to] of [

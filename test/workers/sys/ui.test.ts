@@ -16,7 +16,7 @@ const withPolicy = async (policy: string) => {
 };
 
 describe("mounts for user interfaces", () => {
-  it("without a token nothing is told of mounts that are not to be seen before login", async () => {
+  it("without a token mounts that are hidden before login are not shown", async () => {
     const { status, body } = await call("GET", MOUNTS);
     expect([status, body.data]).toEqual([200, { auth: {}, secret: {} }]);
   });
@@ -109,7 +109,7 @@ describe("sys/internal/specs/openapi", () => {
   const pathsFor = async (token?: string, query = "") =>
     keysOf((await call("GET", SPECS + query, token === undefined ? {} : { token })).body.paths);
 
-  it("describes the whole interface to whoever asks, without an envelope", async () => {
+  it("describes the whole interface to anyone, without an envelope", async () => {
     const { status, body, headers } = await call("GET", SPECS);
     expect([status, body.openapi, headers.get("Content-Type")]).toEqual([200, "3.0.3", "application/json"]);
     expect(keysOf(body.paths)).toEqual(
@@ -131,7 +131,7 @@ describe("sys/internal/specs/openapi", () => {
     for (const path of ["ci", "people"]) await call("DELETE", `sys/auth/${path}`, { token: root });
   });
 
-  it("tells whose token is not good no more than anybody", async () => {
+  it("tells whose token is not valid no more than anybody", async () => {
     expect(await pathsFor("s.unknown")).toContain("/auth/jwt/login");
   });
 

@@ -47,7 +47,7 @@ afterEach(() => {
 const organization = () => organizationNamed(bindings, name);
 const team = (id = teamId) => teamAt(bindings, teamRoute(id));
 const listed = async () => idsOf(await list(root, name, "team-tokens"));
-/** What a team would tell its organization if that knew nothing but its name. */
+/** What a team would send to an organization that has only its name. */
 async function stateOf(id = teamId): Promise<TeamState> {
   const [stored] = await rowsOf(team(id), "team");
   const tokens = (await rowsOf(team(id), "tokens")).map(({ token_id, record }) => ({
@@ -75,8 +75,8 @@ async function breakMethod(stub: DurableObjectStub, method: string): Promise<() 
     });
 }
 
-describe("a change that the organization could not be told", () => {
-  it("counts at once, and is told by the alarm within a second", async () => {
+describe("a change that did not reach the organization", () => {
+  it("counts at once, and is sent by the alarm within a second", async () => {
     const first = await generateToken(root, teamId);
     const mend = await breakMethod(organization(), "apply");
     const second = await generateToken(root, teamId);
@@ -125,7 +125,7 @@ describe("a change that the organization could not be told", () => {
   });
 });
 
-describe("news that come late", () => {
+describe("late messages", () => {
   it("change nothing when newer ones are known", async () => {
     await generateToken(root, teamId);
     const old = await stateOf();
@@ -227,7 +227,7 @@ describe("reconciliation", () => {
     expect(await teamsOf(root, name)).toHaveLength(2);
   });
 
-  it("leaves alone a team that has told something newer meanwhile", async () => {
+  it("does not change a team that has sent a newer state since", async () => {
     await generateToken(root, teamId);
     let newer = "";
     const comparing = atCalls(Team, "compare", async () => {
@@ -239,7 +239,7 @@ describe("reconciliation", () => {
     expect(await listed()).toEqual([newer]);
   });
 
-  it("goes on by itself from time to time", async () => {
+  it("continues by itself from time to time", async () => {
     const { id } = await generateToken(root, teamId);
     await loseTokens();
     await runDurableObjectAlarm(organization());
@@ -303,7 +303,7 @@ describe("the deletion of an organization", () => {
     }
   });
 
-  it("refuses tokens of teams that it has not reached yet, and goes on after a crash", async () => {
+  it("refuses tokens of teams that it has not reached yet, and continues after a crash", async () => {
     const { text } = await generateToken(root, teamId);
     const mend = await breakMethod(team(), "end");
     const waits = vi.spyOn(scheduler, "wait").mockResolvedValue();
@@ -348,7 +348,7 @@ describe("the deletion of an organization", () => {
     expect(await madeIn(organization())).toEqual([]);
   });
 
-  it("is heard of by a busy team within the time that it works with what it knows", async () => {
+  it("reaches a busy team within the time that it works with what it knows", async () => {
     const { text } = await generateToken(root, teamId);
     expect(await statusOf(text)).toBe(200);
     const mend = await breakMethod(team(), "end");

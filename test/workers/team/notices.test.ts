@@ -169,7 +169,7 @@ describe("a webhook of an organization", () => {
     expect((await api("GET", path(`/${id}`), { token: root })).body.data.attributes.name).toBe("pager");
   });
 
-  it("404, 422: a change that waited for the verification takes back neither a deletion nor another change", async () => {
+  it("404, 422: a change that waited for the verification undoes neither a deletion nor another change", async () => {
     const change = (id: string, attributes: Record<string, unknown>) =>
       api("PATCH", path(`/${id}`), { token: root, body: resource("notification-configurations", attributes) });
     const duringVerification = (happens: () => Promise<unknown>) =>
@@ -311,7 +311,7 @@ describe("notices of a token that ends", () => {
     away.end();
   });
 
-  it("are sent once though the organization can't be told of it at first", async () => {
+  it("are sent once although the organization does not answer at first", async () => {
     const { id } = (await hook()).body.data;
     await describeToken(root, teamId, "CI", iso(NOW + 20 * DAY));
     arrived = [];
@@ -328,7 +328,7 @@ describe("notices of a token that ends", () => {
     expect(await deliveries(id)).toMatchObject([{ state: "delivered", attempts: 1 }]);
   });
 
-  it("are recorded when the organization hears of another notice first", async () => {
+  it("are recorded when the organization is notified of another notice first", async () => {
     const { id } = (await hook()).body.data;
     vi.spyOn(Math, "random").mockReturnValue(1);
     await describeToken(root, teamId, "CI", iso(NOW + 20 * DAY));

@@ -149,7 +149,7 @@ describe("organizations", () => {
     expect((await api("GET", "organizations/refusing", { token: root })).body).toEqual(before.body);
   });
 
-  it("of before, without settings, show the defaults", async () => {
+  it("that were stored without settings show the defaults", async () => {
     const organization = organizationNamed(bindings, "of-before");
     await organization.create({ name: "of-before", organizationId: "org-x", email: "a@b", createdAt: 0 });
     const shown = await api("GET", "organizations/of-before", { token: root });

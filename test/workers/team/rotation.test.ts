@@ -210,7 +210,7 @@ describe("lifetimes of an organization's tokens", () => {
     expect(await endOf((await generateToken(root, teamId)).id)).toBeNull();
   });
 
-  it("have a greatest one, which counts while it is enabled, for tokens of before as well", async () => {
+  it("have a maximum, which applies while it is enabled, to earlier tokens as well", async () => {
     const before = await describeToken(root, teamId, "before");
     const limited = await limitTo(DAY);
     expect(limited.status).toBe(200);
@@ -249,7 +249,7 @@ describe("lifetimes of an organization's tokens", () => {
   });
 
   it.each([[[]], [[{ "token-type": "team", "max-ttl-ms": 0 }]], [[{ "token-type": "x", "max-ttl-ms": 1 }]], ["team"]])(
-    "422: %j as greatest lifetimes",
+    "422: %j as maximum lifetimes",
     async (policies) => {
       const body = resource("organization-token-ttl-policies", { "token-ttl-policies": policies });
       const answer = await api("PATCH", `organizations/${name}/token-ttl-policies`, { token: root, body });

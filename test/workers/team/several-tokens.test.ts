@@ -44,7 +44,7 @@ it("a team deletes no token for another organization", async () => {
 });
 
 describe("a token with a description", () => {
-  it("201: is made beside the others, which stay good", async () => {
+  it("201: is made beside the others, which stay valid", async () => {
     const plain = await generateToken(root, teamId);
     const first = await describeToken(root, teamId, "CI");
     const answer = await api("POST", `teams/${teamId}/authentication-tokens`, {

@@ -84,7 +84,7 @@ describe("generate", () => {
     expect((await api("GET", `authentication-tokens/${first.id}`, { token: root })).status).toBe(404);
   });
 
-  it("two at once: one token is good after both, and the list agrees", async () => {
+  it("two at once: one token is valid after both, and the list agrees", async () => {
     const [a, b] = await Promise.all([generateToken(root, teamId), generateToken(root, teamId)]);
     const statuses = await Promise.all([a, b].map(({ text }) => statusOf(text)));
     expect([...statuses].sort()).toEqual([200, 401]);
@@ -239,7 +239,7 @@ describe("show", () => {
     }
   });
 
-  it("200 after its end: it is shown, though it is good for nothing", async () => {
+  it("200 after its end: it is shown, though it is not valid", async () => {
     await generateToken(root, teamId, "2099-01-01T00:00:00Z");
     expect((await api("GET", path, { token: root })).status).toBe(200);
   });

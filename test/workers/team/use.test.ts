@@ -266,7 +266,7 @@ describe("last-used-at", () => {
     expect(await shown()).toBeNull();
   });
 
-  it("begins anew with a new token", async () => {
+  it("begins again with a new token", async () => {
     expect(await status("account/details")).toBe(200);
     expect(await shown()).not.toBeNull();
     await generateToken(root, teamId);

@@ -214,7 +214,7 @@ describe("an id that root chooses", () => {
     expect((await self("race")).id).toBe("race");
   });
 
-  it("draws another row when the tree has the drawn one already, and gives up with a reason that can be repeated", async () => {
+  it("generates another row when the first one is taken, and gives up with a failure that can be retried", async () => {
     const taken = async () => ok({ kind: "row_taken", above: 0 } as const);
     const once = atNth(TokenTree, "insert", 1, taken);
     expect((await create(root, { id: "second-draw", policies: ["default"] })).status).toBe(200);

@@ -72,7 +72,7 @@ describe("entity_alias", () => {
     expect(found.status).toBe(204);
   });
 
-  it("a disabled entity is told as such", async () => {
+  it("a disabled entity is shown as disabled", async () => {
     const id = (await create("off-web")).body.auth.entity_id;
     await post(`identity/entity/id/${id}`, { disabled: true });
     const refused = await create("off-web");

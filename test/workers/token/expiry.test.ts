@@ -5,7 +5,7 @@ import { accessorShard, accessorShardNumber } from "../../../src/listing/accesso
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
-import { endWithinShard, endWithinTree, loseNewsOfChanges, loseNewsOfCreations } from "../../support/faults.ts";
+import { endWithinShard, endWithinTree, loseChangeUpdates, loseCreationUpdates } from "../../support/faults.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -116,7 +116,7 @@ describe("expiry", () => {
 
 describe("the end of a token that is alone in its tree", () => {
   let tests = 0;
-  // Ids of trees that a test before has drawn are too old.
+  // Ids that an earlier test allocated are too old.
   beforeEach(() => pass(31 * ++tests));
 
   /** Such a token, which the shards know of. */
@@ -146,17 +146,17 @@ describe("the end of a token that is alone in its tree", () => {
     expect(removals.calls).toEqual([]);
   });
 
-  it("is the one of its last renewal, whether the shard heard of it or not", async () => {
-    for (const isTold of [true, false]) {
+  it("is the one of its last renewal, whether the shard has been notified of it or not", async () => {
+    for (const isListed of [true, false]) {
       const { token, accessor, stub } = await alone({ period: "1m" });
       const shard = accessorShard(bindings, accessorShardNumber(accessor));
       pass(50);
-      const lost = isTold ? null : loseNewsOfChanges();
+      const lost = isListed ? null : loseChangeUpdates();
       await call("POST", "auth/token/renew-self", { token });
       await stub.publishUpdates();
       lost?.end();
       const end = async () => (await shard.findListed([accessor]))[0]?.expiresAt;
-      expect(await end()).toBe(Date.now() + (isTold ? 60_000 : 10_000));
+      expect(await end()).toBe(Date.now() + (isListed ? 60_000 : 10_000));
       pass(12);
       await endSingleTokens();
       expect((await self(token)).status).toBe(200);
@@ -208,9 +208,9 @@ describe("the end of a token that is alone in its tree", () => {
     expect(await isListed(away.accessor)).toBe(false);
   });
 
-  it("is left to the tree when others have come that the shard has not heard of", async () => {
+  it("is left to the tree when others have come that the shard has not been notified of", async () => {
     const { token, accessor, stub } = await alone({ policies: ["root"], ttl: "60s" });
-    const lost = loseNewsOfChanges();
+    const lost = loseChangeUpdates();
     await createToken(token, { ttl: "10h" });
     await publishPending(bindings);
     pass(62);
@@ -250,8 +250,8 @@ describe("the end of a token that is alone in its tree", () => {
     expect([await countRows(bindings.TOKEN_TREE.get(stub.id)), await isListed(accessor)]).toEqual([0, false]);
   });
 
-  it("comes when nobody told of the token before it: the shard that handed out the tree asks", async () => {
-    const lost = loseNewsOfCreations();
+  it("happens when the token was never listed: the shard that allocated the tree asks", async () => {
+    const lost = loseCreationUpdates();
     const { token, stub } = await alone({ ttl: "10s" });
     lost.end();
     expect(await alarmOf(stub)).toBeNull();
@@ -266,17 +266,17 @@ describe("the end of a token that is alone in its tree", () => {
   it("comes by the tree when its shard had asked for it before the token came", async () => {
     const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
     expect(await tree.report()).toBe(false);
-    const draws = atNth(AccessorShard, "allocateTrees", 1, () => [tree.id.toString()]);
+    const allocations = atNth(AccessorShard, "allocateTrees", 1, () => [tree.id.toString()]);
     const { stub } = await alone({ ttl: "1h" });
-    draws.end();
+    allocations.end();
     expect(stub.id.equals(tree.id)).toBe(true);
     expect(await alarmOf(stub)).not.toBeNull();
   });
 
-  it("comes by the tree where no shard handed it out, or its shard has lost it for a day", async () => {
-    const draws = failing(AccessorShard, "allocateTrees", "away");
+  it("happens by the tree where no shard allocated it, or its shard has lost it for a day", async () => {
+    const allocations = failing(AccessorShard, "allocateTrees", "away");
     const { stub: own } = await alone({ ttl: "1h" });
-    draws.end();
+    allocations.end();
     expect(await alarmOf(own)).not.toBeNull();
     const lost = await alone({ ttl: "1h" });
     await accessorShard(bindings, accessorShardNumber(lost.accessor)).remove([lost.accessor]);
@@ -288,7 +288,7 @@ describe("the end of a token that is alone in its tree", () => {
 
   it("that no shard has recorded is listed after a crash, also when a child came before its update", async () => {
     const away = failing(AccessorShard, "allocateTrees", "away");
-    const lost = loseNewsOfCreations();
+    const lost = loseCreationUpdates();
     const { client_token: token, accessor } = await orphan({ ttl: "1h", policies: ["root"] });
     away.end();
     const { stub } = await locate(token);
@@ -300,7 +300,7 @@ describe("the end of a token that is alone in its tree", () => {
     expect([await isListed(accessor), await isListed(child.accessor)]).toEqual([true, true]);
   });
 
-  it("keeps the alarm that a tree of before has", async () => {
+  it("keeps the alarm that an earlier version's tree has", async () => {
     const { stub } = await alone({ ttl: "1h" });
     const end = Date.now() + 3_600_000;
     await runInDurableObject(stub, (_, state) => state.storage.setAlarm(end));

@@ -51,7 +51,7 @@ describe("look-up", () => {
     expect(byAccessor).toEqual({ ...self, id: "" });
   });
 
-  it("gives back the token as it was sent; without one it looks up the caller", async () => {
+  it("returns the token as it was sent; without one it looks up the caller", async () => {
     for (const body of [{}, { token: null }]) {
       expect((await call("POST", "auth/token/lookup", { token: root, body })).body.data.id).toBe(root);
     }

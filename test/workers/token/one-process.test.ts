@@ -172,7 +172,7 @@ describe("a token that its tree made known to the isolate", () => {
     ).toBe(null);
   });
 
-  it("is forgotten when its object wakes anew", async () => {
+  it("is forgotten when its object wakes again", async () => {
     const token = await orphan();
     expect(await makeKnown(token)).toBe(true);
     const stub = await evictTree((await locate(token)).stub);

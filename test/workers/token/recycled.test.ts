@@ -8,7 +8,7 @@ import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
-import { endBeforeCancelling, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
+import { endBeforeCancelling, endWithinTree, loseCreationUpdates } from "../../support/faults.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { allocatedRows, emptyPool, freeTrees } from "../../support/tree-pools.ts";
@@ -41,17 +41,17 @@ async function login(fields: Record<string, unknown> = {}) {
   return { token: made.client_token, accessor: made.accessor, ...(await locate(made.client_token)) };
 }
 
-/** The next token without a parent shall come into this tree. What was drawn before is too old by then. */
+/** The next token without a parent shall be in this tree. Ids that were allocated before are too old by then. */
 async function loginInto(treeId: string, fields: Record<string, unknown> = {}) {
   pass(31);
-  const drawn = atNth(AccessorShard, "allocateTrees", 1, () => [treeId]);
+  const allocation = atNth(AccessorShard, "allocateTrees", 1, () => [treeId]);
   const made = await login(fields);
-  drawn.end();
+  allocation.end();
   return made;
 }
 
 /** Does what the alarms of the shards do. */
-async function askDrawn(): Promise<void> {
+async function askAllocated(): Promise<void> {
   for (const shard of SHARDS) await ringAlarm(shard);
 }
 
@@ -63,10 +63,10 @@ async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Pr
 
 describe("logins that end", () => {
   it("leave their objects to those that come after them", async () => {
-    const drawn: string[] = [];
+    const taken: string[] = [];
     atCalls(AccessorShard, "allocateTrees", async ({ proceed }) => {
       const trees = await proceed();
-      drawn.push(...trees);
+      taken.push(...trees);
       return trees;
     });
     const lived = new Set<string>();
@@ -74,22 +74,22 @@ describe("logins that end", () => {
       const logins = [];
       for (let n = 0; n < 30; n++) logins.push(await login());
       for (const { treeId } of logins) lived.add(treeId);
-      // The shards hear of the tokens, and then whose trees those are.
+      // The shards get the tokens, and then whose trees those are.
       for (let told = 0; told < 2; told++) await publishPending(bindings);
       pass(61);
       for (const { stub } of logins) await runAlarm(stub);
-      await askDrawn();
+      await askAllocated();
       pass(1);
     }
-    // The first thirty draw sixty ids, half of which are for those that come next.
-    const objects = new Set([...lived, ...drawn]);
+    // The first thirty allocate sixty ids, half of which are for the next ones.
+    const objects = new Set([...lived, ...taken]);
     expect(objects.size).toBeLessThanOrEqual(75);
     expect(await Promise.all([...objects].map((treeId) => pooled(treeId)))).not.toContain(0);
   });
 });
 
 describe("freed trees", () => {
-  it("are handed out in the reverse order of their ends, those that nobody remembers last", async () => {
+  it("are allocated in the reverse order of their ends, those that nobody remembers last", async () => {
     const shard = accessorShard(bindings, 3);
     await emptyPool(shard);
     const ids = Array.from({ length: 5 }, () => bindings.TOKEN_TREE.newUniqueId().toString());
@@ -233,17 +233,17 @@ describe("a tree that is taken again", () => {
     expect(await lookUp(batch)).toBe(403);
   });
 
-  it("goes back to the pool when it was handed out and nobody used it", async () => {
+  it("returns to the pool when it was allocated and not used", async () => {
     const shard = accessorShard(bindings, 3);
     await emptyPool(shard);
     const [treeId = ""] = await shard.allocateTrees(1);
     pass(61);
-    await askDrawn();
+    await askAllocated();
     expect([await pooled(treeId), await pooled(treeId, "allocated_trees")]).toEqual([1, 0]);
     expect(await shard.allocateTrees(1000)).toEqual([treeId]);
   });
 
-  it("is noted in one row with those that were handed out with it, until the last of them has started", async () => {
+  it("is in one row with those that were allocated with it, until the last of them has started", async () => {
     const shard = accessorShard(bindings, 4);
     await emptyPool(shard);
     const trees = await shard.allocateTrees(3);
@@ -264,14 +264,14 @@ describe("a tree that is taken again", () => {
     const [first = "", second = ""] = await shard.allocateTrees(2);
     const listed = await loginInto(first, { ttl: "1h" });
     await publishRecent(bindings, Date.now());
-    const lost = loseNewsOfCreations();
+    const lost = loseCreationUpdates();
     const unlisted = await loginInto(second, { ttl: "1h" });
     lost.end();
     await evictDurableObject(shard);
-    // It wakes, and has to ask about trees that it handed out.
+    // It wakes, and has to ask about trees that it allocated.
     expect(await shard.allocatedTrees()).toEqual([first, second]);
     pass(61);
-    await askDrawn();
+    await askAllocated();
     expect([await pooled(first), await pooled(second), await pooled(first, "allocated_trees")]).toEqual([0, 0, 0]);
     const { body } = await call("GET", "auth/token/accessors?list=true", { token: root });
     expect(body.data.keys).toEqual(expect.arrayContaining([listed.accessor, unlisted.accessor]));
@@ -286,7 +286,7 @@ describe("a crash", () => {
     for (const shard of SHARDS) await emptyPool(shard);
   });
 
-  it("before the shard has heard that a tree is free leaves it to the alarm", async () => {
+  it("before the shard knows that a tree is free leaves it to the alarm", async () => {
     const { token, stub, treeId } = await login();
     await call("POST", "auth/token/revoke-self", { token });
     const ends = endBeforeCancelling();
@@ -339,7 +339,7 @@ describe("a crash", () => {
     expect(await lookUp(token)).toBe(403);
   });
 
-  it("before anybody told of the first token of a later life leaves it to the shard, whatever it heard of the life before", async () => {
+  it("before the first token of a reused tree is listed leaves it to the shard, whatever the earlier use listed", async () => {
     const former = await login();
     await call("POST", "auth/token/revoke-self", { token: former.token });
     await runAlarm(former.stub);
@@ -348,14 +348,14 @@ describe("a crash", () => {
     await emptyPool(shard);
     await shard.releaseTree(former.treeId);
     expect(await shard.allocateTrees(1000)).toEqual([former.treeId]);
-    const lost = loseNewsOfCreations();
+    const lost = loseCreationUpdates();
     const next = await loginInto(former.treeId, { ttl: "1h" });
     lost.end();
     // It comes late.
     await shard.applyUpdates({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
     expect(await pooled(former.treeId, "allocated_trees", [shard])).toBe(1);
     pass(61);
-    await askDrawn();
+    await askAllocated();
     const listed = await call("GET", "auth/token/accessors?list=true", { token: root });
     expect(listed.body.data.keys).toContain(next.accessor);
     expect(listed.body.data.keys).not.toContain(former.accessor);

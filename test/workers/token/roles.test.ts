@@ -60,7 +60,7 @@ describe("reading and writing", () => {
     for (const name of ["a", "_", "a.b", "a-b_c.9"]) await call("DELETE", `auth/token/roles/${name}`, { token: root });
   });
 
-  it("lists by page, and goes on after a name although it is gone", async () => {
+  it("lists by page, and continues after a name although it is gone", async () => {
     for (const name of ["r1", "r2", "r3", "r4"]) await role(name, {});
     const page = async (query: string) =>
       (await call("GET", `auth/token/roles?list=true&${query}`, { token: root })).body.data.keys;

@@ -100,7 +100,7 @@ describe("a row that was changed in the storage", () => {
   });
 });
 
-it("a rotation of the keys has rows sealed anew when they are used", async () => {
+it("a rotation of the keys has rows sealed again when they are used", async () => {
   const { client_token: token } = await weak();
   await call("PUT", "sys/rotate", { token: root });
   vi.setSystemTime(Date.now() + HOUR_MS);

@@ -120,7 +120,7 @@ it("only a full set of good checks counts as having gone over everything", async
   expect(upTo().at(-1)).toBe(known + second - first);
 });
 
-it("goes on where it was after a shard or the coordinator did not answer", async () => {
+it("continues where it was after a shard or the coordinator did not answer", async () => {
   const lost = await createToken((await orphan()).client_token);
   await loseToken(lost.client_token);
   later();

@@ -272,7 +272,7 @@ describe("runs", () => {
     for (let round = 0; (await tidy().status()).running && round < 500; round++) await tidyAlarm();
   }
 
-  it("the first is accepted, the second told that one is in progress, a third accepted after its end", async () => {
+  it("the first is accepted, the second refused while it is in progress, a third accepted after its end", async () => {
     const first = await post();
     expect([first.status, first.body.data, first.body.warnings]).toEqual([
       202,
@@ -346,7 +346,7 @@ describe("runs", () => {
     await finish();
   });
 
-  it("go on undisturbed when the cron triggers while one is under way, and get back an alarm that was lost", async () => {
+  it("continue undisturbed when the cron triggers while one is under way, and get back an alarm that was lost", async () => {
     await post();
     await tidyAlarm();
     const { running } = await tidy().status();
@@ -372,7 +372,7 @@ describe("runs", () => {
     expect((await tidy().status()).last?.number).toBe(before + 1);
   });
 
-  it("goes on where it was after a shard did not answer", async () => {
+  it("continues where it was after a shard did not answer", async () => {
     const lost = await child((await orphan()).client_token);
     await loseToken(lost.client_token);
     later();
@@ -423,7 +423,7 @@ describe("runs", () => {
     expect(await listedAccessors()).not.toContain(accessor);
   });
 
-  it("a tree of which everything is swept meanwhile is freed after the step, not within it", async () => {
+  it("a tree that is swept empty during a step is freed after the step, not within it", async () => {
     const ending = await orphan();
     await unlist([ending.accessor]);
     later();

@@ -107,7 +107,7 @@ describe("what was revoked together", () => {
     expect((await post("sys/leases/register", lease)).status).toBe(400);
   });
 
-  it("is told from what is made in the same millisecond after it", async () => {
+  it("is distinguished from a token made in the same millisecond after it", async () => {
     holdWalks();
     await role("instant");
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
@@ -249,7 +249,7 @@ describe("the clean-up", () => {
     expect(await stub.progress()).toBeNull();
   });
 
-  it("goes on after the end of its object at any moment, and meets what was made late by somebody who did not know", async () => {
+  it("continues after the end of its object at any moment, and meets what was made late by somebody who did not know", async () => {
     holdWalks();
     await role("late");
     const early = await create("create/late");
@@ -288,7 +288,7 @@ describe("the clean-up", () => {
     expect(await isAlive(token)).toBe(false);
   });
 
-  it("of an entity is told by what is listed of it", async () => {
+  it("of an entity is recognized by its listed tokens", async () => {
     await post("auth/token/roles/listed", { allowed_entity_aliases: "*", allowed_policies: "maker" });
     const { entity_id: id } = (await post("auth/token/create/listed", { entity_alias: "listed", policies: ["maker"] }))
       .body.auth;

@@ -133,7 +133,7 @@ describe("the envelope of a wrapped answer", () => {
 
   it("may wait longer than the platform sets alarms for", async () => {
     const { token } = await wrapped(undefined, "9223372036");
-    // The shard that asks for its end hears of it.
+    // The shard that asks for its end gets it.
     await publishPending(bindings);
     const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
     const listed = (await Promise.all(shards.map((shard) => shard.list("", 10_000)))).flat();

@@ -50,7 +50,7 @@ describe("a count by one request", () => {
     expect(countedSoFar(state)).toBe(6000);
   });
 
-  it("of few tokens goes on, however slow the machine is", async () => {
+  it("of few tokens continues, however slow the machine is", async () => {
     const { state, ms } = await answer(counting({ stepMs: [900], tokens: 100, isRead: true }));
     expect(countedSoFar(state)).toBe(2000);
     expect(ms).toBe(20 * 900);

@@ -24,7 +24,7 @@ function endingsOf(shard: number, count: number): Ending[] {
 const accessorsOf = (tokens: readonly Ending[]) => tokens.map(({ accessor }) => accessor);
 
 describe("the queue of what goes off the lists", () => {
-  it("calls a shard once for what several sweeps have for it, and tells each of them when it is gone", async () => {
+  it("calls a shard once for what several sweeps have for it, and notifies each of them when it is removed", async () => {
     const queue = new RemovalQueue();
     const [mine, others] = [endingsOf(3, 4), endingsOf(3, 2)];
     queue.add(mine);

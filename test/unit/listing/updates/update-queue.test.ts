@@ -31,7 +31,7 @@ function entryOf(children = 0): InventoryEntry {
   };
 }
 
-/** A queue with what its shards have heard. */
+/** A queue with what its shards have received. */
 function heard() {
   const queue = new UpdateQueue();
   const calls: [shard: number, updates: ShardUpdates][] = [];
@@ -56,7 +56,7 @@ describe("the queue of updates for the shards", () => {
     expect(queue.nextSendIn).toBeNull();
   });
 
-  it("keeps what a shard may not have heard, with what has changed since", async () => {
+  it("keeps what a shard may not have received, with what has changed since", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: null });
@@ -96,7 +96,7 @@ describe("the queue of updates for the shards", () => {
     expect(calls.flatMap(([, { made }]) => made)).toEqual([]);
   });
 
-  it("tells the shard that handed out a tree when its first token is listed, and not before", async () => {
+  it("notifies the shard that allocated a tree when its first token is listed, and not before", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
     queue.add({ kind: "made", value: entry, ledger: 3 });

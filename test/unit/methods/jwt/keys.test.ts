@@ -62,7 +62,7 @@ describe("the keys of an issuer", () => {
     expect(keys).toEqual({ ok: true, value: [{ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid: "a" }] });
   });
 
-  it("are not used for ten minutes or more, whatever was tried meanwhile", async () => {
+  it("are not used after ten minutes, whatever was tried in between", async () => {
     expect(await kidsAt(NOW)).toEqual(["a"]);
     published = null;
     for (const age of [1, 5 * MINUTE, 9 * MINUTE, 10 * MINUTE - 1]) expect(await kidsAt(NOW + age)).toEqual(["a"]);
@@ -74,7 +74,7 @@ describe("the keys of an issuer", () => {
     expect(await kidsAt(NOW + 20 * MINUTE)).toBeNull();
   });
 
-  it("are fetched anew from five minutes on, once for many tokens", async () => {
+  it("are fetched again from five minutes on, once for many tokens", async () => {
     await kidsAt(NOW);
     expect(await kidsAt(NOW + 5 * MINUTE - 1)).toEqual(["a"]);
     expect(fetches).toBe(1);

@@ -104,7 +104,7 @@ describe("the installation in a bucket", () => {
     expect(await joinInstallation(bucket, secrets)).toMatchObject({ ok: false, error: { passes: false } });
   });
 
-  it("is not made anew when its record is gone and its objects are there", async () => {
+  it("is not made again when its record is gone and its objects are there", async () => {
     const { bucket, emulator } = await startBucket();
     const secrets = secretsOf();
     await joinInstallation(bucket, secrets);

@@ -58,7 +58,7 @@ describe("a node that joins its cluster", () => {
     expect(lines[0]).toMatch(/out of reach.*tried again in 0.5 s/);
   });
 
-  it("ends when it is asked to stop meanwhile", async () => {
+  it("ends when it is stopped during the join", async () => {
     const { joining, emulator } = await setUp();
     emulator.fault = () => "cut";
     const pause = () => new Promise<void>(() => {});

@@ -32,7 +32,7 @@ function keep(scripts: readonly string[], pause: (ms: number) => Promise<void> =
 }
 
 describe("the workerd of a node", () => {
-  it("is started again when it ends, says why, and serves nothing meanwhile", async () => {
+  it("is restarted when it ends, logs why, and serves nothing until it runs again", async () => {
     const { worker, lines, starts, changes, up } = keep(["exit 1", "exit 3", "exec sleep 1000"]);
     expect(worker.isUp).toBe(false);
     await up;

@@ -118,7 +118,7 @@ describe("grove tokens", () => {
     expect(out).toEqual(["TOKENS  MOUNT", "12      auth/aws/", "3       (others)"]);
   });
 
-  it("waits when the server says that it sends too much, and tells what it does not take", async () => {
+  it("waits when the server says that it sends too much, and shows what was refused", async () => {
     replies["GET /v1/sys/tokens"] = [
       { status: 429, headers: { "Retry-After": "0" }, body: { errors: ["rate limit quota exceeded"] } },
       { status: 403, body: { errors: ["permission denied"] } },
@@ -132,7 +132,7 @@ describe("grove tokens", () => {
 });
 
 describe("grove tree", () => {
-  it("draws the forest", async () => {
+  it("prints all trees", async () => {
     const root = token("a", { display_name: "root" });
     replies["GET /v1/sys/tokens/map"] = data({
       total: 9,
@@ -161,7 +161,7 @@ describe("grove tree", () => {
     ]);
   });
 
-  it("draws a token below its ancestors, with what would end with it", async () => {
+  it("prints a token below its ancestors, with the tokens that would end with it", async () => {
     replies["GET /v1/sys/tokens/b"] = data({
       token: token("b"),
       ancestors: [token("a")],
@@ -254,7 +254,7 @@ describe("grove revoke", () => {
     expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
   });
 
-  it("follows a count that the server goes on with, and shows its numbers", async () => {
+  it("follows a count that the server continues with, and shows its numbers", async () => {
     replies["POST /v1/sys/tokens/revoke"] = data({ job: "j1", state: "counting", counted: 500 });
     replies["GET /v1/sys/tokens/jobs/j1"] = [
       job({ state: "counting", counted: 800, matched: null, preview: undefined, finished: null }),
@@ -276,7 +276,7 @@ describe("grove revoke", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  it("goes on when the number is typed, and ends with 1 when something failed", async () => {
+  it("continues when the number is typed, and ends with 1 when something failed", async () => {
     replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
     replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "failed", total: 40, failures: ["x"] });
     expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 1168\n" })).toBe(1);

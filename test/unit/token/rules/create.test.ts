@@ -177,7 +177,7 @@ describe("the type", () => {
     expect([choose(role, ""), choose(role, "service"), choose(role, "batch")]).toEqual([none, service, batch]);
   });
 
-  it("of a batch token allows no renewal, whoever asks for one", () => {
+  it("of a batch token allows no renewal to any caller", () => {
     expect(made({ request: { type: "batch" } }).spec.record.renewable).toBe(false);
   });
 

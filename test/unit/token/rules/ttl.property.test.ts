@@ -41,7 +41,7 @@ describe("a granted lifetime", () => {
         expect(expiresAt).toBeLessThanOrEqual(end);
         expect(expiresAt).toBeLessThanOrEqual(now + mount.maxSeconds * 1000);
         if (period > 0) expect(expiresAt).toBeLessThanOrEqual(now + period * 1000);
-        // What is told is what was granted, up to the part of a second.
+        // The warning names what was granted, except for the part of a second.
         expect(Math.abs(expiresAt - now - ttl * 1000)).toBeLessThan(1000);
       }),
       { numRuns: 6_000 },

@@ -66,7 +66,7 @@ describe("an instance of another account", () => {
     }
   });
 
-  it("is looked up anew after a change of the credentials or of the role", async () => {
+  it("is looked up again after a change of the credentials or of the role", async () => {
     const mount = await mountWithRole("changing");
     await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(gate) });
     const login = async () => (await mount.loginInstance(addInstance(OTHER), { role: "any" })).status;
@@ -141,7 +141,7 @@ describe("the full ARN of a principal", () => {
     }
   });
 
-  it("is looked up anew after a change of the credentials or of the role to assume", async () => {
+  it("is looked up again after a change of the credentials or of the role to assume", async () => {
     const mount = await mountCloud(root, "wildcards", cloud, signer);
     const gates = ["FirstGate", "NextGate"].map((name) => cloud.world.addRole(OTHER, name, { trusts: [HOME] }));
     const jobs = cloud.world.addRole(OTHER, "Jobs", { path: "/jobs/" });

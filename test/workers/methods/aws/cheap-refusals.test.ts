@@ -10,7 +10,7 @@ const signer = new DocumentSigner();
 let root: string;
 let mount: CloudMount;
 
-/** A proof that can't be read: whoever answers with another refusal did not read it. */
+/** A proof that can't be read: a route that answers with another refusal did not read it. */
 const PROOF = { pkcs7: "***" };
 
 beforeAll(async () => {

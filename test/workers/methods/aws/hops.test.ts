@@ -89,7 +89,7 @@ describe("calls to the objects of a mount", () => {
     });
   });
 
-  it("a change that was made here holds at the next login, and is told to the installation before it is answered", async () => {
+  it("a change that was made here applies at the next login, and is announced to the installation before the answer", async () => {
     const instance = cloud.world.addInstance(HOME, "eu-west-1");
     const login = () => mount.loginInstance(instance, { role: "web", nonce: "n" });
     expect((await login()).body.auth.lease_duration).toBe(600);

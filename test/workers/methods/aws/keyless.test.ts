@@ -70,7 +70,7 @@ describe("a mount without a stored key", () => {
     expect([login.status, login.body.errors]).toEqual([200, undefined]);
   });
 
-  it("goes on from its role to the roles of other accounts", async () => {
+  it("continues from its role to the roles of other accounts", async () => {
     const mount = await keyless("satellite");
     const gate = cloud.world.addRole(OTHER, "KeylessGate", { trusts: [HOME] });
     await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(gate) });
@@ -87,7 +87,7 @@ describe("a mount without a stored key", () => {
     ]);
   });
 
-  it("assumes the role anew before its session ends", async () => {
+  it("assumes the role again before its session ends", async () => {
     const mount = await keyless("renewing");
     const now = Date.now();
     vi.useFakeTimers({ now, toFake: ["Date"] });
@@ -102,7 +102,7 @@ describe("a mount without a stored key", () => {
     expect(callsSince(from)).toEqual(["AssumeRoleWithWebIdentity", "DescribeInstances"]);
   });
 
-  it("gets a session anew, once, when the cloud has ended it early", async () => {
+  it("gets a new session, once, when the cloud has ended it early", async () => {
     const mount = await keyless("ended");
     expect((await loginOf(mount)).status).toBe(200);
     const key = cloud.world.keys.findLast((one) => "role" in one.holder && one.holder.role === grove);
@@ -131,7 +131,7 @@ describe("a mount without a stored key", () => {
 });
 
 describe("the cloud refuses a token", () => {
-  /** What a login is told after the change. */
+  /** The answer to a login after the change. */
   async function afterwards(path: string, change: (mount: CloudMount) => unknown) {
     const mount = await keyless(path);
     await change(mount);

@@ -186,7 +186,7 @@ describe("the principal of a login", () => {
   });
 });
 
-describe("what is told of a principal", () => {
+describe("the metadata of a principal", () => {
   it("is what the mount chose", async () => {
     const names = ["canonical_arn", "client_arn", "client_user_id", "inferred_entity_id"];
     await mount.write("config/identity", { iam_metadata: names });

@@ -127,7 +127,7 @@ describe("a role tag", () => {
     expect((await login()).status).toBe(200);
   });
 
-  it("takes back migration unless it allows it", async () => {
+  it("disables migration unless it allows it", async () => {
     await wear({});
     await login({ nonce: "old" });
     expect(refusalOf(await login({ nonce: "new" }, LATE))).toEqual([400, "client nonce mismatch"]);

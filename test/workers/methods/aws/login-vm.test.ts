@@ -144,7 +144,7 @@ describe("the audit log of a login", () => {
         auth,
       },
     ]);
-    // The nonce is a secret: whoever has it may log in again.
+    // The nonce is a secret: its holder may log in again.
     expect(JSON.stringify(found)).not.toContain(answer?.body.auth.metadata.nonce);
   });
 
@@ -301,7 +301,7 @@ describe("the instance of a login", () => {
   });
 });
 
-describe("what is told of an instance", () => {
+describe("the metadata of an instance", () => {
   it("is what the mount chose", async () => {
     await mount.write("config/identity", { vm_metadata: ["instance_id", "region", "image_id"] });
     const { auth } = (await mount.loginInstance(instance, { role: "web", nonce: "n" })).body;

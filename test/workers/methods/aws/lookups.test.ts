@@ -74,7 +74,7 @@ describe("look-ups of one account", () => {
     expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d", "b"].map((item) => ok(instance(item))));
   });
 
-  it("of a whole fleet are in four calls at once, and never in more", async () => {
+  it("of a whole fleet are in at most four concurrent calls", async () => {
     const object = lookups();
     const { begun, endFirst, fetch, most, sizes, underWay } = gated();
     const expected = [1, ...Array.from({ length: 15 }, () => 20)];
@@ -150,7 +150,7 @@ describe("look-ups of one account", () => {
     expect(await Promise.all(answers)).toEqual([err(refused), ok(instance("b"))]);
   });
 
-  it("are taken over when the request that makes the call goes away", async () => {
+  it("are taken over when the request that makes the call disconnects", async () => {
     const object = lookups();
     const { end, first, later } = held();
     const gone = async (): Promise<Answer> => {
@@ -164,7 +164,7 @@ describe("look-ups of one account", () => {
     expect(left).toMatchObject({ ok: false, error: { code: "unavailable" } });
   });
 
-  it("of others do not fail because somebody hung up", async () => {
+  it("of others do not fail because a client disconnected", async () => {
     const object = lookups();
     const gate = Promise.withResolvers<never>();
     const { later } = held();

@@ -40,7 +40,7 @@ const login = (fields: Record<string, unknown>, pendingTime = EARLY, role = "web
   mount.loginInstance(instance, { role, ...fields }, pendingTime);
 
 describe("a nonce", () => {
-  it("that the client chose counts for the next login, is not told back and not stored", async () => {
+  it("that the client chose counts for the next login, is not returned and not stored", async () => {
     const first = await login({ nonce: "chosen" });
     expect(first.body.auth.metadata).not.toHaveProperty("nonce");
     expect(await entry()).toMatchObject({

@@ -50,7 +50,7 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
     expect((await at.list("roles")).status).toBe(404);
   });
 
-  it("made anew under an old name are other roles", async () => {
+  it("made under the name of a deleted role are other roles", async () => {
     await at.post("role/a", vmRole);
     const first = (await at.get("role/a")).body.data.role_id;
     await at.post("role/a", { token_ttl: 1 });
@@ -74,7 +74,7 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
     expect((await at.post("role/b", { ...data, colour: "red" })).status).toBe(204);
   });
 
-  it("are told what is wrong with them in the mount's words, and are not stored", async () => {
+  it("are refused with the reason in the mount's vocabulary, and are not stored", async () => {
     const message = async (body: unknown) => {
       const answer = await at.post("role/a", body);
       return [answer.status, answer.body.errors[0]];
@@ -147,7 +147,7 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
     expect((await at.get("role/a")).status).toBe(404);
   });
 
-  it("that change while principals are looked up are judged anew", async () => {
+  it("that change while principals are looked up are judged again", async () => {
     cloud.beforeAnswer = async ({ action }) => {
       if (action !== "GetRole") return;
       cloud.beforeAnswer = async () => {};

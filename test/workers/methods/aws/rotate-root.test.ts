@@ -130,7 +130,7 @@ describe("rotate-root", () => {
     await expectWorking();
   });
 
-  it("deletes the new key when another configuration was written meanwhile", async () => {
+  it("deletes the new key when another configuration was written during the rotation", async () => {
     cloud.beforeAnswer = async ({ action }) => {
       if (action !== "CreateAccessKey") return;
       cloud.beforeAnswer = async () => {};
@@ -145,7 +145,7 @@ describe("rotate-root", () => {
     await expectWorking();
   });
 
-  it("goes on when the object went away after it stored the key", async () => {
+  it("continues when the object went away after it stored the key", async () => {
     losingAnswers(CloudAuth, "replaceAccessKey", () => true, 1);
     expect((await rotate()).status).toBe(200);
     expect(keysOf().map(({ id }) => id)).toEqual([await configured()]);

@@ -122,7 +122,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
       expect((await at.post(`tidy/${name}`)).status).toBe(202);
     });
 
-    it("goes on after a break where it was, in steps", async () => {
+    it("continues after a break where it was, in steps", async () => {
       await fill(table, "gone", 1201, NOW - 4 * DAY);
       await fill(table, "later", 1, NOW - 3 * DAY + 1000);
       await at.post(`tidy/${name}`);

@@ -56,7 +56,7 @@ async function mount(path: string, config: Record<string, unknown>, role: Record
 const byKey = () => ({ jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
 
 describe("a login by JWT", () => {
-  it("gives the role's token to whoever the user claim names", async () => {
+  it("gives the role's token to the user that the claim names", async () => {
     const login = await mount("plain", byKey(), { claim_mappings: { repository: "repo" } });
     const { status, auth } = await login(await issuer.sign({ sub: "repo:acme", repository: "acme/web" }));
     expect(status).toBe(200);

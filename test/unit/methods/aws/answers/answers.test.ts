@@ -149,7 +149,7 @@ describe("GetCallerIdentity", () => {
     }
   });
 
-  it("of this server gives the account, whoever the credentials belong to", () => {
+  it("of this server gives the account, for a principal of any type", () => {
     const root = identity().replace(arn, `arn:aws:iam::${account}:root`);
     expect(outcome(readOwnAccount(answer(root)))).toBe(account);
     expect(outcome(readOwnAccount(answer("x")))).toMatch(/error parsing/);

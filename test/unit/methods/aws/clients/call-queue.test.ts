@@ -152,7 +152,7 @@ describe("look-ups that share calls", () => {
     expect(cloud.openCalls()).toHaveLength(4);
   });
 
-  it("of others go on when a client hangs up in the middle of a call", async () => {
+  it("of others continue when a client disconnects in the middle of a call", async () => {
     const cloud = fakeCloud();
     const ids = cloud.askAll(names(61));
     await cloud.openCalls()[2]?.end("gone");
@@ -163,7 +163,7 @@ describe("look-ups that share calls", () => {
     expect(cloud.openCalls()).toHaveLength(4);
   });
 
-  it("are asked by whoever came last when all before have hung up", async () => {
+  it("are made by the last request when all earlier ones have disconnected", async () => {
     const cloud = fakeCloud();
     const [a] = cloud.askAll(["i-a"]);
     const again = cloud.ask("i-a");
@@ -172,7 +172,7 @@ describe("look-ups that share calls", () => {
     expect([a, again].map((id) => cloud.answerOf(id ?? -1)?.ok)).toEqual([false, true]);
   });
 
-  it("are asked by a client that joined an earlier item of the call, when all others have hung up", async () => {
+  it("are asked by a client that joined an earlier item of the call, when all others have disconnected", async () => {
     const cloud = fakeCloud();
     cloud.askAll(["i-first", "i-a", "i-b"]);
     await cloud.openCalls()[0]?.end("found");

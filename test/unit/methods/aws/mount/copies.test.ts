@@ -35,7 +35,7 @@ it("with a POLICY_CACHE_SECONDS of 0 only copies of the announced state are used
   expect(await stsRoleCopies.load(KEY, policy(8), async () => other)).toBe(other);
 });
 
-it("a change ends its copies as soon as the isolate hears of it, if they are that old", async () => {
+it("a change ends its copies as soon as the isolate is notified of it, if they are that old", async () => {
   await stsRoleCopies.load(KEY, policyOfCopies(7, LIMITS), async () => COPIED);
   vi.setSystemTime(T0 + 20_000);
   const changed = { part: null, state: 8 };

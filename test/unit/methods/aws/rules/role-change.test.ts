@@ -46,7 +46,7 @@ const INFERRING = { inferred_entity_type: "vm_instance", inferred_cloud_region: 
 
 const NOT_CHECKED = (field: string) => `specified ${field} but not specifying vm auth_type or inferring vm_instance`;
 
-/** Each spoils a write; in the order in which they are told. */
+/** Each makes a write invalid; in the order in which they are reported. */
 const VM_SPOILERS: [Record<string, unknown>, string][] = [
   [{ auth_type: "smoke" }, "unrecognized auth_type: smoke"],
   [{ inferred_entity_type: "vm_instance" }, "specified inferred_entity_type but didn't allow iam auth_type"],
@@ -255,7 +255,7 @@ describe("principals of a role", () => {
     expect(refusal({ ...body, role_tag: "k" })).toContain("tried to enable role_tag");
   });
 
-  it("are looked up anew when they are sent again, and else not", () => {
+  it("are looked up again when they are sent again, and else not", () => {
     const before = written(body, { resolved: { [exact]: "AROA1" } });
     expect(written({ token_ttl: 1 }, { before }).principalIds).toEqual(["AROA1"]);
     expect(write(body, { before })).toMatchObject({ value: { kind: "unresolved" } });

@@ -78,7 +78,7 @@ function check(fields: SignedRequestFields, settings: Partial<StsSettings> = {},
 }
 
 describe("a signed POST", () => {
-  it("is put together anew, with what STS needs and no more", () => {
+  it("is put together again, with what STS needs and no more", () => {
     expect(checkSignedRequest(post(), withServerId, NOW)).toEqual({
       ok: true,
       value: {
@@ -133,7 +133,7 @@ describe("a signed POST", () => {
 });
 
 describe("a pre-signed GET", () => {
-  it("is put together anew", () => {
+  it("is put together again", () => {
     expect(checkSignedRequest(get({ "X-Amz-Security-Token": "a/+=b" }), withServerId, NOW)).toEqual({
       ok: true,
       value: {
