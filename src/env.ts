@@ -41,7 +41,6 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly ONE_THREAD?: string;
   /** "true" chooses the deployment CLUSTER. */
   readonly CLUSTER?: string;
-  /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;

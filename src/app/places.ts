@@ -72,7 +72,6 @@ export class RouteTable {
 }
 
 export interface RouteTables {
-  /** Routes with full paths. */
   readonly fixed: RouteTable;
   /** Routes of the interfaces of registered credentials, with full paths. */
   readonly apis: readonly RouteTable[];
@@ -118,7 +117,6 @@ export function placeOf(
   return { table, mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` };
 }
 
-/** The route of a request. */
 export interface FoundRoute extends RouteMatch {
   /** The part of the path below the mount. */
   readonly mountPath: string;

@@ -31,10 +31,8 @@ interface RefusedCall {
   readonly caller: Caller | null;
 }
 
-/** A request to authorize. */
 interface CallToAuthorize extends Call {
   readonly presented: ParsedToken;
-  /** See `TreeCall`. */
   readonly malformed: boolean;
   readonly line: AuditLine | null;
 }

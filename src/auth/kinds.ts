@@ -30,7 +30,6 @@ export function kindsOf(methods: readonly AuthMethod[], credentials: readonly Cr
   };
 }
 
-/** What every kind has. */
 interface Kind {
   /** Its classes of objects in backups: a class that refers to another one comes before it. */
   readonly objects: SavedClasses;
@@ -46,7 +45,6 @@ export interface CredentialKind extends Kind {
   tidy(env: Env, aged: readonly AgedTerm[]): Promise<ObjectCheck>;
 }
 
-/** Things that give policies. */
 export interface PolicyHolderKind {
   /** In the plural, for example "teams". */
   readonly name: string;

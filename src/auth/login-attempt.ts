@@ -55,7 +55,6 @@ class LoginChecks<Name extends string> {
     this.goesOn = goesOn;
   }
 
-  /** The first check that failed. */
   get failed(): Check | null {
     return this.#failed;
   }

@@ -123,7 +123,6 @@ export function mountOf({ request, installation }: AtMount): Mount {
 }
 
 interface Declared<F> extends RouteDescription {
-  /** Schema of the body or query. */
   readonly input?: FieldSchema<F>;
 }
 

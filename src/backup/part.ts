@@ -156,7 +156,6 @@ export function decompress(bytes: Uint8Array, maxBytes: number): Result<string, 
   }
 }
 
-/** SHA-256 of a text, in hex. */
 export async function sha256Of(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 }

@@ -53,7 +53,6 @@ export function sealOfBackup(keys: Keys, run: string, parts: number): Promise<Ui
   return keyedHash(keys.identity, BACKUP, UTF8.encode(JSON.stringify([run, parts])));
 }
 
-/** The receipt for a restored part. */
 export function receiptOf(keys: Keys, run: string, number: number): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, RESTORED, UTF8.encode(JSON.stringify([run, number])));
 }

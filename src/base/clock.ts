@@ -20,7 +20,6 @@ export function earliest(...times: readonly (Ms | null)[]): Ms | null {
   return known.length === 0 ? null : Math.min(...known);
 }
 
-/** Waits for `ms`. */
 export function sleep(ms: Ms): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -11,7 +11,6 @@ const PIECE_MS = 3;
 /** Bounds of the rows of a piece. Each is a commit: smaller pieces would spend their time waiting for the disk. */
 const MIN_ROWS = 100;
 const MAX_ROWS = 400;
-/** Rows of the first piece. */
 export const FIRST_PIECE = 200;
 
 /** No pause follows while the thread was held for less than this. */
@@ -71,7 +70,6 @@ export class SweepTurns {
   #held: Ms = 0;
   /** True when other work held the thread during the last pause. */
   #wasBusy = false;
-  /** Time of the last request. */
   #requestAt: Ms = 0;
   /** Time of the latest postponed alarm. */
   #lastSlot: Ms = 0;
@@ -164,7 +162,6 @@ export interface SweepPace {
   readonly collectsRemovals: boolean;
   /** Tokens that a step of tidy checks in a tree. */
   readonly tidyTokens: number;
-  /** Notes a request. */
   requestCame(): void;
   /** The turns in which a tree sweeps. */
   turns(): SweepTurns;

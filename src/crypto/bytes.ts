@@ -43,7 +43,6 @@ export function fromUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Concatenates `parts`. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(parts));
 }

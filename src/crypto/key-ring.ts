@@ -12,7 +12,6 @@ interface KeyTerm {
   readonly key: string;
   /** HMAC key of the hashes of tokens. */
   readonly tokens: string;
-  /** When the term began. */
   readonly installedAt: Ms;
   /** New values and hashes use it from this time on: by then every isolate has read it. */
   readonly usedFrom: Ms;

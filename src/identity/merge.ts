@@ -15,7 +15,6 @@ const MAX_ATTEMPTS = 5;
 const CHANGING = unavailable("the entities are being changed; try again");
 const NO_TARGET = "entity id to merge to is invalid";
 
-/** What a merge asks for. */
 export interface Merge {
   readonly into: string;
   /** Without repeats. */

@@ -4,7 +4,6 @@ import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace } from "./model.ts";
 import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/place.ts";
 
-/** Returns the directory of the installation. */
 export function identityOf(env: IdentityEnv) {
   return within(env, env.IDENTITY).getByName("identity");
 }

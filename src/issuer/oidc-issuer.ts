@@ -245,7 +245,6 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 }
 
-/** Returns the issuer of the installation. */
 export function oidcIssuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
   return within(env, env.OIDC_ISSUER).getByName("issuer");
 }

@@ -43,7 +43,6 @@ const MAX_VERIFICATION_ROTATIONS = 10;
 /** Maximum rotation period: an alarm must be able to be set for it. */
 const MAX_ROTATION_SECONDS = 10 * 366 * DAY_SECONDS;
 
-/** Default settings of a new key. */
 export const NEW_KEY: KeyConfig = {
   algorithm: "RS256",
   rotationPeriod: DAY_SECONDS,

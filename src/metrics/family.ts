@@ -4,7 +4,6 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A metric family of Prometheus. */
 export interface Family {
   readonly name: string;
   readonly help: string;

@@ -155,7 +155,6 @@ class HclParser {
     return mistake("unexpected character", at);
   }
 
-  /** Skips white space and comments. */
   #skipBlanks(): void {
     while (true) {
       if (this.#take(SPACE) || this.#take(LINE_COMMENT)) continue;

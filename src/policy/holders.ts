@@ -6,7 +6,6 @@ export interface PolicyHolders {
   readonly count: number;
   /** True when not all of the kind were searched: there may be more than `count`. */
   readonly more: boolean;
-  /** The names of the first holders. */
   readonly names: readonly string[];
 }
 

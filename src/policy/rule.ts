@@ -66,7 +66,6 @@ export interface Pattern {
   readonly open: boolean;
   /** Offset of the first `+` in `text`, even inside a segment; the length of `text` when no whole segment is `+`. */
   readonly firstWildcard: number;
-  /** Number of whole segments `+`. */
   readonly wildcards: number;
 }
 

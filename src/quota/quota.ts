@@ -184,7 +184,6 @@ export class QuotaTable {
       .sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** True when there is no quota. */
   get isEmpty(): boolean {
     return this.#byMount.size === 0;
   }

@@ -89,7 +89,6 @@ export interface Job<Run> {
 /** A duty with the results of its last tries. */
 interface Tried {
   readonly duty: Duty;
-  /** Number of failures in a row. */
   failures: number;
   /** The alarm is not set for it before this time. */
   pausedUntil: Ms;

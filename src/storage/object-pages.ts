@@ -4,7 +4,6 @@ import { columnOf } from "./tables.ts";
 /** A value of a row in JSON; `b` has bytes in base64. */
 export type PageValue = string | number | null | { readonly b: string };
 
-/** True for a valid `PageValue`. */
 export function isPageValue(value: unknown): value is PageValue {
   if (typeof value !== "object" || value === null) return value === null || ["string", "number"].includes(typeof value);
   return "b" in value && typeof value.b === "string" && fromBase64(value.b) !== null;
@@ -62,12 +61,10 @@ const PRINTABLE_ASCII = /^[ -~]*$/;
 /** The statements that the schema of a page may have. */
 const MAKES = /^CREATE (?:TABLE|INDEX|UNIQUE INDEX|VIEW) /i;
 
-/** True when the object has tables. */
 export function hasTables(sql: SqlStorage): boolean {
   return sql.exec(`SELECT 1 FROM sqlite_master WHERE ${OWN} LIMIT 1`).toArray().length > 0;
 }
 
-/** Deletes all tables of the object. */
 export function dropTables(sql: SqlStorage): void {
   const made = sql.exec<{ type: string; name: string }>(
     `SELECT type, name FROM sqlite_master WHERE ${OWN} AND type IN ('table', 'view')`,

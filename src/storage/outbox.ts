@@ -8,7 +8,6 @@ const PER_ALARM = 60;
 interface OutboxParts<M extends { readonly attempts: number }, Result> {
   /** Pause after the first attempt, see `retryDelayMs`. */
   readonly pauseMs: Ms;
-  /** Maximum duration of an attempt. */
   readonly timeoutMs: Ms;
   /** The messages that are due at `now`, at most `limit`, the longest waiting first. */
   due(now: Ms, limit: number): readonly M[];

@@ -1,7 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { columnOf, type Sql } from "./tables.ts";
 
-/** Identifies a page of a list. */
 export interface PageRequest {
   /** From 1. */
   readonly number: number;

@@ -62,7 +62,6 @@ interface CheckedTable {
 export interface SealPosition {
   /** Index of the table in the object. */
   readonly table: number;
-  /** Key of the last checked row. */
   readonly after: RowKey;
 }
 

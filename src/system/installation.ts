@@ -43,7 +43,6 @@ export class Installation {
   readonly quotas: QuotaTable;
   /** The watermarks, each of which ends many tokens at once. */
   readonly watermarks: Watermarks;
-  /** See `listOpenings`. */
   readonly listOpenings: readonly number[];
   /** Hashes of tokens for the audit log. They depend only on token and keys: a change of the keys drops them. */
   readonly tokenHashes: GenerationalCache<string, string>;

@@ -46,7 +46,6 @@ export function mountIssuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
 /** The setting `token_type` of a mount: the type of the tokens that its logins issue. */
 export type MountTokenType = "default-service" | "default-batch" | "service" | "batch";
 
-/** The tunable settings of a mount. */
 export interface MountConfig {
   /** 0: the system default. */
   readonly defaultLeaseTtl: Seconds;
@@ -81,7 +80,6 @@ export interface MountTtl {
   readonly maxSeconds: Seconds;
 }
 
-/** The effective TTLs of `mount`. */
 export function mountTtl(mount: Mount | undefined): MountTtl {
   const maxSeconds = mount?.config.maxLeaseTtl || SYSTEM_TTL_SECONDS;
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };

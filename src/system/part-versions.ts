@@ -95,7 +95,6 @@ export abstract class SystemStore {
     this.#versions = versions;
   }
 
-  /** See `PartVersionStore.change`. */
   protected changed(part: PartName): void {
     this.#versions.change(part);
   }

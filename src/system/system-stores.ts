@@ -69,7 +69,6 @@ const TABLES = `
   );
 `;
 
-/** The schema of the System object. */
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -79,7 +78,6 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   { version: 2, description: "the list of custom ids", sql: CUSTOM_ID_LIST_SQL, readableFrom: 1 },
 ];
 
-/** The stores of the System object. */
 export type SystemStores = ReturnType<typeof systemStores>;
 
 /** Opens the stores of the database `storage`. `seals` makes and checks the seals of their rows. */

@@ -336,7 +336,6 @@ export class System extends StoredObject<SystemEnv> {
   }
 }
 
-/** The system object of the installation. */
 export function systemOf(env: SystemEnv): DurableObjectStub<System> {
   return within(env, env.SYSTEM).getByName("system");
 }

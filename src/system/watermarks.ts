@@ -89,7 +89,6 @@ export interface Watermarks {
   readonly open: WatermarkIndex;
 }
 
-/** The index without any watermark. */
 export const NO_WATERMARKS: Watermarks = { newest: 0, all: new Map(), open: new Map() };
 
 export function indexWatermarks(list: readonly Watermark[], newest: number): Watermarks {
@@ -192,7 +191,6 @@ interface WatermarkRow extends Record<string, SqlStorageValue> {
   created_before: Ms | null;
   made_at: Ms;
   cleaned_at: Ms | null;
-  /** JSON of an `RevocationOrigin`. */
   asked: string;
 }
 
@@ -266,7 +264,6 @@ export class WatermarkStore extends SystemStore {
     return ok(number);
   }
 
-  /** See `System.watermarksCleaned`. */
   clean(scope: WatermarkScope | null, upTo: number, now: Ms): void {
     const which = "cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)";
     const cleaned = this.sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);

@@ -27,7 +27,6 @@ export function organizationObjectName(name: string): string {
   return `organization-${nameKey(name)}`;
 }
 
-/** The list of all organizations. */
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {
   return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
 }

@@ -104,7 +104,6 @@ export interface OrganizationRecord {
   readonly createdAt: Ms;
   /** Settings that differ from the defaults. */
   readonly settings?: OrganizationSettings;
-  /** Maximum lifetimes of tokens, by kind. */
   readonly maxTtls?: Readonly<Partial<Record<TokenKind, Ms>>>;
   /** The owners team; absent until it has an id. */
   readonly ownersTeamId?: string;

@@ -196,7 +196,6 @@ export class Tidy extends GroveObject<Env> {
   }
 }
 
-/** The coordinator of this installation. */
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
   return within(env, env.TIDY).getByName("tidy");
 }

@@ -46,7 +46,6 @@ export function decide(
 export interface Decided<T> {
   readonly found: T;
   readonly verdict: Verdict | null;
-  /** When the token was found alive. */
   readonly now: Ms;
 }
 

@@ -22,7 +22,6 @@ const ID_BYTES = ADDRESS_BYTES + RANDOM_BYTES + TAG_BYTES;
 const ID_LENGTH = (ID_BYTES / 3) * 4;
 
 export const SERVICE_PREFIX = "s.";
-/** Prefix of batch tokens. */
 export const BATCH_PREFIX = "b.";
 
 /** Characters of a generated service token. */

@@ -86,7 +86,6 @@ export function customIdsName(number: number): string {
   return `custom-ids-${number.toString(16)}`;
 }
 
-/** The object that holds `key`. */
 export function customIdsOf(env: TreeEnv, key: string): DurableObjectStub<CustomIds> {
   return customIdsShard(env, customIdsShardNumber(key));
 }

@@ -48,7 +48,6 @@ export const NO_KNOWN_TOKENS: KnownTokens = {
   publisherOf: () => ({ changed: () => {}, found: () => {} }),
 };
 
-/** Published tokens of the isolate. */
 interface Memory {
   readonly tokens: GenerationalCache<string, Published>;
   /** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */

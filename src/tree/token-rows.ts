@@ -13,7 +13,6 @@ import type { TreeKeys } from "./tree-keys.ts";
 /** SQL: the key of a token in the directory of custom ids. */
 export const CUSTOM_ID_KEY = "json_extract(record, '$.customIdKey')";
 
-/** The table of tokens. */
 export const TOKEN_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,

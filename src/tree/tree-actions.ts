@@ -74,7 +74,7 @@ export function answerCall(
 }
 
 /** The creation of a child with these ids, if the first attempt of a repeated call has carried it out. */
-function madeBefore({ tokens }: TreeParts, { row, verifier }: NewTokenIds, now: number): Result<Outcome> | null {
+function madeBefore({ tokens }: TreeParts, { row, verifier }: NewTokenIds, now: Ms): Result<Outcome> | null {
   const found = tokens.live(row, now);
   if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
   return ok({ kind: "created", token: tokens.view(found, now), warnings: [] });

@@ -58,7 +58,6 @@ export class TreeMaintenance {
     return entry;
   }
 
-  /** See `TokenTree.abandon`. */
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");

@@ -240,7 +240,6 @@ export class TreeStore extends TokenRows {
     return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
   }
 
-  /** Sets what a renewal changes. */
   renew(row: number, ttl: Seconds, expiresAt: Ms, now: Ms): void {
     this.#invalidate();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";

@@ -17,14 +17,12 @@ export interface Dialect {
 /** The part of a dialect in the OpenAPI document. */
 interface DescribedDialect {
   readonly mediaType: string;
-  /** The media type of a patch. */
   readonly patchType: string;
   readonly base: string;
   /** The tag of its operations; null: that of the first segment of their path. */
   readonly tag: string | null;
   /** The beginning of the names of its components. */
   readonly prefix: string;
-  /** The body of a refusal. */
   readonly refusal: Shape;
   /** Statuses of refusals, by the operations that have them. */
   readonly statuses: Readonly<Record<"all" | "withToken" | "writes", readonly string[]>>;

@@ -36,7 +36,6 @@ export function exactInteger(message: string, min: number, max: number): Field<n
   });
 }
 
-/** One of these strings. */
 export function oneOf<const T extends string>(values: readonly T[], message: string): Field<T> {
   return exact("string", (value) => {
     const found = values.find((candidate) => candidate === value);

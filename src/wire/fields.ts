@@ -329,7 +329,6 @@ export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclud
   return JSON.parse(JSON.stringify(fields));
 }
 
-/** True for a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -71,7 +71,6 @@ export function fieldsOf<T, P>(part: (thing: T) => P, fields: ViewFields<P>): Vi
   return Object.fromEntries(entries);
 }
 
-/** A nested object of a view. */
 export function inner<T>(fields: ViewFields<T>): ViewField<T> {
   const { shape, show } = view(fields);
   return [shape, show];

@@ -64,7 +64,6 @@ const ROLE_VIEW = view<IssuerRole>({
 /** Maximum length of a token to introspect, in characters. */
 const MAX_TOKEN_LENGTH = 32_768;
 
-/** The discovery document of an issuer. */
 const DISCOVERY_VIEW = view<string>({
   issuer: ["string", (issuer) => issuer],
   jwks_uri: ["string", (issuer) => `${issuer}/.well-known/keys`],

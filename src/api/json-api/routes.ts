@@ -52,7 +52,6 @@ export interface ListQuery<Q> {
   readonly own: Q;
 }
 
-/** Refuses a query parameter. */
 function refusedParameter(parameter: string, message: string): { readonly ok: false; readonly error: Failure } {
   return err({ code: "invalid_parameter", message, parameter });
 }
@@ -239,7 +238,6 @@ export function documentRoute<A>(
 interface DeclaredList<Q, T> extends Pick<RouteDescription, "summary" | "operationId"> {
   /** Its parameters besides those of every list. */
   readonly own: FieldSchema<Q>;
-  /** See `readInclude`. */
   readonly related?: readonly string[];
   readonly view: View<never>;
   /** Returns the failure of parameters that can't be given together, or null. */

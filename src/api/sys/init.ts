@@ -27,7 +27,6 @@ import { canBeRebound } from "../../wire/sender.ts";
 import { view } from "../../wire/view.ts";
 import { serviceStateOf } from "./status.ts";
 
-/** Initialisation of the service. */
 export const INIT_ROUTES: readonly Route[] = [
   openRoute("read", "sys/init", {
     summary: "Shows whether the service is initialized.",

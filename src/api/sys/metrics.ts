@@ -56,7 +56,6 @@ async function readFigures(env: Env, installation: Installation) {
   };
 }
 
-/** Makes metrics of the figures. */
 export function installationFamilies(figures: InstallationFigures, now: Ms): Family[] {
   const { tokensByMount, tokensByPolicy, tokensByEnd } = figures;
   const tokens = sumOfCounts(tokensByMount);

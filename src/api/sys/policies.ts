@@ -149,7 +149,6 @@ function readWrite(
   return ok({ name: name.value, policy });
 }
 
-/** Creates or replaces a policy. */
 async function writePolicy(
   { env, params, prepared: { name, policy } }: CallContext<unknown, ReadWrite>,
   warnings: readonly string[] = [],

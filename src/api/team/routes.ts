@@ -25,7 +25,6 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
 
 const PARAMETERS = { organization: "The name of the organization", team: "The id of the team" };
 
-/** The interface of teams. */
 export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   // Clients send this request first, and read the headers that all answers have.
   openRoute(["read", "head"], "ping", {

@@ -53,7 +53,6 @@ const FIELDS = fieldSchema({
 const MAX_DISPLAY_NAME = 512;
 const MAX_ENTITY_ALIAS = 512;
 
-/** `create`, `create-orphan` and `create/:role_name`. */
 export const CREATE_ROUTES: readonly Route[] = [
   createRoute("create", "Creates a child of the caller's token.", "create"),
   createRoute("create-orphan", "Creates a token without a parent.", "create-orphan"),

@@ -36,10 +36,8 @@ export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A backup into the bucket. */
 export interface BackupRun {
   readonly name: string;
-  /** See `nameOfRun`. */
   readonly run: string;
   /** "deleting": the backup is complete, and old backups are being deleted. */
   readonly state: "running" | "deleting" | "done" | "failed";

@@ -135,7 +135,6 @@ export interface EndsQuery {
   /** null: of all mounts. */
   readonly mount: string | null;
   readonly from: Ms;
-  /** Length of a part. */
   readonly step: Ms;
   readonly parts: number;
   /** Tokens that have expired by this time are not counted. */

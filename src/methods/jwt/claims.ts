@@ -74,7 +74,6 @@ export function mappedText(claims: Claims, name: string): Result<string | null, 
   return typeof value === "string" ? ok(value) : err(`error converting claim '${name}' to string`);
 }
 
-/** Returns the name of the holder. */
 export function userClaimOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
   const value = isPointer ? claimAt(claims, name) : own(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);

@@ -4,7 +4,6 @@ import type { OrganizationRecord, TeamToken } from "../record.ts";
 
 const UTC_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/;
 
-/** When a team token expires. */
 export interface Expiry {
   /** null: never. */
   readonly expiresAt: Ms | null;

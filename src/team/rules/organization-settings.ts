@@ -52,7 +52,6 @@ type SentSettings = Values<typeof SETTINGS>;
 /** Settings of an organization that were set. */
 export type OrganizationSettings = Partial<SentSettings>;
 
-/** Every setting of an organization. */
 type AllSettings = { readonly [Name in keyof SentSettings]: Exclude<SentSettings[Name], undefined> };
 
 /** The defaults of HCP Terraform. */

@@ -44,7 +44,6 @@ const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
   return ok(flags);
 });
 
-/** The settings of a new team. */
 export const DEFAULT_SETTINGS: Omit<TeamSettings, "name"> = {
   visibility: "secret",
   ssoTeamId: null,
@@ -155,7 +154,6 @@ export const NEW_TEAM = fieldSchema({ name: TEAM_NAME, ...CHANGES });
 /** The attributes of a change of a team. */
 export const TEAM_CHANGE = fieldSchema({ name: sent(TEAM_NAME), ...CHANGES });
 
-/** The attributes of a new organization. */
 export const NEW_ORGANIZATION = fieldSchema({
   name: exactString("can't be blank", organizationNameProblem).describe("The name; it can't be changed"),
   email: EMAIL,

@@ -8,7 +8,6 @@ import {
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 
-/** Inputs of `choosePolicies`. */
 export interface PolicyChoice {
   /** As sent; null when the field is absent or an empty list. */
   readonly requested: readonly string[] | null;

@@ -16,7 +16,6 @@ export interface TtlTerms {
   readonly mount: MountTtl;
 }
 
-/** A lifetime that was granted. */
 export interface GrantedTtl {
   readonly ttl: Seconds;
   /** Never after the end that the maximum TTLs set. */

@@ -77,8 +77,8 @@ const RECEIPT_VIEW = view<{
 });
 
 /** The value of an `ACTOR`. */
-export function actorObject(asker: Actor | null): Record<string, string> | null {
-  return asker && { accessor: asker.accessor, display_name: asker.displayName, entity_id: asker.entityId };
+export function actorObject(actor: Actor | null): Record<string, string> | null {
+  return actor && { accessor: actor.accessor, display_name: actor.displayName, entity_id: actor.entityId };
 }
 
 /**

@@ -88,7 +88,6 @@ export type Credentials = {
   readonly sessionToken: string | null;
 };
 
-/** Credentials with an expiry. */
 export type TemporaryCredentials = Credentials & { readonly expiresAt: Ms };
 
 const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;

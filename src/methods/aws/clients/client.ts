@@ -188,7 +188,6 @@ export function callApi(
   return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
-/** Makes the request of a call. */
 export async function requestOf(call: ApiCall, credentials: Credentials | null, now: Ms): Promise<OutboundRequest> {
   const unsigned = {
     method: "POST",

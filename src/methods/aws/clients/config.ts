@@ -34,7 +34,6 @@ export interface ClientConfig extends StsSettings {
 export interface WebIdentity {
   readonly roleArn: string;
   readonly audience: string;
-  /** Lifetime of a token. */
   readonly ttl: Seconds;
   readonly key: string;
 }

@@ -172,7 +172,6 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** A denied role tag. */
 export interface DenyEntry {
   readonly createdAt: Ms;
   /** When the last token of a login with the tag has expired. The tag itself does not expire. */

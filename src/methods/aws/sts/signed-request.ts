@@ -28,7 +28,6 @@ export type CallerIdentityRequest = {
   readonly partition: Partition;
   /** 64 hex digits. */
   readonly signature: string;
-  /** When the request becomes too old. */
   readonly endsAt: Ms;
 };
 
