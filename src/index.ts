@@ -17,6 +17,8 @@ export { OidcIssuer } from "./issuer/oidc-issuer.ts";
 export { LeaseWalk } from "./lease/walk.ts";
 export { AccessorShard } from "./listing/accessor-shard.ts";
 export { TokenRevocations } from "./listing/inventory/revocations.ts";
+export { AppRoleAuth } from "./methods/approle/app-role-auth.ts";
+export { AppRoleSecretIds } from "./methods/approle/app-role-secret-ids.ts";
 export { CloudLookups } from "./methods/aws/clients/lookups.ts";
 export { CloudAccessList } from "./methods/aws/mount/access-list.ts";
 export { CloudAuth } from "./methods/aws/mount/cloud-auth.ts";

@@ -1,5 +1,6 @@
 import type { Field, FieldGroup } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
+import { APP_ROLE_PARTS } from "./approle-parts.ts";
 import { cloudParts } from "./cloud-parts.ts";
 import { JWT_PARTS } from "./jwt-parts.ts";
 import { LOCATION } from "./role-fields.ts";
@@ -8,6 +9,7 @@ import { TOKEN_PARTS } from "./token-parts.ts";
 /** The parts of a mount by its type, besides its tuning. */
 export const PARTS: Readonly<Record<string, readonly Part[]>> = {
   token: TOKEN_PARTS,
+  approle: APP_ROLE_PARTS,
   jwt: JWT_PARTS,
   cloud: cloudParts("cloud"),
   aws: cloudParts("aws"),
@@ -51,6 +53,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   "max_ttl",
   "period",
   "bound_cidrs",
+  "bound_cidr_list",
   "explicit_max_ttl",
   "not_before",
   "skip_jwks_validation",

@@ -32,6 +32,9 @@ export type Reply =
       readonly maxAge?: Seconds;
     };
 
+/** Maximum length of an accessor of a secret-id. A caller can wrap data of its own with one of any length. */
+const MAX_ACCESSOR = 64;
+
 /** Path of the stored answer in the cubbyhole of a wrapping token. */
 export const RESPONSE_PATH = "response";
 
@@ -52,10 +55,18 @@ export function answerOfValue(value: Readonly<Record<string, unknown>>): StoredA
   return { text: String(value.response), status: typeof value.status === "number" ? value.status : 200 };
 }
 
-/** Returns the accessor of the token in an answer; "" for none. */
+/** The accessor of what an answer holds: a token, or a secret-id. */
+interface WithAccessor {
+  readonly auth?: { readonly accessor?: string } | null;
+  readonly data?: { readonly secret_id_accessor?: unknown } | null;
+}
+
+/** Returns the accessor of the token or the secret-id in an answer; "" for none. */
 export function accessorInside({ text }: StoredAnswer): string {
-  const envelope = storedJson<{ readonly auth?: { readonly accessor?: string } | null }>(text);
-  return envelope.auth?.accessor ?? "";
+  const { auth, data } = storedJson<WithAccessor>(text);
+  if (auth?.accessor !== undefined) return auth.accessor;
+  const ofSecretId = data?.secret_id_accessor;
+  return typeof ofSecretId === "string" ? ofSecretId.slice(0, MAX_ACCESSOR) : "";
 }
 
 /** A wrapping token: it returns one stored answer, once. */
@@ -66,7 +77,7 @@ export interface WrapInfo {
   readonly ttl: Seconds;
   readonly createdAt: Ms;
   readonly creationPath: string;
-  /** Accessor of the token in the stored answer; "" for none. */
+  /** Accessor of the token or the secret-id in the stored answer; "" for none. */
   readonly wrappedAccessor: string;
 }
 

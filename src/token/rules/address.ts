@@ -41,9 +41,26 @@ export function addressAllowed(cidrs: readonly string[], clientAddress: string |
   // An IPv4 client can arrive as ::ffff:a.b.c.d; both spellings are one address.
   const client = ipaddr.process(clientAddress);
   return cidrs.some((cidr) => {
-    const [network, bits] = cidr.includes("/") ? ipaddr.parseCIDR(cidr) : single(cidr);
+    const [network, bits] = networkOf(cidr);
     return network.kind() === client.kind() && client.match(network, bits);
   });
+}
+
+/** True when each of these networks is a part of one of `outer`, which allow any when there are none. As `parseCidr` reads. */
+export function networksWithin(inner: readonly string[], outer: readonly string[]): boolean {
+  if (outer.length === 0) return true;
+  const allowed = outer.map(networkOf);
+  return inner
+    .map(networkOf)
+    .every(([network, bits]) =>
+      allowed.some(
+        ([around, fewer]) => around.kind() === network.kind() && fewer <= bits && network.match(around, fewer),
+      ),
+    );
+}
+
+function networkOf(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  return cidr.includes("/") ? ipaddr.parseCIDR(cidr) : single(cidr);
 }
 
 function single(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {

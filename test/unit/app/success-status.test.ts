@@ -79,6 +79,7 @@ const WARNED = [
   "revoke-accessor",
   "role/:name", // of the JWT method
   "role/:role", // of the cloud method
+  "role/:role_name", // of the approle method
   "roles/:role_name",
   "sys/policies/acl/:name",
   "sys/policy/:name",

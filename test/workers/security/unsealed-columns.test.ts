@@ -25,6 +25,8 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   Team: ["TEAM"],
   Organization: ["ORGANIZATION"],
   OrganizationDirectory: ["ORGANIZATION_DIRECTORY"],
+  AppRoleAuth: ["APP_ROLE_AUTH"],
+  AppRoleSecretIds: ["APP_ROLE_SECRET_ID"],
   CloudAuth: ["CLOUD_AUTH"],
   CloudAccessList: ["CLOUD_ACCESS_LIST"],
   JwtAuth: ["JWT_AUTH"],

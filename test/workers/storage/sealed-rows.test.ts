@@ -4,6 +4,8 @@ import { newEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/
 import { entityView, GroupDirectory } from "../../../src/identity/standing.ts";
 import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
 import { oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
+import { appRoleAuthAt } from "../../../src/methods/approle/app-role-auth.ts";
+import { secretIdShardAt } from "../../../src/methods/approle/shards.ts";
 import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
 import { accessShardFor } from "../../../src/methods/aws/mount/mount.ts";
 import type { InstanceLogin } from "../../../src/methods/aws/rules/access.ts";
@@ -17,7 +19,7 @@ import type { Team } from "../../../src/team/team.ts";
 import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { cloudObject, enableCloud, mountRow } from "../../support/cloud.ts";
 import { rowsOf, type StoredRow } from "../../support/rows.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized, keysOf } from "../../support/service.ts";
 import { deleteRows, insertRows, writeStorage } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
@@ -50,6 +52,7 @@ beforeAll(async () => {
   await enableCloud(root, "machines", "aws");
   await enableCloud(root, "settled", "aws");
   await call("POST", "sys/auth/jobs", { token: root, body: { type: "jwt" } });
+  await call("POST", "sys/auth/apps", { token: root, body: { type: "approle" } });
 });
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
@@ -91,6 +94,15 @@ const enter = async (instance: string) => {
   const entered = await list.enterLogin(place, instance, instanceLogin("AAAA"), NOW);
   return entered.ok ? "entered" : "message" in entered.error ? entered.error.message : entered.error.code;
 };
+
+/** The shard with the one secret-id at the mount "apps". */
+let secretIds: DurableObjectStub | null = null;
+async function secretIdShard(): Promise<DurableObjectStub> {
+  if (secretIds) return secretIds;
+  const [accessor = ""] = keysOf(await call("GET", "auth/apps/role/ci/secret-id?list=true", { token: root }));
+  secretIds = secretIdShardAt(bindings, await mountRow("apps"), Number.parseInt(accessor.slice(0, 1), 16));
+  return secretIds;
+}
 
 const CASES: readonly Case[] = [
   {
@@ -243,6 +255,49 @@ const CASES: readonly Case[] = [
     ask: async () => (await jwtAuthAt(bindings, await mountRow("jobs")).readLogin("ci")).role !== null,
     before: true,
     after: false,
+  },
+  {
+    kind: "app role setting",
+    table: "settings",
+    object: async () => appRoleAuthAt(bindings, await mountRow("apps")),
+    make: () => post("auth/apps/role/ci", { role_id: "ci", token_policies: "ci" }),
+    forge: "UPDATE settings SET value = '1' WHERE name = 'state'",
+    ask: async () => (await appRoleAuthAt(bindings, await mountRow("apps")).configurationState()) > 0,
+    before: true,
+    after: false,
+  },
+  {
+    kind: "app role",
+    table: "roles",
+    object: async () => appRoleAuthAt(bindings, await mountRow("apps")),
+    make: () => post("auth/apps/role/ci", { role_id: "ci", token_policies: "ci" }),
+    forge: `UPDATE roles SET value = replace(value, '["ci"]', '["admin"]')`,
+    ask: () => status("GET", "auth/apps/role/ci"),
+    before: 200,
+    after: 404,
+  },
+  {
+    kind: "app role id",
+    table: "role_ids",
+    object: async () => appRoleAuthAt(bindings, await mountRow("apps")),
+    make: () => post("auth/apps/role/ci", { role_id: "ci", token_policies: "ci" }),
+    forge: `UPDATE role_ids SET name = 'forged'`,
+    ask: async () => (await appRoleAuthAt(bindings, await mountRow("apps")).readByRoleId("ci")).found !== null,
+    before: true,
+    after: false,
+  },
+  {
+    kind: "secret id",
+    table: "secret_ids",
+    object: secretIdShard,
+    make: async () => {
+      await post("auth/apps/role/ci", { role_id: "ci", token_policies: "ci" });
+      await post("auth/apps/role/ci/custom-secret-id", { secret_id: "once", num_uses: 1 });
+    },
+    forge: `UPDATE secret_ids SET value = replace(value, '"usesLeft":1', '"usesLeft":9')`,
+    ask: async () => (await post("auth/apps/role/ci/secret-id/lookup", { secret_id: "once" })).status,
+    before: 200,
+    after: 204,
   },
   {
     kind: "issuer role",

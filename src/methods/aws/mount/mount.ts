@@ -1,10 +1,8 @@
 import { mountOf, type ReadyContext } from "../../../auth/route.ts";
-import { LoggedOwner } from "../../../base/copy-owner.ts";
-import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
 import { copyLimits } from "../../../system/copy-age.ts";
 import type { Mount } from "../../../system/mount.ts";
-import { systemOf } from "../../../system/system.ts";
+import { changeAndAnnounce, ownersOfCopies, policyOfCopies } from "../../copies.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
@@ -15,7 +13,6 @@ import {
   type LoginAsk,
   type LoginParts,
   type LoginSettings,
-  policyOfCopies,
   roleCopies,
   settingsCopies,
   stsRoleCopies,
@@ -39,14 +36,7 @@ export async function operatorClient(access: CloudAccess): Promise<CloudClient> 
 
 type LoginConfiguration = Omit<LoginParts, "state"> & { readonly settings: LoginSettings };
 
-/** The objects of mounts, by the uuids of the mounts. */
-const owners = new GenerationalCache<string, LoggedOwner>(1_000);
-
-function ownerOf({ uuid, path }: Mount): LoggedOwner {
-  const owner = owners.get(uuid) ?? new LoggedOwner("cloud_mount", { mount: path });
-  owners.set(uuid, owner, 1);
-  return owner;
-}
+const ownerOf = ownersOfCopies("cloud_mount");
 
 /** Reads the parts of a configuration that are asked for in one turn with one call. */
 class PartReader {
@@ -110,23 +100,13 @@ export async function configurationForLogin(
   return { settings: settings.part, role: role?.part ?? null, stsRole: stsRole?.part ?? null };
 }
 
-/**
- * Changes a configuration of which isolates keep copies, and announces the change before it is answered. It takes
- * effect here at once, and in other isolates within POLICY_CACHE_SECONDS. After a crash in between, the change is not
- * acknowledged and takes effect in other isolates within a minute.
- */
+/** Changes a configuration of which isolates keep copies, see `changeAndAnnounce`. */
 export async function changeConfiguration<P>(
   context: ReadyContext,
   change: (auth: DurableObjectStub<CloudAuth>) => P,
 ): Promise<Awaited<P>> {
   const auth = cloudAuthOf(context);
-  try {
-    return await change(auth);
-  } finally {
-    // Also after a failure: the object may have made the change before its answer was lost.
-    forgetCopies();
-    await systemOf(context.env).announceMethodState(mountOf(context).uuid, await auth.configurationState());
-  }
+  return changeAndAnnounce(context.env, mountOf(context), auth, forgetCopies, () => change(auth));
 }
 
 /** The shard of a mount with the logins of an instance, and its place. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { forgetCopies, policyOfCopies, stsRoleCopies } from "../../../../../src/methods/aws/mount/copies.ts";
+import { forgetCopies, stsRoleCopies } from "../../../../../src/methods/aws/mount/copies.ts";
+import { policyOfCopies } from "../../../../../src/methods/copies.ts";
 
 const T0 = Date.parse("2026-11-01T10:00:00Z");
 const COPIED = { part: { arn: "arn:aws:iam::111111111111:role/satellite", externalId: "" }, state: 7 };

@@ -1,0 +1,31 @@
+import type { Part } from "../records/part.ts";
+import { OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
+
+/** Parts of the approle method. Secret-ids are made by whoever delivers them, and shown nowhere. */
+export const APP_ROLE_PARTS: readonly Part[] = [
+  {
+    kind: "collection",
+    part: "roles",
+    title: "Roles",
+    one: "role",
+    itemPath: "role",
+    empty: "A role says which secret-ids there may be, and what the token for one may do.",
+    loss: "Its secret-ids end, and no login by it succeeds any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.",
+    isRole: true,
+    terraform: { type: "vault_approle_auth_backend_role", mount: "backend", name: "role_name", lacks: OPEN_BAO_ONLY },
+    groups: [
+      {
+        title: "Who may log in",
+        fields: [
+          { name: "role_id", label: "Role-id", kind: "text", fixed: true, hint: "Empty: a random one." },
+          { name: "bind_secret_id", label: "With a secret-id alone", kind: "flag", usual: "true" },
+          { name: "secret_id_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in. None: all." },
+          { name: "secret_id_num_uses", label: "Logins of a secret-id", kind: "number", hint: "None: no limit." },
+          { name: "secret_id_ttl", label: "A secret-id is good for", kind: "duration", hint: "None: for ever." },
+        ],
+      },
+      TOKENS,
+    ],
+  },
+  REFUSED_LOGINS,
+];

@@ -1,0 +1,165 @@
+import { MountObject } from "../../auth/mount-object.ts";
+import { currentTime } from "../../base/clock.ts";
+import { within } from "../../base/location.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
+import type { Verdict } from "../../policy/acl.ts";
+import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
+import type { Migration } from "../../storage/tables.ts";
+import type { Mount, MountTtl } from "../../system/mount.ts";
+import { rolesGiving } from "../roles.ts";
+import type { AppRoleEnv } from "./env.ts";
+import { type AppRole, type AppRoleFields, changeAppRole, type NewRoleIds } from "./role.ts";
+import { secretIdShardsOf } from "./shards.ts";
+
+export const APP_ROLE_AUTH_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "one mount of the approle method; values are JSON",
+    sql: `
+      ${valuesTable("settings")}
+      ${valuesTable("roles")}
+      ${valuesTable("role_ids")}
+      CREATE TABLE deleted_roles (role TEXT PRIMARY KEY, mount TEXT NOT NULL) WITHOUT ROWID;
+    `,
+  },
+];
+
+const SETTINGS: TableShape = { table: "settings", kind: "app role setting", key: ["name"], sealed: ["value"] };
+const MAX_ROLES = 10_000;
+/** The duty that deletes the secret-ids of deleted roles. */
+const CLEAN_UP = "secret-ids of deleted roles";
+const RETRY_MS = 30_000;
+
+/** A role with its name, as a login reads it. */
+export interface NamedRole {
+  readonly name: string;
+  readonly role: AppRole;
+}
+
+/** A write of a role. */
+interface RoleWrite {
+  readonly fields: Partial<AppRoleFields>;
+  /** TTLs that limit those of the role. */
+  readonly mount: MountTtl;
+  /** The ids of a role that does not exist yet; null: it must exist. */
+  readonly fresh: NewRoleIds | null;
+  /** What the policies of the caller grant on the path. */
+  readonly grants: Pick<Verdict, "create" | "update">;
+}
+
+/**
+ * The roles of one mount of the approle method. Their secret-ids are in shards (`AppRoleSecretIds`). Tampered rows
+ * count as absent.
+ */
+export class AppRoleAuth extends MountObject<AppRoleEnv> {
+  readonly #roles: SealedValues<AppRole>;
+  /** Names of roles by their role-ids. A row counts if the role has this role-id. */
+  readonly #roleIds: SealedValues<string>;
+  /** The version number of the roles (see `changeAndAnnounce`). */
+  readonly #state: Setting<number>;
+
+  constructor(ctx: DurableObjectState, env: AppRoleEnv) {
+    super(ctx, env, APP_ROLE_AUTH_MIGRATIONS, SETTINGS);
+    this.#roles = new SealedValues(this.tables, this.seals, "roles", "app role");
+    this.#roleIds = new SealedValues(this.tables, this.seals, "role_ids", "app role id");
+    this.#state = new Setting(this.settings, "state");
+    this.alarms.add(CLEAN_UP, {
+      dueAt: () => (this.#deleted().length > 0 ? 0 : null),
+      run: () => this.#cleanUp(),
+      pauseMs: () => RETRY_MS,
+    });
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
+  }
+
+  /** Returns the role of this name (in lower case), or null. */
+  async readRole(name: string): Promise<AppRole | null> {
+    await this.keys.open();
+    return this.#roles.read(name);
+  }
+
+  /** Returns the role with this role-id, and the state in which it was read. */
+  async readByRoleId(roleId: string): Promise<{ readonly found: NamedRole | null; readonly state: number }> {
+    await this.keys.open();
+    return { found: this.#withRoleId(roleId), state: this.#state.read() ?? 0 };
+  }
+
+  /** Creates or changes a role. Returns warnings for the writer; or why it is refused. */
+  async writeRole(name: string, { fields, mount, fresh, grants }: RoleWrite): Promise<Result<readonly string[]>> {
+    await this.keys.open();
+    const before = this.#roles.read(name);
+    if (!before && !fresh) return NOT_FOUND;
+    if (!(before ? grants.update : grants.create)) return err(DENIED);
+    const changed = changeAppRole(before, fields, fresh ?? { id: "", roleId: "" }, mount);
+    if (!changed.ok) return changed;
+    const { role, warnings } = changed.value;
+    const holder = this.#withRoleId(role.roleId);
+    if (holder && holder.name !== name) return refuse("role_id already in use");
+    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
+    if (before && before.roleId !== role.roleId) this.#roleIds.delete(before.roleId);
+    this.#roles.write(name, role);
+    this.#roleIds.write(role.roleId, name);
+    this.#noteChange();
+    return ok(warnings);
+  }
+
+  /**
+   * Deletes a role with its secret-ids. After a crash, or while a shard does not answer, the alarm deletes the rest.
+   * Safe to repeat. @param mount the uuid of the mount.
+   */
+  async deleteRole(name: string, mount: string): Promise<void> {
+    await this.keys.open();
+    const role = this.#roles.read(name);
+    this.#roles.delete(name);
+    if (!role) return;
+    this.#roleIds.delete(role.roleId);
+    this.tables.exec("INSERT INTO deleted_roles (role, mount) VALUES (?, ?)", role.id, mount);
+    this.#noteChange();
+    await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp());
+  }
+
+  /** Returns the names of the roles whose tokens get this policy. */
+  async rolesGiving(policy: string): Promise<string[]> {
+    await this.keys.open();
+    return rolesGiving(this.#roles, policy);
+  }
+
+  /** Returns at most `limit` names of roles after `after`, in order. */
+  listRoles(after: string, limit: number): string[] {
+    return this.#roles.names(after, limit);
+  }
+
+  /** The version number of the roles; 0 before the first change. */
+  async configurationState(): Promise<number> {
+    await this.keys.open();
+    return this.#state.read() ?? 0;
+  }
+
+  #withRoleId(roleId: string): NamedRole | null {
+    const name = this.#roleIds.read(roleId);
+    const role = name === null ? null : this.#roles.read(name);
+    return name !== null && role?.roleId === roleId ? { name, role } : null;
+  }
+
+  #deleted() {
+    const query = "SELECT role, mount FROM deleted_roles LIMIT 100";
+    return this.tables.exec<{ role: string; mount: string }>(query).toArray();
+  }
+
+  async #cleanUp(): Promise<void> {
+    for (const { role, mount } of this.#deleted()) {
+      await Promise.all(secretIdShardsOf(this.env, { uuid: mount }).map((shard) => shard.dropRole(role)));
+      this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
+    }
+  }
+
+  /** Increases the version number in the transaction of a change. Isolates keep copies by it. */
+  #noteChange(): void {
+    // The time makes the number greater also after a restore of an earlier state.
+    this.#state.write(Math.max((this.#state.read() ?? 0) + 1, currentTime()));
+  }
+}
+
+/** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
+export function appRoleAuthAt(env: AppRoleEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<AppRoleAuth> {
+  return within(env, env.APP_ROLE_AUTH).getByName(mount.uuid);
+}

@@ -1,0 +1,233 @@
+import { currentTime, type Ms } from "../../base/clock.ts";
+import { logInfo } from "../../base/log.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
+import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
+import { GroveObject } from "../../system/grove-object.ts";
+import { afterUse, excludingList, hasEnded, hasMetadata, type SecretId, type SecretIdClient } from "./secret-id.ts";
+
+export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "a shard of the secret-ids of a mount, by role and keyed hash; values are JSON",
+    sql: `
+      CREATE TABLE secret_ids (
+        role TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        accessor TEXT NOT NULL,
+        value TEXT NOT NULL,
+        expires_at INTEGER,
+        seal BLOB,
+        PRIMARY KEY (role, hash)
+      ) WITHOUT ROWID;
+      CREATE INDEX secret_ids_by_accessor ON secret_ids (role, accessor, expires_at);
+      CREATE INDEX secret_ids_by_end ON secret_ids (expires_at) WHERE expires_at IS NOT NULL;
+      CREATE TABLE dropped_roles (role TEXT PRIMARY KEY) WITHOUT ROWID;
+    `,
+  },
+];
+
+type Row = { role: string; hash: string; accessor: string; value: string; expires_at: number | null };
+
+/** What a login with a secret-id found. `excludedBy` is the list of networks that refuses the client. */
+export interface UsedSecretId {
+  /** null: there is none that is good. */
+  readonly secretId: SecretId | null;
+  readonly excludedBy: ReturnType<typeof excludingList>;
+}
+
+/** Secret-ids with some metadata. */
+interface FoundSecretIds {
+  readonly found: readonly SecretId[];
+  /** The accessor after which the search goes on; null at the end. */
+  readonly next: string | null;
+}
+
+const TIDY = "tidy";
+const STEP_ROWS = 500;
+/** Steps of one alarm. The next one goes on, so that requests do not wait long. */
+const ALARM_STEPS = 32;
+const RETRY_MS = 30_000;
+/** Ended rows are removed on the hour, so that one run removes those that end at different moments. */
+const PERIOD_MS = 3_600_000;
+/** Rows that one call of a search reads. */
+const SEARCHED_ROWS = 1_000;
+
+const ENDED = "SELECT role, hash FROM secret_ids WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
+const DROPPED = "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FROM dropped_roles) LIMIT ?";
+
+/**
+ * A shard of the secret-ids of a mount. A login counts its use here, in one transaction, before its token is issued: so
+ * a secret-id gives no more tokens than it has uses, whatever fails. Whether one has ended is judged at each use by its
+ * sealed row. Tidy only frees the room. Rows with an invalid seal count as absent.
+ */
+export class AppRoleSecretIds extends GroveObject<Env> {
+  readonly #rows: SealedTable<Row>;
+  /** Roles that were deleted and whose rows are not; null before the first reading. */
+  #droppedRoles: Set<string> | null = null;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env, APP_ROLE_SECRET_ID_MIGRATIONS);
+    this.#rows = new SealedTable<Row>(this.tables, this.seals, {
+      table: "secret_ids",
+      kind: "secret id",
+      key: ["role", "hash"],
+      sealed: ["accessor", "value"],
+    });
+    this.alarms.add(TIDY, { dueAt: () => this.#dueAt(), run: () => this.#tidy(), pauseMs: () => RETRY_MS });
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
+  }
+
+  /** Stores a new secret-id; a 400 when the role has one with this text. */
+  async register(role: string, hash: string, secretId: SecretId, now: Ms): Promise<Result<null>> {
+    await this.keys.open();
+    const row = this.#rows.find(role, hash);
+    const taken = row ? this.#good(row, now) !== null : this.#rows.count("WHERE role = ? AND hash = ?", role, hash) > 0;
+    if (taken) return refuse("SecretID is already registered");
+    const { accessor, expiresAt } = secretId;
+    this.#rows.put({ role, hash, accessor, value: JSON.stringify(secretId), expires_at: expiresAt });
+    if (expiresAt !== null) await this.alarms.atLatest(onTheHour(expiresAt));
+    return ok(null);
+  }
+
+  /** Uses a secret-id for a login, and counts that unless the client's network refuses it. */
+  async use(role: string, hash: string, client: SecretIdClient, now: Ms): Promise<UsedSecretId> {
+    await this.keys.open();
+    const row = this.#rows.find(role, hash);
+    const secretId = row && this.#good(row, now);
+    if (!row || !secretId) return { secretId: null, excludedBy: null };
+    const excludedBy = excludingList(secretId, client);
+    if (excludedBy === null) this.#countUse(row, secretId, now);
+    return { secretId, excludedBy };
+  }
+
+  /** Returns a secret-id that is good, or null. */
+  async find(role: string, hash: string, now: Ms): Promise<SecretId | null> {
+    await this.keys.open();
+    const row = this.#rows.find(role, hash);
+    return row && this.#good(row, now);
+  }
+
+  /** Returns the secret-id with this accessor, if it is good, or null. */
+  async findByAccessor(role: string, accessor: string, now: Ms): Promise<SecretId | null> {
+    await this.keys.open();
+    const [row] = this.#rows.list("WHERE role = ? AND accessor = ?", role, accessor);
+    return row ? this.#good(row, now) : null;
+  }
+
+  /** Destroys a secret-id, also one with an invalid seal. Safe to repeat. */
+  destroy(role: string, hash: string): void {
+    this.#rows.delete(role, hash);
+  }
+
+  /** Destroys the secret-id with this accessor. False when there is none. */
+  destroyByAccessor(role: string, accessor: string): boolean {
+    const query = "DELETE FROM secret_ids WHERE role = ? AND accessor = ?";
+    return this.tables.exec(query, role, accessor).rowsWritten > 0;
+  }
+
+  /** Returns at most `limit` accessors of a role after `after`, in order, of those that have not ended. */
+  list(role: string, after: string, limit: number, now: Ms): string[] {
+    const where = "role = ? AND accessor > ? AND (expires_at IS NULL OR expires_at > ?)";
+    const query = `SELECT accessor FROM secret_ids WHERE ${where} ORDER BY accessor LIMIT ?`;
+    return columnOf(this.tables, query, role, after, now, limit);
+  }
+
+  /** Searches the secret-ids of a role after `after` for some metadata. Reads a bounded number of rows. */
+  async search(
+    role: string,
+    metadata: Readonly<Record<string, string>>,
+    after: string,
+    limit: number,
+    now: Ms,
+  ): Promise<FoundSecretIds> {
+    await this.keys.open();
+    const where = "WHERE role = ? AND accessor > ? ORDER BY accessor LIMIT ?";
+    const { good, tampered } = this.#rows.judged(where, role, after, SEARCHED_ROWS);
+    const matching = good.flatMap((row) => this.#good(row, now) ?? []).filter((one) => hasMetadata(one, metadata));
+    const found = matching.slice(0, limit);
+    if (matching.length > limit) return { found, next: found.at(-1)?.accessor ?? null };
+    const last = [good, tampered]
+      .flatMap((rows) => rows.at(-1)?.accessor ?? [])
+      .sort()
+      .at(-1);
+    return { found, next: good.length + tampered.length < SEARCHED_ROWS ? null : (last ?? null) };
+  }
+
+  /** Ends all secret-ids of a deleted role at once. The alarm deletes their rows. Safe to repeat. */
+  async dropRole(role: string): Promise<void> {
+    // An object without tables has no secret-id.
+    if (!this.tables.exist) return;
+    this.tables.exec("INSERT OR IGNORE INTO dropped_roles (role) VALUES (?)", role);
+    this.#dropped().add(role);
+    await this.alarms.atLatest(currentTime());
+  }
+
+  /** Removes secret-ids that have ended at `now`. The alarm removes what one call leaves. */
+  removeEnded(now: Ms): void {
+    this.#removeInSteps(ENDED, now);
+  }
+
+  /** Deletes everything when the mount is removed. Safe to repeat. */
+  erase(): Promise<void> {
+    this.#droppedRoles = null;
+    return this.wipe();
+  }
+
+  /** The secret-id of a row if it is good at `now`, else null. */
+  #good(row: Row, now: Ms): SecretId | null {
+    const secretId = storedJson<SecretId>(row.value);
+    return hasEnded(secretId, now) || this.#dropped().has(row.role) ? null : secretId;
+  }
+
+  #countUse(row: WithSeal<Row>, secretId: SecretId, now: Ms): void {
+    const after = afterUse(secretId, now);
+    if (after === secretId) return;
+    const { role, hash, accessor, expires_at } = row;
+    if (!after) {
+      this.#rows.delete(role, hash);
+      return;
+    }
+    const changed = { role, hash, accessor, expires_at, value: JSON.stringify(after) };
+    const seal = this.#rows.sealOf(changed).buffer;
+    // Sets no indexed column, so that one row is written.
+    setColumns(this.tables, "secret_ids", { value: changed.value, seal }, "role = ? AND hash = ?", role, hash);
+  }
+
+  #dropped(): Set<string> {
+    this.#droppedRoles ??= new Set(columnOf<string>(this.tables, "SELECT role FROM dropped_roles"));
+    return this.#droppedRoles;
+  }
+
+  #dueAt(): Ms | null {
+    if (this.#dropped().size > 0) return 0;
+    const [end] = columnOf(this.tables, "SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL");
+    return typeof end === "number" ? onTheHour(end) : null;
+  }
+
+  #tidy(): void {
+    const removed = this.#removeInSteps(ENDED, currentTime());
+    if (removed > 0) logInfo(this.env, { type: "tidy", list: "secret-ids", removed });
+    if (this.#dropped().size === 0 || this.#removeInSteps(DROPPED) === STEP_ROWS * ALARM_STEPS) return;
+    this.tables.exec("DELETE FROM dropped_roles");
+    this.#dropped().clear();
+  }
+
+  /** Deletes the rows that a query gives. Returns how many, at most those of one alarm. */
+  #removeInSteps(which: string, ...values: number[]): number {
+    let removed = 0;
+    for (let step = 0; step < ALARM_STEPS; step++) {
+      const rows = this.tables.exec<{ role: string; hash: string }>(which, ...values, STEP_ROWS).toArray();
+      for (const { role, hash } of rows) this.#rows.delete(role, hash);
+      removed += rows.length;
+      if (rows.length < STEP_ROWS) break;
+    }
+    return removed;
+  }
+}
+
+/** The first full hour at or after a time. */
+function onTheHour(time: Ms): Ms {
+  return Math.ceil(time / PERIOD_MS) * PERIOD_MS;
+}

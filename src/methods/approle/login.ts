@@ -1,0 +1,197 @@
+import {
+  addressProblem,
+  answerExplanation,
+  answerLogin,
+  EXPLAINED_ADDRESS,
+  EXPLANATION_SHAPE,
+  explainedAttempt,
+  issueToken,
+  LAST_CHECKS,
+  type LoginAttempt,
+  loginAttempt,
+  planToken,
+  type VerifiedClient,
+} from "../../auth/login-attempt.ts";
+import { refusedRoute } from "../../auth/refused-logins.ts";
+import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
+import { AUTH, dataAnswer } from "../../auth/route-description.ts";
+import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
+import { currentTime } from "../../base/clock.ts";
+import { invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { addressAllowed } from "../../token/rules/address.ts";
+import { fieldSchema, text } from "../../wire/fields.ts";
+import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
+import type { UsedSecretId } from "./app-role-secret-ids.ts";
+import { roleWithId } from "./mount.ts";
+import { MAX_ROLE_ID } from "./role.ts";
+import { excludingList, MAX_SECRET_ID, type SecretId, tokenNetworks } from "./secret-id.ts";
+import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./shards.ts";
+
+/** Descriptions of the checks of a login. */
+const CHECKS = {
+  role: "The role exists.",
+  form: "A secret-id was sent, if the role needs one.",
+  address: "The client's address is in a network that the role is bound to.",
+  secret_id: "The secret-id is one of the role, has not ended and has a use left.",
+  secret_id_address: "The client's address is in a network that the secret-id is bound to.",
+  ...LAST_CHECKS,
+} as const;
+
+type Attempt = LoginAttempt<keyof typeof CHECKS>;
+
+/** What a client presents. An explanation can name the secret-id by its accessor. */
+interface Credentials {
+  readonly roleId: string;
+  /** "" without one. */
+  readonly secretId: string;
+  readonly accessor: string | null;
+}
+
+/** One message for an unknown role and an unknown secret-id, so that neither can be found out. */
+const WRONG = invalid("invalid role or secret ID");
+const WRONG_NETWORK = "source address unauthorized through CIDR restrictions on the";
+
+/**
+ * Makes the checks of a login. That of the secret-id is the last one that can refuse a client, since it counts a use:
+ * what is wrong with the rest of the request costs none. An explanation makes all checks, and counts no use.
+ */
+async function verifyClient(attempt: Attempt, credentials: Credentials): Promise<Result<VerifiedClient>> {
+  const { env, mount, clientAddress, notes, checks } = attempt;
+  const { roleId } = credentials;
+  if (roleId === "") return checks.record("role", {}, refuse("missing role_id"));
+  const named = roleId.length > MAX_ROLE_ID ? null : await roleWithId(env, mount, roleId);
+  const found = checks.record("role", { actual: named?.name ?? null }, orWrong(named));
+  if (!found.ok) return found;
+  const { name, role } = found.value;
+  notes.role = name;
+  notes.roleExists = true;
+  const form = role.bindSecretId ? checks.record("form", {}, formOf(credentials)) : ok(null);
+  const address = checks.record("address", { bound: role.boundCidrs, actual: clientAddress }, networkOf(role, attempt));
+  if (!form.ok) return form;
+  if (!address.ok && !checks.goesOn) return address;
+  const secretId = role.bindSecretId ? await verifySecretId(attempt, found.value, credentials) : ok(null);
+  if (!secretId.ok) return secretId;
+  if (!address.ok) return address;
+  if (secretId.value) notes.principal = secretId.value.accessor;
+  const boundCidrs = secretId.value ? tokenNetworks(secretId.value, role.token.boundCidrs) : role.token.boundCidrs;
+  const bound = bindAddress({ ...role.token, boundCidrs }, clientAddress);
+  if (!bound.ok) return checks.record("address", { bound: boundCidrs, actual: clientAddress }, bound);
+  const metadata = { ...secretId.value?.metadata, role_name: name };
+  return ok({
+    alias: { name: role.roleId, metadata, groups: [] },
+    token: {
+      ...tokenTerms(role.token, bound.value),
+      displayName: "",
+      metadata,
+      internal: { role: name, role_key: role.id },
+    },
+  });
+}
+
+function formOf({ secretId, accessor }: Credentials): Result<null> {
+  if (secretId === "" && accessor === null) return refuse("missing secret_id");
+  return secretId.length > MAX_SECRET_ID ? { ok: false, error: WRONG } : ok(null);
+}
+
+/** Checks what the role alone says of the client's network. The networks of its tokens can be those of the secret-id. */
+function networkOf({ boundCidrs, bindSecretId, token }: NamedRole["role"], { clientAddress }: Attempt): Result<null> {
+  if (!addressAllowed(boundCidrs, clientAddress)) return refuse(`${WRONG_NETWORK} role`);
+  const bound = bindAddress({ ...token, boundCidrs: bindSecretId ? [] : token.boundCidrs }, clientAddress);
+  return bound.ok ? ok(null) : bound;
+}
+
+async function verifySecretId(attempt: Attempt, named: NamedRole, credentials: Credentials): Promise<Result<SecretId>> {
+  const { checks, clientAddress } = attempt;
+  const { tokenCidrs, used } = await readSecretId(attempt, named, credentials);
+  const { secretId, excludedBy } = used;
+  const actual = secretId?.accessor ?? null;
+  const found = checks.record("secret_id", { actual }, orWrong(secretId));
+  if (!found.ok) return found;
+  const list = excludedBy === "token_bound_cidrs" ? "token of the secret ID" : "secret ID";
+  const bound = excludedBy === "token_bound_cidrs" ? tokenNetworks(found.value, tokenCidrs) : found.value.cidrs;
+  const admitted = excludedBy === null ? ok(found.value) : refuse(`${WRONG_NETWORK} ${list}`);
+  return checks.record("secret_id_address", { bound, actual: clientAddress }, admitted);
+}
+
+/** Uses the secret-id of a login. Only reads that of an explanation. */
+async function readSecretId(attempt: Attempt, { role }: NamedRole, { secretId, accessor }: Credentials) {
+  const { env, installation, mount, clientAddress, checks } = attempt;
+  const now = currentTime();
+  const tokenCidrs = role.token.boundCidrs;
+  const client = { address: clientAddress, tokenCidrs };
+  const judged = (found: SecretId | null): UsedSecretId => ({
+    secretId: found,
+    excludedBy: found && excludingList(found, client),
+  });
+  if (accessor !== null) {
+    const shard = shardOfAccessor(accessor);
+    const found = shard === null ? null : secretIdShardAt(env, mount, shard).findByAccessor(role.id, accessor, now);
+    return { tokenCidrs, used: judged(await found) };
+  }
+  const { shard, hash } = await placeOfSecretId(installation.keys, mount, role, secretId);
+  const object = secretIdShardAt(env, mount, shard);
+  const used = checks.goesOn
+    ? judged(await object.find(role.id, hash, now))
+    : await object.use(role.id, hash, client, now);
+  return { tokenCidrs, used };
+}
+
+function orWrong<T>(value: T | null): Result<T> {
+  return value === null ? { ok: false, error: WRONG } : ok(value);
+}
+
+const LOGIN_FIELDS = fieldSchema({
+  role_id: text().describe("The id of the role"),
+  secret_id: text().describe("The secret-id, unless the role needs none"),
+});
+
+const EXPLAIN_FIELDS = fieldSchema({
+  ...LOGIN_FIELDS.shape,
+  secret_id_accessor: text().describe("The accessor of a secret-id, in the place of one"),
+  ...EXPLAINED_ADDRESS,
+});
+
+const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  operationId: "explain-login",
+  answers: dataAnswer(EXPLANATION_SHAPE),
+  input: EXPLAIN_FIELDS,
+  countsAs: "login",
+  prepare: async ({ fields }): Promise<Result<Credentials>> => {
+    const problem = addressProblem(fields);
+    if (problem) return refuse(problem);
+    const { role_id, secret_id, secret_id_accessor: accessor } = fields;
+    if (secret_id !== "" && accessor !== "") return refuse("supply a secret_id or its accessor, not both");
+    return ok({ roleId: role_id.trim(), secretId: secret_id.trim(), accessor: accessor === "" ? null : accessor });
+  },
+  async handle(context) {
+    const attempt = explainedAttempt(context, CHECKS);
+    const verified = await verifyClient(attempt, context.prepared);
+    const planned = verified.ok
+      ? await planToken(attempt, verified.value, {
+          alias: verified.value.alias.name,
+          policies: verified.value.token.policies,
+        })
+      : verified;
+    return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
+  },
+});
+
+export const APP_ROLE_LOGIN_ROUTES: readonly Route[] = [
+  loginRoute("login", {
+    summary: "Gives a token in exchange for the id of a role and a secret-id.",
+    operationId: "login",
+    answers: AUTH,
+    input: LOGIN_FIELDS,
+    handle: async (context) => {
+      const { role_id, secret_id } = context.fields;
+      const attempt = loginAttempt(context, CHECKS);
+      const credentials = { roleId: role_id.trim(), secretId: secret_id.trim(), accessor: null };
+      const verified = await verifyClient(attempt, credentials);
+      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
+      return answerLogin(attempt, ["secret_id"], appRoleAuthAt(context.env, attempt.mount), issued);
+    },
+  }),
+  EXPLAIN_LOGIN,
+  refusedRoute(appRoleAuthAt),
+];

@@ -1,0 +1,259 @@
+import { listRoute } from "../../auth/record-routes.ts";
+import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { BEGUN, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
+import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
+import { mountTtl } from "../../system/mount.ts";
+import { fieldSchema, pairs, text } from "../../wire/fields.ts";
+import { PAGE } from "../../wire/page.ts";
+import { dataReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
+import { appRoleAuthOf, roleNameOf } from "./mount.ts";
+import type { AppRole } from "./role.ts";
+import { ROLE_PATH } from "./role-routes.ts";
+import {
+  MAX_SECRET_ID,
+  planSecretId,
+  SECRET_ID_FIELDS,
+  SECRET_ID_VIEW,
+  type SecretId,
+  type SecretIdFields,
+  secretIdProblem,
+} from "./secret-id.ts";
+import {
+  firstShardAfter,
+  newAccessor,
+  placeOfSecretId,
+  SECRET_ID_SHARDS,
+  secretIdShardAt,
+  secretIdShardsOf,
+  shardOfAccessor,
+} from "./shards.ts";
+
+const NEW_SECRET_ID = dataAnswer({
+  secret_id: "string",
+  secret_id_accessor: "string",
+  secret_id_num_uses: "integer",
+  secret_id_ttl: "integer",
+});
+
+const PATH = `${ROLE_PATH}/secret-id`;
+const ACCESSOR_PATH = `${ROLE_PATH}/secret-id-accessor`;
+const NO_ROLE = "the role does not exist";
+
+function roleOf(context: CallContext): Promise<AppRole | null> {
+  return appRoleAuthOf(context).readRole(roleNameOf(context));
+}
+
+/** Makes a secret-id of the role of a path. */
+async function makeSecretId(context: CallContext, fields: SecretIdFields, secretId: string): Promise<Result<Reply>> {
+  const role = await roleOf(context);
+  if (!role) return NOT_FOUND;
+  const mount = mountOf(context);
+  const now = currentTime();
+  const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
+  const planned = planSecretId(role, fields, newAccessor(shard), mountTtl(mount), now);
+  if (!planned.ok) return planned;
+  const { accessor, usesLeft, ttl } = planned.value;
+  const registered = await secretIdShardAt(context.env, mount, shard).register(role.id, hash, planned.value, now);
+  if (!registered.ok) return registered;
+  return dataReply({
+    secret_id: secretId,
+    secret_id_accessor: accessor,
+    secret_id_num_uses: usesLeft,
+    secret_id_ttl: ttl,
+  });
+}
+
+/** Defines an endpoint that takes the text of a secret-id of the role of its path. */
+function byText(
+  operation: "update" | "delete",
+  path: string,
+  declared: {
+    readonly summary: string;
+    readonly operationId: string;
+    readonly answers: typeof NO_CONTENT | (typeof NO_CONTENT)[];
+    handle(
+      context: CallContext,
+      at: { shard: ReturnType<typeof secretIdShardAt>; role: string; hash: string },
+    ): Promise<Result<Reply>>;
+  },
+): Route {
+  const { handle, ...description } = declared;
+  return tokenRoute(operation, path, {
+    ...description,
+    input: fieldSchema({ secret_id: text().describe("The secret-id") }),
+    prepare: async ({ fields }) => okUnless(textProblem(fields.secret_id), null),
+    handle: async (context) => {
+      const role = await roleOf(context);
+      if (!role) return refuse(NO_ROLE);
+      const mount = mountOf(context);
+      const secretId = context.fields.secret_id.trim();
+      const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
+      return handle(context, { shard: secretIdShardAt(context.env, mount, shard), role: role.id, hash });
+    },
+  });
+}
+
+function textProblem(secretId: string): string | null {
+  if (secretId.trim() === "") return "missing secret_id";
+  return secretId.length > MAX_SECRET_ID ? `secret_id is longer than ${MAX_SECRET_ID} characters` : null;
+}
+
+/** Defines an endpoint that takes the accessor of a secret-id of the role of its path. 404 for one that there is not. */
+function byAccessor(
+  operation: "update" | "delete",
+  path: string,
+  declared: {
+    readonly summary: string;
+    readonly operationId: string;
+    readonly answers: typeof NO_CONTENT;
+    handle(at: { shard: ReturnType<typeof secretIdShardAt>; role: string; accessor: string }): Promise<Result<Reply>>;
+  },
+): Route {
+  const { handle, ...description } = declared;
+  return tokenRoute(operation, path, {
+    ...description,
+    input: fieldSchema({ secret_id_accessor: text().describe("The accessor of the secret-id") }),
+    prepare: async ({ fields }) =>
+      okUnless(fields.secret_id_accessor === "" ? "missing secret_id_accessor" : null, null),
+    handle: async (context) => {
+      const role = await roleOf(context);
+      if (!role) return refuse(NO_ROLE);
+      const { secret_id_accessor: accessor } = context.fields;
+      const shard = shardOfAccessor(accessor);
+      if (shard === null) return NOT_FOUND;
+      return handle({ shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor });
+    },
+  });
+}
+
+const LOOK_UP = dataAnswer(SECRET_ID_VIEW.shape);
+
+const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
+  byText(operation, `${PATH}/destroy`, {
+    summary: "Destroys a secret-id. It is refused from the answer on.",
+    operationId: operation === "update" ? "destroy-secret-id" : "destroy-secret-id2",
+    answers: NO_CONTENT,
+    handle: async (_, { shard, role, hash }) => {
+      await shard.destroy(role, hash);
+      return ok(EMPTY);
+    },
+  }),
+  byAccessor(operation, `${ACCESSOR_PATH}/destroy`, {
+    summary: "Destroys the secret-id with an accessor. It is refused from the answer on.",
+    operationId: operation === "update" ? "destroy-secret-id-by-accessor" : "destroy-secret-id-by-accessor2",
+    answers: NO_CONTENT,
+    handle: async ({ shard, role, accessor }) =>
+      (await shard.destroyByAccessor(role, accessor)) ? ok(EMPTY) : NOT_FOUND,
+  }),
+]);
+
+const FOUND_PAGE = 100;
+const MAX_FOUND = 1_000;
+/** Calls to shards that one search makes. */
+const MAX_CALLS = 32;
+
+const FIND_FIELDS = fieldSchema({
+  metadata: pairs().describe("Metadata that the secret-ids have, with others"),
+  ...PAGE,
+});
+
+/** Finds secret-ids by their metadata. Reads a bounded number, and says where to go on. */
+const FIND = tokenRoute("update", `${PATH}/find`, {
+  summary: "Finds secret-ids of a role by their metadata.",
+  operationId: "find-secret-ids",
+  answers: dataAnswer({ keys: ["string"], key_info: { "*": SECRET_ID_VIEW.shape }, next: "string" }),
+  input: FIND_FIELDS,
+  prepare: async ({ fields: { metadata } }) => {
+    const wanted = metadata ?? {};
+    return Object.keys(wanted).length === 0 ? refuse("missing metadata") : ok(wanted);
+  },
+  async handle(context) {
+    const role = await roleOf(context);
+    if (!role) return NOT_FOUND;
+    const { after, limit: asked } = context.fields;
+    const limit = Math.min(asked > 0 ? asked : FOUND_PAGE, MAX_FOUND);
+    const now = currentTime();
+    const found: SecretId[] = [];
+    let from = after;
+    let shard = firstShardAfter(after);
+    for (let calls = 0; calls < MAX_CALLS && shard < SECRET_ID_SHARDS && found.length < limit; calls++) {
+      const object = secretIdShardAt(context.env, mountOf(context), shard);
+      const page = await object.search(role.id, context.prepared, from, limit - found.length, now);
+      found.push(...page.found);
+      if (page.next === null) shard++;
+      // The first text of the next shard is greater than any of this one.
+      from = page.next ?? shard.toString(16);
+    }
+    const next = shard < SECRET_ID_SHARDS ? from : "";
+    const shown = Object.fromEntries(found.map((one) => [one.accessor, SECRET_ID_VIEW.show(one)]));
+    return dataReply({ keys: found.map(({ accessor }) => accessor), key_info: shown, next });
+  },
+});
+
+/** Endpoints of secret-ids. */
+export const SECRET_ID_ROUTES: readonly Route[] = [
+  tokenRoute("update", PATH, {
+    summary: "Makes a secret-id of a role. Only this answer shows it.",
+    operationId: "write-secret-id",
+    answers: NEW_SECRET_ID,
+    input: fieldSchema(SECRET_ID_FIELDS),
+    prepare: async ({ fields }) => okUnless(secretIdProblem(fields), null),
+    handle: (context) => makeSecretId(context, context.fields, crypto.randomUUID()),
+  }),
+  tokenRoute("update", `${ROLE_PATH}/custom-secret-id`, {
+    summary: "Makes a secret-id of a role with a text that the caller chose.",
+    operationId: "write-custom-secret-id",
+    answers: NEW_SECRET_ID,
+    input: fieldSchema({ secret_id: text().describe("The secret-id"), ...SECRET_ID_FIELDS }),
+    prepare: async ({ fields }) => okUnless(textProblem(fields.secret_id) ?? secretIdProblem(fields), null),
+    handle: (context) => makeSecretId(context, context.fields, context.fields.secret_id.trim()),
+  }),
+  listRoute(PATH, {
+    summary: "Lists the accessors of the secret-ids of a role.",
+    operationId: "list-secret-ids",
+    names: async (context, after, limit) => {
+      const role = await roleOf(context);
+      if (!role) return [];
+      const shards = secretIdShardsOf(context.env, mountOf(context));
+      const now = currentTime();
+      const accessors: string[] = [];
+      // Shards in their order give accessors in theirs.
+      for (const shard of shards.slice(firstShardAfter(after))) {
+        if (accessors.length >= limit) break;
+        accessors.push(...(await shard.list(role.id, after, limit - accessors.length, now)));
+      }
+      return accessors;
+    },
+  }),
+  byText("update", `${PATH}/lookup`, {
+    summary: "Shows a secret-id; 204 when there is none.",
+    operationId: "look-up-secret-id",
+    answers: [LOOK_UP, NO_CONTENT],
+    handle: async (_, { shard, role, hash }) => {
+      const secretId = await shard.find(role, hash, currentTime());
+      return secretId ? dataReply(SECRET_ID_VIEW.show(secretId)) : ok(EMPTY);
+    },
+  }),
+  byAccessor("update", `${ACCESSOR_PATH}/lookup`, {
+    summary: "Shows the secret-id with an accessor.",
+    operationId: "look-up-secret-id-by-accessor",
+    answers: LOOK_UP,
+    handle: async ({ shard, role, accessor }) => {
+      const secretId = await shard.findByAccessor(role, accessor, currentTime());
+      return secretId ? dataReply(SECRET_ID_VIEW.show(secretId)) : NOT_FOUND;
+    },
+  }),
+  ...DESTROY,
+  FIND,
+  simpleRoute("update", "tidy/secret-id", {
+    summary: "Removes the secret-ids that have ended. They are refused in any case.",
+    operationId: "tidy-secret-id",
+    answers: BEGUN,
+    handle: async (context) => {
+      const now = currentTime();
+      await Promise.all(secretIdShardsOf(context.env, mountOf(context)).map((shard) => shard.removeEnded(now)));
+      return tidyReply(true);
+    },
+  }),
+];
