@@ -1,4 +1,4 @@
-import type { Ms } from "../base/clock.ts";
+import type { Ms, Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
@@ -130,7 +130,7 @@ function mapValue(name: string, field: string, map: Readonly<Record<string, stri
 }
 
 /** Returns seconds since 1970, with an offset: `time.now`, `time.now.plus.1h`, `time.now.minus.30m`. */
-function timeValue(expression: string, now: Ms): number | undefined {
+function timeValue(expression: string, now: Ms): Seconds | undefined {
   const seconds = Math.floor(now / 1000);
   if (expression === "time.now") return seconds;
   const match = /^time\.now\.(plus|minus)\.(.+)$/.exec(expression);

@@ -1,4 +1,4 @@
-import { parseAbsoluteTime } from "../base/clock.ts";
+import { type Ms, parseAbsoluteTime, type Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { addParameters } from "./parameters.ts";
 import {
@@ -143,8 +143,8 @@ class Settings {
     });
   }
 
-  /** Seconds, not negative, given as a number or as a duration like `5m`. */
-  duration(key: string): Setting<number> | null {
+  /** Not negative, given in seconds or as a duration like `5m`. */
+  duration(key: string): Setting<Seconds> | null {
     return this.#last(key, `${key} must be a duration in seconds or like 5m, not negative`, (value) => {
       const text = value.kind === "string" ? value.value : String(numberOf(value) ?? "x");
       const duration = parseDuration(text);
@@ -152,7 +152,7 @@ class Settings {
     });
   }
 
-  time(key: string): Setting<number> | null {
+  time(key: string): Setting<Ms> | null {
     return this.#last(key, `invalid ${key} time: neither RFC 3339 nor seconds since 1970`, (value) =>
       parseAbsoluteTime(value.kind === "string" ? value.value : String(numberOf(value))),
     );

@@ -101,7 +101,7 @@ export function linesOfRule(text: string, writtenPath: string): number[] {
  * duration from `now`), of which at most one may be given. An empty text counts as absent. Messages are the
  * reference's (sys/policies/acl).
  */
-export function policyExpiry(expiration: string, ttl: string, now: Ms): Result<number | null, string> {
+export function policyExpiry(expiration: string, ttl: string, now: Ms): Result<Ms | null, string> {
   if (expiration !== "" && ttl !== "") return err("cannot supply both 'expiration' and 'ttl' for policies");
   let expiresAt: Ms | null = null;
   if (expiration !== "") {

@@ -236,11 +236,16 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /** Sends the whole team to its organization, whose copy differs. @param knownRevision revision of that copy. */
-  async tellAll(organizationId: string, knownRevision: number): Promise<void> {
+  async resync(organizationId: string, knownRevision: number): Promise<void> {
     await this.keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
     this.#store.forgotten(knownRevision);
     await this.#syncOrganization();
+  }
+
+  /** `resync` by its only name in 1.0.0-rc.1. The next release calls it by the new one. */
+  tellAll(organizationId: string, knownRevision: number): Promise<void> {
+    return this.resync(organizationId, knownRevision);
   }
 
   #token(tokenId: string): TeamWithToken | null {

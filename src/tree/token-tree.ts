@@ -230,13 +230,18 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countSelected`. */
-  async countMeant(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
+  async countSelection(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
     await this.#tree.keys.open();
     // Only the list stores the hour of the last use. It is asked about ancestors only if the filter tests that hour.
     const asked = request.filter?.unusedSince === undefined ? [] : accessorsAbove(this.#tree, request.tokens);
     const listed = await findInInventory(this.env, asked);
     const lastUses = new Map([...listed].map(([accessor, { lastUsed }]) => [accessor, lastUsed]));
     return countSelected(this.#tree, request, from, lastUses, currentTime());
+  }
+
+  /** `countSelection` by its only name in 1.0.0-rc.1. The next release calls it by the new one. */
+  countMeant(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
+    return this.countSelection(request, from);
   }
 
   /** Revokes tokens of this tree that a filter matched, with everything below them. Safe to repeat. */

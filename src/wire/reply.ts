@@ -130,7 +130,7 @@ export function injectedReply(data: Readonly<Record<string, unknown>>): Result<R
 }
 
 /** 200 with a body without an envelope. @param maxAge how long caches may keep it; 0: not at all. */
-export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Result<Reply, never> {
+export function plainReply(body: Readonly<Record<string, unknown>>, maxAge: Seconds = 0): Result<Reply, never> {
   return ok({ kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) });
 }
 

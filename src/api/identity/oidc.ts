@@ -7,7 +7,7 @@ import {
   NO_CONTENT,
   plainAnswer,
 } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Seconds } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
@@ -74,7 +74,7 @@ const DISCOVERY_VIEW = view<string>({
 const DISCOVERY = plainAnswer(DISCOVERY_VIEW.shape);
 const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
 /** How long caches may keep the discovery document of a configured issuer. */
-const DISCOVERY_MAX_AGE = 3600;
+const DISCOVERY_MAX_AGE: Seconds = 3600;
 
 /** Identity tokens: their issuer with its keys and roles, the tokens, and the public documents that verify them. */
 export const OIDC_ROUTES: readonly Route[] = [

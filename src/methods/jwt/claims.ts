@@ -116,8 +116,8 @@ function own(value: unknown, key: string): unknown {
  */
 export type Leeways = { readonly expiration: Seconds; readonly notBefore: Seconds; readonly clockSkew: Seconds };
 
-const DEFAULT_LEEWAY = 150;
-const DEFAULT_CLOCK_SKEW = 60;
+const DEFAULT_LEEWAY: Seconds = 150;
+const DEFAULT_CLOCK_SKEW: Seconds = 60;
 
 /**
  * Returns why a token is not valid at `now`, or null. A token without `exp` ends one leeway after its beginning,
@@ -165,7 +165,7 @@ function leewayOf(leeway: Seconds, otherwise: Seconds): Seconds {
   return leeway < 0 ? 0 : leeway || otherwise;
 }
 
-function timeOf(value: unknown): number | null {
+function timeOf(value: unknown): Seconds | null {
   if (value === undefined || value === null) return 0;
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
 }

@@ -219,7 +219,7 @@ describe("a forged token or id", () => {
     await team.addToken({ ...NO_TOKEN, verifier: new Uint8Array(24) });
     expect(await team.unknownTokens("nobody", ["at-x"])).toEqual(["at-x"]);
     await team.removeTokens("nobody", ["at-x"]);
-    await team.tellAll("org-x", 1);
+    await team.resync("org-x", 1);
     await team.update({ name: "x" });
     await team.remove();
     await team.removeToken("");

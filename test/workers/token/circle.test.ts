@@ -31,12 +31,15 @@ it("a circle of parents that somebody has written ends every walk over the tree"
   const meant = { tokens, filter: null, includeRoot: true, spare: null };
   // From above, from the middle of a step, and from a row that is in another circle.
   for (const cursor of [null, { at: 0, row: lowRow }, { at: 0, row: asideRow }]) {
-    expect(await tree.countMeant(meant, cursor)).toMatchObject({ next: null });
+    expect(await tree.countSelection(meant, cursor)).toMatchObject({ next: null });
   }
-  expect(await tree.countMeant({ ...meant, tokens: tokens.slice(0, 1) }, null)).toMatchObject({
+  expect(await tree.countSelection({ ...meant, tokens: tokens.slice(0, 1) }, null)).toMatchObject({
     ...{ tally: { matched: 1 }, next: null },
   });
-  expect(await tree.countMeant({ ...meant, spare: lowRow }, null)).toMatchObject({ tally: { self: 3 }, next: null });
+  expect(await tree.countSelection({ ...meant, spare: lowRow }, null)).toMatchObject({
+    tally: { self: 3 },
+    next: null,
+  });
   for (const { accessor } of [top, low, aside]) {
     expect((await call("GET", `sys/tokens/${accessor}`, { token: root })).status).toBe(200);
   }

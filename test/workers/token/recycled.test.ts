@@ -75,7 +75,7 @@ describe("logins that end", () => {
       for (let n = 0; n < 30; n++) logins.push(await login());
       for (const { treeId } of logins) lived.add(treeId);
       // The shards get the tokens, and then whose trees those are.
-      for (let told = 0; told < 2; told++) await publishPending(bindings);
+      for (let n = 0; n < 2; n++) await publishPending(bindings);
       pass(61);
       for (const { stub } of logins) await runAlarm(stub);
       await askAllocated();

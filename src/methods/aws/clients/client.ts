@@ -132,7 +132,7 @@ export function pauseBeforeNext(
   attempt: number,
   policy: Pick<CallPolicy, "alsoTemporary">,
   random: number,
-): number | null {
+): Ms | null {
   if (!mayChange(sent, policy)) return null;
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
   const asked = (sent.ok ? sent.value.retryAfterSeconds : null) ?? 0;
