@@ -41,10 +41,17 @@ const TREE_TOKENS = 100;
 /**
  * Runs the selected cases. Prints the figures of each case when it ends, and stores them with `--write`.
  *
- * @returns the exit code: 1 if a case failed. The remaining cases run nevertheless.
+ * @returns the exit code: 1 if a case failed, which the remaining cases survive, or if another server's process can't be read
  */
 async function runBench(command: BenchCommand): Promise<number> {
   const { rounds, seconds, loadSeconds, options } = command;
+  for (const other of [command.against, command.audited]) {
+    // Its CPU time would be 0, and every ratio to it infinite.
+    if (other !== null && usageOf(other.pid) === NO_USAGE) {
+      say(`process ${other.pid} of ${other.url} can't be read`);
+      return 1;
+    }
+  }
   const directory = temporaryDirectory("bench", command.directory);
   const machine = describeMachine(directory);
   // Read once, because stored figures modify the working tree and thereby the commit's description.
