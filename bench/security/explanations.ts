@@ -60,7 +60,7 @@ export const EXPLANATIONS: Checks = {
     const jobs = JSON.stringify((await subject.call("GET", "sys/tokens/jobs")).body);
     must(!jobs.includes(token), "a job stores the token");
     const found = await subject.call("POST", "sys/tokens/find", { body: { token } });
-    must(text(found.body, "data", "accessor") !== "", "sys/tokens/find does not know it");
+    must(text(found.body, "data", "token", "accessor") !== "", "sys/tokens/find does not know it");
     return "400; the token is not stored";
   },
 };

@@ -15,6 +15,7 @@ import { policyRoutes } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { ENDED_TOKEN_ROUTES } from "../api/sys/tokens/ended.ts";
+import { FIND_ROUTE } from "../api/sys/tokens/find.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/inventory.ts";
 import { TOKEN_REVOCATION_ROUTES } from "../api/sys/tokens/revoke.ts";
 import { TOKEN_SUMMARY_ROUTES } from "../api/sys/tokens/summary.ts";
@@ -48,6 +49,7 @@ const FIXED = new RouteTable([
   ...ENDED_TOKEN_ROUTES,
   // After the others of sys/tokens, whose paths could be accessors.
   ...INVENTORY_ROUTES,
+  FIND_ROUTE,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

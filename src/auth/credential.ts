@@ -19,6 +19,8 @@ export interface RegisteredToken {
   /** The name of its kind in look-ups, audit lines and refusals. */
   readonly type: string;
   readonly text: string;
+  /** Returns who has it or had it, as names and values, also when it is not valid any more; null when unknown. */
+  owner?(env: Env): Promise<Readonly<Record<string, string>> | null>;
   /**
    * Returns its holder; null when it is not valid now. `callerOf` compares its creation time with the watermarks.
    *

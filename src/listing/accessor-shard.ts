@@ -7,7 +7,7 @@ import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { treeAt } from "../token/find-tree.ts";
-import { decodeStoredId } from "../token/ids.ts";
+import { decodeStoredId, type TokenAddress } from "../token/ids.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
@@ -114,6 +114,11 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   /** Returns a recently ended token; null when no record of it is kept. */
   findEnded(accessor: string): EndedToken | null {
     return this.#inventory.ended.find(accessor, this.#keptFrom);
+  }
+
+  /** Returns a recently ended token of this shard by its address; null as for `findEnded`. */
+  endedAt(address: TokenAddress): EndedToken | null {
+    return this.#inventory.ended.findAt(address, this.#keptFrom);
   }
 
   /** Returns a page of the recently ended tokens. */

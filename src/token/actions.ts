@@ -22,6 +22,9 @@ export type TokenTarget =
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
   | { readonly by: "lease"; readonly row: number };
 
+/** A token that is named by its text, its accessor or its lease id. */
+export type StoredTarget = Exclude<TokenTarget, { readonly by: "self" }>;
+
 /** What a tree stores of the ids of a token. */
 export interface StoredIds {
   readonly verifier: Uint8Array;

@@ -178,6 +178,21 @@ export function treeBeginning(treeId: string): string {
   return treePartOf(routedIdText(treeId, 0, new Uint8Array()));
 }
 
+/** Characters at the beginning of an accessor, or of a token after its prefix, that encode its address and no more. */
+const ADDRESS_CHARACTERS = (ADDRESS_BYTES * 4) / 3;
+
+/** The beginning that only the accessor of the token at this address has. */
+export function addressBeginning({ treeId, row }: TokenAddress): string {
+  return toBase64Url(addressBytes(treeId, row));
+}
+
+/** Reads the address in a token or an accessor that may be cut off or mistyped after it. Nothing of it is checked. */
+export function claimedAddress(text: string): TokenAddress | null {
+  const id = text.startsWith(SERVICE_PREFIX) ? text.slice(SERVICE_PREFIX.length) : text;
+  const bytes = id.length < ADDRESS_CHARACTERS ? null : fromBase64Url(id.slice(0, ADDRESS_CHARACTERS));
+  return bytes && readAddress(bytes);
+}
+
 const MAX_CUSTOM_ID = 256;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 

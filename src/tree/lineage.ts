@@ -1,9 +1,9 @@
 import { currentTime, type Ms } from "../base/clock.ts";
-import { equalBytes } from "../crypto/bytes.ts";
 import type { LeaseView } from "../lease/actions.ts";
 import type { Ending } from "../listing/inventory/ended.ts";
 import type { ListedToken } from "../listing/inventory/entry.ts";
 import { storedJson } from "../storage/tables.ts";
+import { isTarget, type StoredTarget } from "../token/actions.ts";
 import { decodeStoredId, type RowAndTail } from "../token/ids.ts";
 import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/state.ts";
 import { childrenOf, countDescendants, descendantsOf } from "./descendants.ts";
@@ -120,10 +120,10 @@ export function accessorsFrom(tree: TreeParts, row: number): string[] {
 }
 
 /** How a token ended, if it waits for the sweep; null while it is alive. */
-export function unsweptEnd(tree: TreeParts, { row, tail }: RowAndTail): Ending | null {
+export function unsweptEnd(tree: TreeParts, target: StoredTarget): Ending | null {
   const now = currentTime();
-  const token = tree.tokens.find(row);
-  if (!token || !equalBytes(token.fixed.accessorTail, tail)) return null;
+  const token = tree.tokens.find(target.row);
+  if (!token || !isTarget(token.fixed, target)) return null;
   const ends: (EndRecord | null)[] = [];
   for (const one of upwards(tree, token, now)) {
     ends.push(one.ended === null ? null : storedJson<EndRecord>(one.ended));

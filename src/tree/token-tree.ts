@@ -23,9 +23,9 @@ import {
   isTarget,
   type Outcome,
   type TargetAction,
-  type TokenTarget,
   type TreeAnswer,
   type TreeCall,
+  type StoredTarget,
 } from "../token/actions.ts";
 import { findAndDecide } from "../token/decide.ts";
 import { isNameOfTree } from "../token/find-tree.ts";
@@ -151,7 +151,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
-  endOf(target: Exclude<TokenTarget, { by: "self" }>): Promise<TokenEnd | null> {
+  endOf(target: StoredTarget): Promise<TokenEnd | null> {
     return this.#opened(({ tokens }) => {
       const row = tokens.find(target.row);
       return row && isTarget(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
@@ -215,8 +215,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** How a dead token ended that is not swept yet; null when it is alive or not in this tree. */
-  unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
-    return this.#opened((tree) => unsweptEnd(tree, { row, tail }));
+  unsweptEnd(target: StoredTarget): Promise<Ending | null> {
+    return this.#opened((tree) => unsweptEnd(tree, target));
   }
 
   /** A token with two levels below it; null when it is not alive. */

@@ -22,6 +22,10 @@ export const TEAM_TOKENS: CredentialFormat = {
       kind: "registered",
       type: TYPE,
       text,
+      async owner(env) {
+        const team = await teamAt(env, route).show();
+        return team && ownerOf(team);
+      },
       async authenticate(env, purpose) {
         const found = await teamAt(env, route).authenticate(verifier, purpose);
         return found && new TeamCaller(found);
@@ -77,11 +81,15 @@ export class TeamCaller implements RegisteredCaller {
   }
 }
 
+function ownerOf({ organization, name, teamId }: TeamRecord): Record<string, string> {
+  return { organization, team: name, team_id: teamId };
+}
+
 function tokenRecordOf(team: TeamRecord, token: TeamToken): TokenRecord {
   return {
     ...PLAIN_RECORD,
     policies: team.tokenPolicies,
-    meta: { organization: team.organization, team: team.name, team_id: team.teamId },
+    meta: ownerOf(team),
     displayName: `team-${team.name}`,
     path: `teams/${team.teamId}/authentication-token`,
     createdAt: token.createdAt,

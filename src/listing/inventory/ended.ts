@@ -1,12 +1,12 @@
 import { earliest, type Ms } from "../../base/clock.ts";
 import { MAX_ENDED } from "../../base/limits.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import { decodeStoredId } from "../../token/ids.ts";
+import { addressBeginning, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { EndRecord } from "../../token/state.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
 import { type Order, type OrderPosition, type ShardPage, type ShardQuery, scanPage } from "./order.ts";
 import type { InventoryIndex } from "./shard/inventory-index.ts";
-import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
+import { findPlace, ID_PROBES, type TokenRowOfShard } from "./shard/tables.ts";
 
 /**
  * The id is the first free one from the token's row number on, so a token is found without an index. `of_job` is 1 for
@@ -117,6 +117,17 @@ export class EndedTokens {
   find(accessor: string, from: Ms): EndedToken | null {
     const { known } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
     return known && known.at >= from ? endedOf(known) : null;
+  }
+
+  /** Returns the record of the token at this address; null as for `find`. */
+  findAt(address: TokenAddress, from: Ms): EndedToken | null {
+    const beginning = addressBeginning(address);
+    const { row } = address;
+    const query = `SELECT ${COLUMNS} FROM ended WHERE id BETWEEN ? AND ? AND at >= ? ORDER BY id`;
+    for (const known of this.#sql.exec<Row>(query, row, row + ID_PROBES - 1, from)) {
+      if (known.accessor.startsWith(beginning)) return endedOf(known);
+    }
+    return null;
   }
 
   page(query: EndedQuery): ShardPage<EndedToken> {

@@ -1,6 +1,6 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { treeBeginning } from "../../token/ids.ts";
+import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import { type EndedFilter, type EndedQuery, type EndedToken, LAST_FIRST } from "./ended.ts";
@@ -139,6 +139,18 @@ const CLOCKS_MS = 60_000;
 /** Returns the record of an ended token; null when none is kept. */
 export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
   return accessorShard(env, accessorShardNumber(accessor)).findEnded(accessor);
+}
+
+/** Returns the record of an ended token by its address; null when none is kept. Any shard may have it. */
+export async function findEndedAt(env: ListingEnv, address: TokenAddress): Promise<EndedToken | null> {
+  const found = await askShards(env, (shard) => shard.endedAt(address));
+  return found.find((ended) => ended !== null) ?? null;
+}
+
+/** Returns the first listed accessor with this beginning; null when none is listed. */
+export async function findListedBeginning(env: ListingEnv, beginning: string): Promise<string | null> {
+  const pages = await askShards(env, (shard) => shard.list(beginning, 1));
+  return pages.flat().find((accessor) => accessor.startsWith(beginning)) ?? null;
 }
 
 /** Filter for all records that are kept. */

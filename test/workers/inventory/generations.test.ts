@@ -173,7 +173,7 @@ describe("over two generations", () => {
     for (const token of [taken(made.before), taken(made.after)]) {
       const body = { accessor: token.accessor };
       expect((await post("auth/token/lookup-accessor", body)).body.data.accessor).toBe(token.accessor);
-      expect(dataOf(await post("sys/tokens/find", body))).toMatchObject(body);
+      expect(dataOf(await post("sys/tokens/find", body))).toMatchObject({ state: "live", token: body });
       expect((await post("auth/token/revoke-accessor", body)).status).toBe(204);
       expect(await isAlive(token)).toBe(false);
       await sweep((await locate(token.client_token)).stub);

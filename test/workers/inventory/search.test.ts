@@ -155,39 +155,6 @@ it("a search says what a revocation means, and its tokens are judged again by th
   expect((await call("GET", "auth/token/lookup-self", { token: made.api?.client_token ?? "" })).status).toBe(200);
 });
 
-describe("sys/tokens/find", () => {
-  it("says which token a text or an accessor is", async () => {
-    const { accessor, client_token: token } = made.api ?? { accessor: "", client_token: "" };
-    for (const body of [{ token }, { token: ` ${token}\n` }, { accessor }]) {
-      const answer = await post("sys/tokens/find", body);
-      expect(answer.body.data).toMatchObject({ accessor, display_name: "token-payments-api", orphan: false });
-      expect(JSON.stringify(answer.body)).not.toContain(token);
-    }
-  });
-
-  it("knows no token that is made up, stored nowhere or has ended", async () => {
-    const ended = await createToken(root);
-    await post("auth/token/revoke", { token: ended.client_token });
-    const batch = (await post("auth/token/create", { type: "batch", policies: ["default"] })).body.auth.client_token;
-    const texts = ["s.made-up", "x", batch, ended.client_token, `${made.api?.client_token}x`];
-    for (const body of [...texts.map((token) => ({ token })), { accessor: "made-up" }, { accessor: ended.accessor }]) {
-      expect((await post("sys/tokens/find", body)).status).toBe(404);
-    }
-  });
-
-  it.each([[{}], [{ token: "a", accessor: "b" }], [{ token: "a", name: "b" }], [{ token: ["a"] }]])(
-    "refuses %j",
-    async (body) => expect((await post("sys/tokens/find", body)).status).toBe(400),
-  );
-
-  it("needs sudo as the list does", async () => {
-    const policy = 'path "sys/tokens*" { capabilities = ["read", "update"] }';
-    await post("sys/policies/acl/finder", { policy });
-    const { client_token } = await createToken(root, { policies: ["finder"] });
-    expect((await post("sys/tokens/find", { token: root }, client_token)).status).toBe(403);
-  });
-});
-
 it("no filter takes a token, in whatever field or form it is", async () => {
   const { client_token: token } = await createToken(root, { policies: ["default"] });
   for (const [name, value] of [

@@ -91,7 +91,7 @@ export async function endedTokenReply(
   installation: Installation,
 ): Promise<Result<Reply> | null> {
   const kept = await findEnded(env, routedIdText(treeId, row, tail));
-  const inTree = kept ? null : await treeAt(env, treeId).unsweptEnd(row, tail);
+  const inTree = kept ? null : await treeAt(env, treeId).unsweptEnd({ by: "accessor", row, tail });
   const ended = kept ?? (inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end } : null);
   if (!ended) return null;
   const { token, end } = ended;

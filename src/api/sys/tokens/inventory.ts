@@ -8,7 +8,6 @@ import {
   withParameters,
 } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { accessorTarget, lookUpOf, type NamedToken, onToken, outcomeOf } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
@@ -20,7 +19,7 @@ import { isEnded } from "../../../system/watermarks.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import type { Lineage } from "../../../tree/lineage.ts";
-import { fieldSchema, pasted, strictSchema, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, type PageFields } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -120,7 +119,7 @@ const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType
   cubbyhole: [{ values: "integer", bytes: "integer", more: "boolean" }, ({ found }) => found.cubbyhole],
 });
 
-/** The list of all tokens, as a read and as a list, and one token: found by its text, and shown with its relatives. */
+/** The list of all tokens, as a read and as a list, and one token with its relatives. */
 export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   tokenRoute("read", "sys/tokens", {
     summary: "Lists tokens by a filter, page by page, with the properties of each.",
@@ -138,32 +137,6 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     prepare: readListing,
     handle: (context) => listTokens(context, true),
   }),
-  tokenRoute("update", "sys/tokens/find", {
-    summary: "Shows the token with this text or accessor.",
-    operationId: "inventory-find-token",
-    answers: dataAnswer(TOKEN_SHAPE),
-    input: strictSchema({
-      token: pasted().describe("The token."),
-      accessor: pasted().describe("The accessor of the token, in place of the token."),
-    }),
-    async prepare(context): Promise<Result<NamedToken>> {
-      const { token, accessor } = context.fields;
-      if ((token === "") === (accessor === "")) return refuse("send either token or accessor");
-      if (accessor === "") return onToken(context, token, lookUpOf);
-      const found = await accessorTarget(context.installation.keys, accessor);
-      return ok(found && { treeId: found.treeId, action: lookUpOf(found.target), text: "" });
-    },
-    async handle(context) {
-      const { env, installation, prepared } = context;
-      if (!prepared || "unstored" in prepared) return NOT_FOUND;
-      const outcome = await outcomeOf(context, prepared);
-      if (!outcome.ok || outcome.value.kind !== "token") return NOT_FOUND;
-      const { row } = outcome.value.token;
-      const [entry] = await treeAt(env, prepared.treeId).describe([row]);
-      return entry ? dataReply(tokenRenderer(installation)({ ...entry, id: row })) : NOT_FOUND;
-    },
-  }),
-
   tokenRoute("read", "sys/tokens/:accessor", {
     summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
     operationId: "inventory-read-lineage",

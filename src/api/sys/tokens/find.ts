@@ -1,0 +1,241 @@
+import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../auth/caller.ts";
+import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
+import type { RegisteredToken } from "../../../auth/credential.ts";
+import type { Env } from "../../../env.ts";
+import type { EndedToken } from "../../../listing/inventory/ended.ts";
+import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
+import { publishRecent } from "../../../listing/updates/publish.ts";
+import { RESPONSE_WRAPPING_POLICY } from "../../../policy/names.ts";
+import type { BatchToken } from "../../../token/batch.ts";
+import type { StoredTarget } from "../../../token/actions.ts";
+import { treeAt } from "../../../token/find-tree.ts";
+import {
+  addressBeginning,
+  BATCH_PREFIX,
+  claimedAddress,
+  readAccessor,
+  SERVICE_PREFIX,
+  SERVICE_TOKEN_LENGTH,
+  type TokenAddress,
+  treeBeginning,
+} from "../../../token/ids.ts";
+import type { TokenRecord } from "../../../token/record.ts";
+import { pasted, strictSchema } from "../../../wire/fields.ts";
+import { dataReply } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
+import { END_VIEW } from "./ended.ts";
+import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
+
+/**
+ * What is known of a text. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
+ * `elsewhere`: it has the form of a token, and this installation has not made it, or its beginning is damaged too.
+ */
+const STATES = ["live", "ended", "mistyped", "elsewhere", "unknown"] as const;
+
+interface Found {
+  readonly state: (typeof STATES)[number];
+  /** `service`, `wrapping`, `batch`, or the type of a registered credential; "" when it is not known. */
+  readonly kind: string;
+  /** One sentence for people. */
+  readonly message: string;
+  /** True for the text of a token whose id a root caller chose. */
+  readonly isChosen?: boolean;
+  readonly token?: ListedToken | undefined;
+  readonly ended?: Pick<EndedToken, "end" | "token">;
+  readonly credential?: Credential;
+}
+
+/** A credential that no list has: a batch token, or one of a registered kind. */
+interface Credential {
+  readonly accessor: string;
+  /** null: nothing is known but its owner. */
+  readonly record: TokenRecord | null;
+  readonly owner: Readonly<Record<string, string>>;
+  readonly expiresAt: Ms | null;
+  /** Accessor of the live token that it ends with; null: none. */
+  readonly parent: string | null;
+}
+
+const CREDENTIAL_VIEW = view<Credential>({
+  accessor: ["string", ({ accessor }) => accessor],
+  display_name: ["string", ({ record }) => record?.displayName ?? ""],
+  policies: [["string"], ({ record }) => record?.policies ?? []],
+  metadata: [{ "*": "string" }, ({ record, owner }) => ({ ...record?.meta, ...owner })],
+  entity_id: ["string", ({ record }) => record?.entityId ?? ""],
+  path: ["string", ({ record }) => record?.path ?? ""],
+  created: ["string | null", ({ record }) => record && formatRfc3339(record.createdAt)],
+  expires: ["string | null", ({ expiresAt }) => formatTime(expiresAt)],
+  parent: ["string | null", ({ parent }) => parent],
+});
+
+const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeof tokenRenderer> }>({
+  state: [["one of", ...STATES], ({ found }) => found.state],
+  kind: ["string", ({ found }) => found.kind],
+  message: ["string", ({ found }) => found.message],
+  chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
+  "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
+  "ended?": [END_VIEW.shape, ({ found: { ended } }) => ended && END_VIEW.show(ended)],
+  "credential?": [CREDENTIAL_VIEW.shape, ({ found: { credential } }) => credential && CREDENTIAL_VIEW.show(credential)],
+});
+
+const INPUT = strictSchema({
+  token: pasted().describe("Any text: what was found in a log, a repository or a message."),
+  accessor: pasted().describe("The accessor of a token, in place of the text."),
+});
+
+interface Asked {
+  readonly token: string;
+  readonly accessor: string;
+}
+
+/** What is known of a text that leaked. The text is sent in a body only. */
+export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
+  summary: "Says what a text is: a token, alive or ended, whose, mistyped or made elsewhere; or an accessor.",
+  operationId: "inventory-find-token",
+  answers: dataAnswer(FOUND_VIEW.shape),
+  input: INPUT,
+  prepare: async ({ fields: { token, accessor } }: PresentedContext<Asked>): Promise<Result<null>> =>
+    (token === "") === (accessor === "") ? refuse("send either token or accessor") : ok(null),
+  handle: async (context): Answered => {
+    const { env, installation, fields } = context;
+    const { token: text, accessor } = fields;
+    const presented = text === "" ? null : await readToken(env, installation, text);
+    const found = presented
+      ? await findToken(context, presented)
+      : ((await findAccessor(context, accessor || text)) ?? (await judgeUnknown(env, accessor || text)));
+    return dataReply(FOUND_VIEW.show({ found, show: tokenRenderer(installation) }));
+  },
+});
+
+type Context = Pick<PresentedContext<Asked>, "env" | "installation">;
+
+async function findToken(context: Context, presented: ParsedToken): Promise<Found> {
+  if (presented.kind === "service") {
+    const { text, credential } = presented;
+    const { treeId, row, verifier } = credential;
+    const stored = await findStored(context.env, { treeId, row }, { by: "token", row, verifier });
+    return { ...stored, isChosen: !text.startsWith(SERVICE_PREFIX) };
+  }
+  return presented.kind === "batch" ? findBatch(context, presented.token) : findRegistered(context, presented);
+}
+
+/** Returns the service token that a target names, alive or ended. */
+async function findStored(env: Env, address: TokenAddress, target: StoredTarget): Promise<Found> {
+  const tree = treeAt(env, address.treeId);
+  // A look-up would count as a use of the token, and whether it was used is asked after a leak.
+  const token = (await tree.endOf(target)) === null ? await listedAt(env, address) : undefined;
+  if (token) {
+    const kind = kindOf(token);
+    return { state: "live", kind, message: LIVE_MESSAGES[kind], token };
+  }
+  // The tree is asked first: its rows are deleted when the list has the record.
+  const inTree = await tree.unsweptEnd(target);
+  const ended = inTree?.entry
+    ? { token: { ...inTree.entry, id: address.row }, end: inTree.end }
+    : await findEndedAt(env, address);
+  if (!ended) {
+    const message = "A token of this installation that is not valid any more. How it ended is kept no longer.";
+    return { state: "ended", kind: "service", message };
+  }
+  const message = "This token has ended: it can't be used any more.";
+  return { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended };
+}
+
+const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
+
+const LIVE_MESSAGES = {
+  service: "This token is alive: whoever has the text can use it.",
+  wrapping: "This is a wrapping token that nobody has unwrapped: whoever has the text can take what it holds, once.",
+} as const;
+
+async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
+  const [entry] = await treeAt(env, treeId).describe([row]);
+  return entry && { ...entry, id: row };
+}
+
+async function findBatch({ env, installation }: Context, token: BatchToken): Promise<Found> {
+  const isAlive = await isBatchAlive(env, installation, token, currentTime());
+  const parent = (token.parent && (await listedAt(env, token.parent))?.accessor) ?? null;
+  const isOver = token.expiresAt <= currentTime();
+  const message = isAlive
+    ? `A batch token that is alive. No list has it: it ends by itself${parent ? " or with its parent" : ""}.`
+    : `A batch token that has ended: ${isOver ? "its time is over" : "with its parent, or with all that were issued then"}.`;
+  const credential = { accessor: "", record: token.record, owner: {}, expiresAt: token.expiresAt, parent };
+  return { state: isAlive ? "live" : "ended", kind: "batch", message, credential };
+}
+
+async function findRegistered({ env, installation }: Context, token: RegisteredToken): Promise<Found> {
+  const { type: kind } = token;
+  const caller = await callerOf(env, installation, token);
+  if (caller?.kind === "registered") {
+    const { accessor, record } = caller;
+    const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
+    return { state: "live", kind, message: `A ${kind} token that is alive: whoever has the text can use it.`, credential };
+  }
+  const owner = (await token.owner?.(env)) ?? null;
+  const message = `A ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
+  if (!owner) return { state: "ended", kind, message };
+  return { state: "ended", kind, message, credential: { accessor: "", record: null, owner, expiresAt: null, parent: null } };
+}
+
+/** Returns the token with this accessor; null for a text that is no accessor of this installation. */
+async function findAccessor({ env, installation }: Context, accessor: string): Promise<Found | null> {
+  const read = await readAccessor(installation.keys, accessor);
+  if (!read) return null;
+  const { treeId, row, tail } = read;
+  const found = await findStored(env, { treeId, row }, { by: "accessor", row, tail });
+  const message = `This is the accessor of a token that ${found.state === "live" ? "is alive" : "has ended"}. It is no secret: nobody signs in with it.`;
+  return { ...found, message };
+}
+
+/** Tokens of other services that this one shows compatible interfaces of. */
+const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
+
+/** Says what a text is that is no token of this installation, by its form. */
+async function judgeUnknown(env: Env, text: string): Promise<Found> {
+  if (OF_OTHERS.test(text)) {
+    return { state: "elsewhere", kind: "", message: "A token of Vault or OpenBao. This installation has not made it." };
+  }
+  const isService = text.startsWith(SERVICE_PREFIX);
+  const address = claimedAddress(text);
+  if (address && (isService || /^[\w-]+$/.test(text))) {
+    const near = await nearest(env, address, isService, text);
+    if (near) return near;
+  }
+  if (isService) {
+    const message = "It has the form of a service token. This installation has not made it, or its beginning is damaged.";
+    return { state: "elsewhere", kind: "", message };
+  }
+  if (text.startsWith(BATCH_PREFIX)) {
+    const message = "It has the form of a batch token. This installation has not made it, or a character is wrong.";
+    return { state: "elsewhere", kind: "", message };
+  }
+  if (env.kinds.credentials.some(({ format }) => format.matches(text))) {
+    const message = "It has the form of a token. This installation has not made it, or a character is wrong.";
+    return { state: "elsewhere", kind: "", message };
+  }
+  const message = "Nothing is known by this text. An id that was chosen is known while its token is stored.";
+  return { state: "unknown", kind: "", message };
+}
+
+/** Returns the token, or the tree, that a text with a wrong checksum begins like; null when its beginning is unknown. */
+async function nearest(env: Env, address: TokenAddress, isService: boolean, text: string): Promise<Found | null> {
+  await publishRecent(env, currentTime());
+  const what = isService ? "token" : "accessor";
+  const isShort = isService && text.length < SERVICE_TOKEN_LENGTH;
+  const damage = isShort ? "it is cut off" : "its checksum is wrong";
+  const listed = await findListedBeginning(env, addressBeginning(address));
+  const ended = listed ? null : await findEndedAt(env, address);
+  if (!listed && !ended) {
+    const isKnownTree = (await findListedBeginning(env, treeBeginning(address.treeId))) !== null;
+    const message = `A ${what} that is mistyped: ${damage}. It begins like those of a tree of this installation.`;
+    return isKnownTree ? { state: "mistyped", kind: "", message } : null;
+  }
+  const token = listed ? await listedAt(env, address) : ended?.token;
+  const message = `A ${what} that is mistyped: ${damage}. It begins like that of the token shown here.`;
+  return { state: "mistyped", kind: "", message, token, ...(ended && { ended }) };
+}

@@ -1,0 +1,127 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
+import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+beforeEach(holdSweeps);
+
+const post = (path: string, body: unknown, token = root) => call("POST", path, { token, body });
+const find = async (token: string) =>
+  dataOf<Record<string, unknown> & { message: string; token?: Record<string, unknown> }>(
+    await post("sys/tokens/find", { token }),
+  );
+
+/** The text with another character at this place. */
+const mistyped = (text: string, at: number) => text.slice(0, at) + (text[at] === "x" ? "y" : "x") + text.slice(at + 1);
+
+describe("sys/tokens/find says of a text", () => {
+  it("which token it is, without counting that as a use", async () => {
+    const made = await createToken(root, { display_name: "api", no_parent: true, policies: ["default"] });
+    const { client_token: token, accessor } = made;
+    for (const text of [token, ` ${token}\n`, `${token.slice(0, 30)}\n${token.slice(30)}`]) {
+      expect(await find(text)).toMatchObject({ state: "live", kind: "service", token: { accessor, last_used: null } });
+    }
+    for (const body of [{ accessor }, { token: accessor }]) {
+      const answer = await post("sys/tokens/find", body);
+      expect(answer.body.data).toMatchObject({ state: "live", kind: "service", token: { accessor } });
+      expect(JSON.stringify(answer.body)).not.toContain(token);
+    }
+  });
+
+  it("when, how and by whom the token ended, before and after the sweep", async () => {
+    const { client_token: token, accessor } = await createToken(root, { display_name: "gone", no_parent: true });
+    const child = await createToken(token, { policies: ["root"] });
+    const { stub } = await locate(token);
+    await post("auth/token/revoke", { token });
+    const ended = { how: "revoked", by: { display_name: "root" }, request_id: expect.stringMatching(/-/) };
+    for (const when of ["before", "after"]) {
+      expect([when, await find(token)]).toMatchObject([when, { state: "ended", kind: "service", ended, token: { accessor } }]);
+      expect(await find(accessor)).toMatchObject({ state: "ended", ended, token: { accessor } });
+      expect(await find(child.client_token)).toMatchObject({ state: "ended", ended: { how: "revoked with its parent" } });
+      await sweep(stub);
+    }
+  });
+
+  it("that it is a chosen id, while the token is alive", async () => {
+    const { accessor } = await createToken(root, { id: "chosen-by-root", no_parent: true, policies: ["default"] });
+    expect(await find("chosen-by-root")).toMatchObject({ state: "live", chosen_id: true, token: { accessor } });
+  });
+
+  it("that it is a wrapping token, and after it was unwrapped by whom", async () => {
+    const headers = { "X-Vault-Wrap-TTL": "60s" };
+    const wrapped = await call("POST", "sys/wrapping/wrap", { token: root, body: { a: "b" }, headers });
+    const token = (wrapped.body.wrap_info as { token: string }).token;
+    expect(await find(token)).toMatchObject({ state: "live", kind: "wrapping" });
+    const { stub } = await locate(token);
+    await post("sys/wrapping/unwrap", { token });
+    await sweep(stub);
+    expect(await find(token)).toMatchObject({ state: "ended", kind: "wrapping", ended: { how: "unwrapped" } });
+  });
+
+  it("what is in a batch token, and with which token it ends", async () => {
+    const parent = await createToken(root, { no_parent: true, policies: ["root"] });
+    const fields = { type: "batch", policies: ["default"], display_name: "job", ttl: "1h" };
+    const token = (await post("auth/token/create", fields, parent.client_token)).body.auth.client_token;
+    const credential = { display_name: "token-job", policies: ["default"], parent: parent.accessor };
+    expect(await find(token)).toMatchObject({ state: "live", kind: "batch", credential });
+    await post("auth/token/revoke-accessor", { accessor: parent.accessor });
+    expect(await find(token)).toMatchObject({ state: "ended", kind: "batch", credential: { parent: null } });
+    expect(await find(mistyped(token, 40))).toMatchObject({ state: "elsewhere" });
+  });
+
+  it("of which team it is, also after its end", async () => {
+    await createOrganization(root, "acme");
+    const team = await createTeam(root, "acme", "platform");
+    const path = `teams/${team}/authentication-token`;
+    const made = await api("POST", path, { token: root, body: resource("authentication-tokens", {}) });
+    const token = String(made.body.data.attributes.token);
+    const metadata = { organization: "acme", team: "platform", team_id: team };
+    expect(await find(token)).toMatchObject({ state: "live", kind: "team", credential: { accessor: made.body.data.id, metadata } });
+    await api("DELETE", path, { token: root });
+    expect(await find(token)).toMatchObject({ state: "ended", kind: "team", credential: { metadata } });
+    expect(await find(mistyped(token, 60))).toMatchObject({ state: "elsewhere" });
+  });
+
+  it("that it is mistyped or cut off, and which token it begins like", async () => {
+    const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
+    await publishPending(bindings);
+    const near = { state: "mistyped", token: { accessor } };
+    for (const text of [mistyped(token, 70), `${token}x`, token.slice(0, 60), mistyped(accessor, 80)]) {
+      expect(await find(text)).toMatchObject(near);
+    }
+    const ofTree = await find(mistyped(token, 50));
+    expect(ofTree).toMatchObject({ state: "mistyped" });
+    expect(ofTree).not.toHaveProperty("token");
+    expect(await find(mistyped(token, 10))).toMatchObject({ state: "elsewhere" });
+    await post("auth/token/revoke-accessor", { accessor });
+    await sweep((await locate(token)).stub);
+    expect(await find(mistyped(token, 70))).toMatchObject({ ...near, ended: { how: "revoked" } });
+  });
+
+  it.each([
+    ["hvs.CAESIJ0m2nDwk1H0eHbA", "elsewhere"],
+    ["s.made-up", "elsewhere"],
+    ["b.made-up", "elsewhere"],
+    ["x", "unknown"],
+    ["chosen-by-nobody", "unknown"],
+  ])("%s, that it is %s", async (text, state) => expect(await find(text)).toMatchObject({ state, kind: "" }));
+});
+
+it.each([[{}], [{ token: "a", accessor: "b" }], [{ token: "a", name: "b" }], [{ token: ["a"] }]])(
+  "refuses %j",
+  async (body) => expect((await post("sys/tokens/find", body)).status).toBe(400),
+);
+
+it("needs sudo as the list does", async () => {
+  const policy = 'path "sys/tokens*" { capabilities = ["read", "update"] }';
+  await post("sys/policies/acl/finder", { policy });
+  const { client_token } = await createToken(root, { policies: ["finder"] });
+  expect((await post("sys/tokens/find", { token: root }, client_token)).status).toBe(403);
+});
