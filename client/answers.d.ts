@@ -511,6 +511,41 @@ export interface components {
             readonly last_used: string | null;
             readonly tree: string;
         };
+        readonly FoundText: {
+            /** @enum {string} */
+            readonly state: "live" | "ended" | "mistyped" | "elsewhere" | "unknown";
+            readonly kind: string;
+            readonly message: string;
+            readonly chosen_id: boolean;
+            readonly token?: components["schemas"]["Token"];
+            readonly ended?: {
+                readonly at: string;
+                readonly how: string;
+                readonly by: {
+                    readonly accessor: string;
+                    readonly display_name: string;
+                    readonly entity_id: string;
+                } | null;
+                readonly cause: string;
+                readonly request_id: string;
+                readonly request_path: string;
+                readonly job: string;
+                readonly with?: number;
+            };
+            readonly credential?: {
+                readonly accessor: string;
+                readonly display_name: string;
+                readonly policies: readonly string[];
+                readonly metadata: {
+                    readonly [key: string]: string;
+                };
+                readonly entity_id: string;
+                readonly path: string;
+                readonly created: string | null;
+                readonly expires: string | null;
+                readonly parent: string | null;
+            };
+        };
         readonly TokenSummary: {
             readonly groups: readonly {
                 readonly key: string;
@@ -810,6 +845,7 @@ export type TokenPage = components['schemas']['TokenPage'];
 export type TokenDetail = components['schemas']['TokenDetail'];
 export type EndedToken = components['schemas']['EndedToken'];
 export type Token = components['schemas']['Token'];
+export type FoundText = components['schemas']['FoundText'];
 export type TokenSummary = components['schemas']['TokenSummary'];
 export type TokenMap = components['schemas']['TokenMap'];
 export type EndingTokens = components['schemas']['EndingTokens'];

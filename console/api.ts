@@ -1,5 +1,6 @@
 import { type Parameters, policyPathOf, queryOf, TEAMS_BASE } from "./href.ts";
 import { type Answer, done, failed, type Problem, type Refusal } from "./result.ts";
+import { hasToken } from "./secret-like.ts";
 
 /** Longest wait for an answer (ms). The longest calls are pages over many trees. */
 const TIMEOUT_MS = 30_000;
@@ -80,12 +81,14 @@ export class Api {
       contentType,
       signal,
     } = options;
+    const address = `${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`;
+    if (hasToken(address)) return failed({ status: 400, messages: [NO_TOKEN_IN_ADDRESS], requestId: "" });
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
     if (contentType !== undefined) headers["Content-Type"] = contentType;
     if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const response = await fetch(`${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`, {
+      const response = await fetch(address, {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -128,6 +131,10 @@ export class Api {
     });
   }
 }
+
+/** Addresses are kept by histories, proxies and logs. */
+export const NO_TOKEN_IN_ADDRESS =
+  "This looks like a token, and it would have been in an address: nothing was sent. The search (Ctrl K) says what it is.";
 
 /** The operation of a method in policies. */
 const OPERATIONS: Readonly<Record<string, string>> = { GET: "read", POST: "update", PATCH: "patch", DELETE: "delete" };

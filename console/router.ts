@@ -1,5 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { BASE } from "./href.ts";
+import { hasToken } from "./secret-like.ts";
 
 /** The current page: the path below `/ui/`, and the query, in which pages keep their filters. */
 export interface Place {
@@ -14,6 +15,11 @@ let visits = 0;
 
 function currentPlace(): Place {
   const { pathname, search } = window.location;
+  // Somebody typed it: the browser has it, and at least no page, link or copy of the address repeats it.
+  if (hasToken(pathname + search)) {
+    window.history.replaceState(null, "", BASE);
+    return { path: "", query: new URLSearchParams(), visit: visits };
+  }
   return {
     path: pathname.startsWith(BASE) ? pathname.slice(BASE.length) : "",
     query: new URLSearchParams(search),
@@ -21,8 +27,9 @@ function currentPlace(): Place {
   };
 }
 
-/** Goes to a page of the console. */
+/** Goes to a page of the console, unless a token would get into the address. */
 export function go(address: string, how: "push" | "replace" = "push"): void {
+  if (hasToken(address)) return;
   const here = window.location.pathname + window.location.search;
   if (address === here) visits += 1;
   else if (how === "push") window.history.pushState(null, "", address);

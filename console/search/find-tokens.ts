@@ -1,10 +1,10 @@
-import type { Token } from "../../client/answers.d.ts";
+import type { FoundText, Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { nameOf } from "../tokens/model.ts";
-import { listTokens, readTokenOrEnd } from "../tokens/token.ts";
+import { listTokens } from "../tokens/token.ts";
 import { type Found, SHOWN_OF_KIND } from "./found.ts";
 
 /** Tokens that the inventory's search finds. */
@@ -33,24 +33,55 @@ const foundToken = (token: Token): Found => ({
   href: href(["tokens", token.accessor]),
 });
 
-/** The token with this text or accessor, alive or ended lately. The text is sent in bodies only. */
-export async function tokenItself(api: Api, text: string): Promise<readonly Found[]> {
-  for (const body of [{ token: text }, { accessor: text }]) {
-    const answer = await api.call<Token>("sys/tokens/find", { body });
-    if (answer.ok) return [foundToken(answer.value.data)];
-  }
-  return endedToken(api, text);
+/** What the server says of a whole text: results with pages, and a sentence. */
+export interface Itself {
+  readonly found: readonly Found[];
+  readonly note: string;
 }
 
-/** Only what the server takes for an accessor of its own gets into an address: the text may be a token. */
-async function endedToken(api: Api, text: string): Promise<readonly Found[]> {
-  const body = { accessors: [text] };
-  const known = await api.call<{ readonly checked: number; readonly ended: number }>("sys/tokens/verify-ended", {
-    body,
-  });
-  if (!known.ok || known.value.data.checked !== 1 || known.value.data.ended !== 1) return [];
-  const answer = await readTokenOrEnd(api, text);
-  if (!answer.ok || !("ended" in answer.value)) return [];
-  const found = foundToken(answer.value.token);
-  return [{ ...found, detail: `ended: ${answer.value.ended.how} · ${found.detail}` }];
+/** What this text is: a token or an accessor, alive or not, of whom. The text is sent in a body only. */
+export async function textItself(api: Api, text: string): Promise<Itself> {
+  const answer = await api.call<FoundText>("sys/tokens/find", { body: { token: text } });
+  if (!answer.ok) return { found: [], note: answer.problem.messages.join(" ") };
+  const { state, token, credential, message, ended } = answer.value.data;
+  const note = ended ? `${message} ${endText(ended)}` : state === "unknown" ? "Nothing is known by this." : message;
+  if (token) return { found: [tokenInState(token, state, ended?.how)], note };
+  if (!credential) return { found: [], note };
+  return { found: [...teamOf(credential, state), ...parentOf(credential)], note };
 }
+
+const tokenInState = (token: Token, state: string, how = ""): Found => {
+  const found = foundToken(token);
+  const before = state === "live" ? "" : `${state}${how === "" ? "" : `: ${how}`} · `;
+  return { ...found, detail: before + found.detail };
+};
+
+const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
+  `${how[0]?.toUpperCase()}${how.slice(1)} ${new Date(at).toLocaleString()}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
+
+type Credential = NonNullable<FoundText["credential"]>;
+
+const teamOf = ({ metadata }: Credential, state: string): readonly Found[] => {
+  const { organization, team, team_id: id } = metadata;
+  if (!organization || !team || !id) return [];
+  return [
+    {
+      kind: "Teams",
+      name: team,
+      detail: `${state} token of this team of ${organization}`,
+      href: href(["teams", organization, id]),
+    },
+  ];
+};
+
+const parentOf = ({ parent, display_name: name }: Credential): readonly Found[] =>
+  parent === null
+    ? []
+    : [
+        {
+          kind: "Tokens",
+          name: `Parent of ${name || "the batch token"}`,
+          detail: shortAccessor(parent),
+          href: href(["tokens", parent]),
+        },
+      ];

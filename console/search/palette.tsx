@@ -2,9 +2,10 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
+import { isSecretLike } from "../secret-like.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { Icon } from "../ui/index.ts";
-import { type Found, isSecretLike, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
+import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
 import { useFound } from "./use-found.ts";
 
 /** A search for everything that has a page. The arrow keys select a result, Enter opens it. */
@@ -15,7 +16,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(0);
   const id = useId();
   const text = typed.trim();
-  const { found, busy } = useFound(text, isPasted);
+  const { found, note, busy } = useFound(text, isPasted);
   const isSearched = text.length >= MIN_SEARCH && !isSecretLike(text);
   const results = isSearched ? [...found, listOf(text)] : found;
   const at = Math.min(chosen, results.length - 1);
@@ -70,7 +71,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           {...COMBOBOX}
           {...{ "aria-expanded": results.length > 0, "aria-activedescendant": selected && optionId(selected) }}
           aria-controls={`${id}-list`}
-          placeholder="Token, accessor, entity, role, policy, method, team"
+          placeholder="Any leaked text, accessor, entity, role, policy, method, team"
           value={typed}
           autocomplete="off"
           spellcheck={false}
@@ -108,7 +109,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           ))}
         </div>
         <p class="palette-foot small muted" aria-live="polite">
-          {busy ? "Searching…" : foundText(found)}
+          {busy ? "Searching…" : note || foundText(found)}
         </p>
       </div>
     </dialog>

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
+import { isSecretLike } from "../secret-like.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { tokenItself, tokensByText } from "./find-tokens.ts";
-import { type Found, isSecretLike, matching } from "./found.ts";
+import { type Itself, textItself, tokensByText } from "./find-tokens.ts";
+import { type Found, matching } from "./found.ts";
 import { namesOf } from "./names.ts";
 
 /** Pause in typing before the server is asked (ms). */
@@ -18,6 +19,8 @@ const PAGES: readonly Found[] = NAV.flatMap(({ items }) => items).map(({ name, l
 
 export interface Search {
   readonly found: readonly Found[];
+  /** What the server says of the text as a whole; "" when it was not asked. */
+  readonly note: string;
   /** True while an answer for the typed text is on its way. */
   readonly busy: boolean;
 }
@@ -31,7 +34,7 @@ export function useFound(text: string, isWhole: boolean): Search {
   const session = useSession();
   const { api } = session;
   const [names, setNames] = useState<readonly Found[]>([]);
-  const [tokens, setTokens] = useState<{ readonly text: string; readonly found: readonly Found[] }>(NOTHING);
+  const [tokens, setTokens] = useState<Itself & { readonly text: string }>(NOTHING);
   useEffect(() => {
     namesOf(api, Date.now()).then(setNames);
   }, [api]);
@@ -41,11 +44,12 @@ export function useFound(text: string, isWhole: boolean): Search {
     let isOld = false;
     const ask = async (): Promise<void> => {
       const isSecret = isSecretLike(text);
-      const itself = isSecret || (isWhole && !/\s/.test(text)) ? await tokenItself(api, text) : [];
+      const itself = isSecret || (isWhole && !/\s/.test(text)) ? await textItself(api, text) : NOTHING;
       if (isOld) return;
-      const isSearched = itself.length === 0 && !isSecret && mayList;
-      const found = isSearched ? await tokensByText(api, text) : itself;
-      if (!isOld) setTokens({ text, found });
+      const isSearched = itself.found.length === 0 && !isSecret && mayList;
+      const found = isSearched ? await tokensByText(api, text) : itself.found;
+      // A word that was pasted is no token: it is searched for.
+      if (!isOld) setTokens({ text, found, note: isSearched && found.length > 0 ? "" : itself.note });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
     return () => {
@@ -53,9 +57,10 @@ export function useFound(text: string, isWhole: boolean): Search {
       window.clearTimeout(timer);
     };
   }, [api, text, isWhole, mayList]);
-  if (text === "") return { found: PAGES, busy: false };
+  if (text === "") return { found: PAGES, note: "", busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
-  return { found: [...tokens.found, ...matching([...names, ...PAGES], text)], busy: tokens.text !== text };
+  const busy = tokens.text !== text;
+  return { found: [...tokens.found, ...matching([...names, ...PAGES], text)], note: busy ? "" : tokens.note, busy };
 }
 
-const NOTHING = { text: "", found: [] };
+const NOTHING = { text: "", found: [], note: "" };

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { localTime, queryTime, ZONE } from "../format.ts";
+import { hasToken } from "../secret-like.ts";
 import { Field, Icon, useDraft } from "../ui/index.ts";
 import { FILTER_FIELDS, type Filter, type FilterField, linesOfPairs, MAIN_FIELDS, pairsOfLines } from "./filter.ts";
 import { SearchField } from "./search-field.tsx";
@@ -53,7 +54,10 @@ interface FilterInputProps {
 function FilterInput({ field, value, onChange }: FilterInputProps) {
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
-  const send = (): void => onChange(isPairs ? linesOfPairs(typed) : typed.trim());
+  const isToken = hasToken(typed);
+  const send = (): void => {
+    if (!isToken) onChange(isPairs ? linesOfPairs(typed) : typed.trim());
+  };
   if (field.kind === "flag") {
     return (
       <Field label={field.label}>
@@ -77,7 +81,7 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
     );
   }
   return (
-    <Field label={field.label}>
+    <Field label={field.label} wrong={isToken ? "This looks like a token: the search above says what it is" : ""}>
       <input
         type="search"
         value={typed}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { go } from "../router.ts";
-import { tokenItself } from "../search/find-tokens.ts";
-import { isSecretLike } from "../search/found.ts";
+import { textItself } from "../search/find-tokens.ts";
+import { isSecretLike } from "../secret-like.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
@@ -21,10 +21,10 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     setWrong("");
     if (text === value) return;
     if (isSecretLike(text) || (isPasted && text !== "" && !/\s/.test(text))) {
-      const [found] = await tokenItself(api, text);
+      const itself = await textItself(api, text);
+      const [found] = itself.found;
       if (found) return go(found.href);
-      if (isSecretLike(text))
-        return setWrong("No token that is alive has this text, and none alive or ended lately this accessor");
+      if (isSecretLike(text)) return setWrong(itself.note);
     }
     if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
     onChange(text);

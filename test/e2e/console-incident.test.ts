@@ -187,10 +187,27 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await expectAccessible(page);
   });
 
-  it("finds a token that has ended by its accessor, and not by its text", async () => {
+  it("says of a text what it is: ended, mistyped, of another installation, a token of a team", async () => {
+    const token = server.rootToken;
     await page.keyboard.press("Control+k");
     await search().fill(leaked.client_token);
-    await shows("Nothing is known by this.");
+    await shows(/^This token has ended: it can't be used any more. Revoked .* by root/);
+    await page.getByRole("option", { name: /ended: revoked/ }).waitFor();
+    await search().fill(leaked.client_token.slice(0, 70));
+    await shows(/mistyped: it is cut off. It begins like that of the token shown/);
+    await search().fill("hvs.CAESIJ0m2nDwk1H0eHbA");
+    await shows(/A token of Vault or OpenBao/);
+    const contentType = "application/vnd.api+json";
+    const post = async (path: string, type: string, attributes: object) => {
+      const body = { data: { type, attributes } };
+      const { body: made } = await call(server, "POST", `/api/v2/${path}`, { token, contentType, body });
+      return made.data as { readonly id: string; readonly attributes: { readonly token: string } };
+    };
+    await post("organizations", "organizations", { name: "acme", email: "admin@example.com" });
+    const team = await post("organizations/acme/teams", "teams", { name: "platform" });
+    const made = await post(`teams/${team.id}/authentication-token`, "authentication-tokens", {});
+    await search().fill(made.attributes.token);
+    await page.getByRole("option", { name: /platform.*live token of this team of acme/ }).waitFor();
     await search().fill(leaked.accessor);
     await page.getByRole("option", { name: /ended: revoked/ }).click();
     await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));
@@ -209,6 +226,15 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await expectAccessible(page);
     const { status } = await call(server, "GET", "/v1/auth/token/lookup-self", { token: leaked.client_token });
     expect(status).toBe(403);
+  });
+
+  it("refuses a token where an address would carry it", async () => {
+    await openPlace(page, "tokens");
+    const name = page.getByRole("searchbox", { name: "Name", exact: true });
+    await name.fill(leaked.client_token);
+    await page.keyboard.press("Enter");
+    await shows("This looks like a token: the search above says what it is");
+    expect(page.url()).not.toContain("s.");
   });
 
   it("has put no token into an address", () => {

@@ -9,52 +9,55 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>;
 }
 
-/** Answers that the console and the command read, by name: an operation, and which of its answers where it has several. */
-const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: string, at?: number]>> = {
-  AuthMounts: ["get", "/sys/auth"],
-  ShownMounts: ["get", "/sys/internal/ui/mounts"],
-  Self: ["get", "/auth/token/lookup-self"],
-  Health: ["get", "/sys/health"],
-  KeyStatus: ["get", "/sys/key-status"],
-  Quota: ["get", "/sys/quotas/rate-limit/{name}"],
-  TidyStatus: ["get", "/auth/token/tidy-status"],
-  TokenCounters: ["get", "/sys/internal/counters/tokens"],
-  WatermarkRevocations: ["get", "/sys/leases/revocations"],
-  IrrevocableLeases: ["get", "/sys/leases"],
-  Lease: ["post", "/sys/leases/lookup"],
-  StoredPolicy: ["get", "/sys/policies/acl/{name}"],
-  PolicyUsage: ["get", "/sys/policies/usage/acl/{name}"],
-  Explanation: ["post", "/sys/explain/access"],
-  LoginExplanation: ["post", "/auth/aws/explain/login"],
-  RefusedLogins: ["get", "/auth/jwt/explain/refused"],
-  RoleTag: ["post", "/auth/aws/role/{role}/tag"],
-  Entity: ["get", "/identity/entity/id/{id}"],
-  EntityList: ["get", "/identity/entity/id"],
-  Group: ["get", "/identity/group/id/{id}"],
-  TokenPage: ["get", "/sys/tokens"],
-  TokenDetail: ["get", "/sys/tokens/{accessor}", 0],
-  EndedToken: ["get", "/sys/tokens/{accessor}", 1],
-  Token: ["post", "/sys/tokens/find"],
-  TokenSummary: ["get", "/sys/tokens/summary"],
-  TokenMap: ["get", "/sys/tokens/map"],
-  EndingTokens: ["get", "/sys/tokens/ends"],
-  EndedPage: ["get", "/sys/tokens/ended"],
-  RevocationPreview: ["post", "/sys/tokens/revoke", 0],
-  RevocationCount: ["post", "/sys/tokens/revoke", 1],
-  StartedRevocation: ["post", "/sys/tokens/revoke", 2],
-  RevocationJob: ["get", "/sys/tokens/jobs/{id}"],
-  RevocationJobs: ["get", "/sys/tokens/jobs"],
-  Receipt: ["get", "/sys/tokens/jobs/{id}/receipt"],
-  EndedCheck: ["post", "/sys/tokens/verify-ended"],
-};
+/** Answers that the console and the command read, by name: an operation, which of its answers where it has several, and the field of whose items it is. */
+const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: string, at?: number, items?: string]>> =
+  {
+    AuthMounts: ["get", "/sys/auth"],
+    ShownMounts: ["get", "/sys/internal/ui/mounts"],
+    Self: ["get", "/auth/token/lookup-self"],
+    Health: ["get", "/sys/health"],
+    KeyStatus: ["get", "/sys/key-status"],
+    Quota: ["get", "/sys/quotas/rate-limit/{name}"],
+    TidyStatus: ["get", "/auth/token/tidy-status"],
+    TokenCounters: ["get", "/sys/internal/counters/tokens"],
+    WatermarkRevocations: ["get", "/sys/leases/revocations"],
+    IrrevocableLeases: ["get", "/sys/leases"],
+    Lease: ["post", "/sys/leases/lookup"],
+    StoredPolicy: ["get", "/sys/policies/acl/{name}"],
+    PolicyUsage: ["get", "/sys/policies/usage/acl/{name}"],
+    Explanation: ["post", "/sys/explain/access"],
+    LoginExplanation: ["post", "/auth/aws/explain/login"],
+    RefusedLogins: ["get", "/auth/jwt/explain/refused"],
+    RoleTag: ["post", "/auth/aws/role/{role}/tag"],
+    Entity: ["get", "/identity/entity/id/{id}"],
+    EntityList: ["get", "/identity/entity/id"],
+    Group: ["get", "/identity/group/id/{id}"],
+    TokenPage: ["get", "/sys/tokens"],
+    TokenDetail: ["get", "/sys/tokens/{accessor}", 0],
+    EndedToken: ["get", "/sys/tokens/{accessor}", 1],
+    Token: ["get", "/sys/tokens", 0, "tokens"],
+    FoundText: ["post", "/sys/tokens/find"],
+    TokenSummary: ["get", "/sys/tokens/summary"],
+    TokenMap: ["get", "/sys/tokens/map"],
+    EndingTokens: ["get", "/sys/tokens/ends"],
+    EndedPage: ["get", "/sys/tokens/ended"],
+    RevocationPreview: ["post", "/sys/tokens/revoke", 0],
+    RevocationCount: ["post", "/sys/tokens/revoke", 1],
+    StartedRevocation: ["post", "/sys/tokens/revoke", 2],
+    RevocationJob: ["get", "/sys/tokens/jobs/{id}"],
+    RevocationJobs: ["get", "/sys/tokens/jobs"],
+    Receipt: ["get", "/sys/tokens/jobs/{id}/receipt"],
+    EndedCheck: ["post", "/sys/tokens/verify-ended"],
+  };
 
 /** An OpenAPI document that has nothing but the schemas of these answers, by name: of an envelope its data. */
 export function answersOf({ paths }: AnsweringDocument): Record<string, unknown> {
-  const schemas = Object.entries(ANSWERS).map(([name, [method, path, at = 0]]) => {
+  const schemas = Object.entries(ANSWERS).map(([name, [method, path, at = 0, items = ""]]) => {
     const answer = paths[path]?.[method]?.responses["200"]?.content?.["application/json"];
     if (!answer) throw new Error(`${method} ${path} has no answer`);
     const { anyOf = [answer.schema] } = answer.schema as { readonly anyOf?: readonly Schema[] };
-    return [name, dataOf(anyOf[at] ?? {})] as const;
+    const whole = dataOf(anyOf[at] ?? {});
+    return [name, items === "" ? whole : itemsOf(whole, items)] as const;
   });
   const names = new Map(schemas.map(([name, schema]) => [JSON.stringify(schema), name]));
   const named = schemas.map(([name, schema]) => [name, mapParts(schema, (part) => withReferences(part, names))]);
@@ -72,6 +75,10 @@ function mapParts(whole: unknown, map: (part: unknown) => unknown): unknown {
   if (Array.isArray(whole)) return whole.map(map);
   if (typeof whole !== "object" || whole === null) return whole;
   return Object.fromEntries(Object.entries(whole).map(([name, part]) => [name, map(part)]));
+}
+
+function itemsOf({ properties }: Schema, name: string): Schema {
+  return (properties as Readonly<Record<string, { readonly items: Schema }>>)[name]?.items ?? {};
 }
 
 /** Of an envelope its data, of another answer the whole. */

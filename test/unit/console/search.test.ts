@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Found, isSecretLike, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
+import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
+import { hasToken, isSecretLike } from "../../../console/secret-like.ts";
 
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
 
@@ -17,6 +18,26 @@ describe("the search of the console", () => {
     for (const secret of secrets) expect(isSecretLike(secret), secret).toBe(true);
     for (const word of ["payments-api", "alice@example.com", "s.3", "run-1004", "auth/token/create", "", "two words"]) {
       expect(isSecretLike(word), word).toBe(false);
+    }
+  });
+
+  it("knows a token in any part of an address, and lets accessors and names through", () => {
+    for (const address of [
+      `sys/tokens/s.${"A".repeat(84)}`,
+      "/ui/tokens?display_name=hvs.CAESIJlWVG&x=1",
+      "sys/tokens?metadata=owner%3Db.AAAAAAAAAAAAAAAAAAAAAAAA",
+      "/api/v2/authentication-tokens/TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
+      "a%20s.BbRfSCKGDl2RzEEwBbRfSCKG",
+    ]) {
+      expect(hasToken(address), address).toBe(true);
+    }
+    for (const address of [
+      `sys/tokens/${"x".repeat(84)}`,
+      "sys/policies/acl/s.payments-api",
+      "ui/methods/users.internal",
+      "%",
+    ]) {
+      expect(hasToken(address), address).toBe(false);
     }
   });
 

@@ -42,9 +42,15 @@ describe("sys/tokens/find says of a text", () => {
     await post("auth/token/revoke", { token });
     const ended = { how: "revoked", by: { display_name: "root" }, request_id: expect.stringMatching(/-/) };
     for (const when of ["before", "after"]) {
-      expect([when, await find(token)]).toMatchObject([when, { state: "ended", kind: "service", ended, token: { accessor } }]);
+      expect([when, await find(token)]).toMatchObject([
+        when,
+        { state: "ended", kind: "service", ended, token: { accessor } },
+      ]);
       expect(await find(accessor)).toMatchObject({ state: "ended", ended, token: { accessor } });
-      expect(await find(child.client_token)).toMatchObject({ state: "ended", ended: { how: "revoked with its parent" } });
+      expect(await find(child.client_token)).toMatchObject({
+        state: "ended",
+        ended: { how: "revoked with its parent" },
+      });
       await sweep(stub);
     }
   });
@@ -83,7 +89,11 @@ describe("sys/tokens/find says of a text", () => {
     const made = await api("POST", path, { token: root, body: resource("authentication-tokens", {}) });
     const token = String(made.body.data.attributes.token);
     const metadata = { organization: "acme", team: "platform", team_id: team };
-    expect(await find(token)).toMatchObject({ state: "live", kind: "team", credential: { accessor: made.body.data.id, metadata } });
+    expect(await find(token)).toMatchObject({
+      state: "live",
+      kind: "team",
+      credential: { accessor: made.body.data.id, metadata },
+    });
     await api("DELETE", path, { token: root });
     expect(await find(token)).toMatchObject({ state: "ended", kind: "team", credential: { metadata } });
     expect(await find(mistyped(token, 60))).toMatchObject({ state: "elsewhere" });
