@@ -22,10 +22,10 @@ import { isEnded } from "../system/watermarks.ts";
 import {
   isTarget,
   type Outcome,
+  type StoredTarget,
   type TargetAction,
   type TreeAnswer,
   type TreeCall,
-  type StoredTarget,
 } from "../token/actions.ts";
 import { findAndDecide } from "../token/decide.ts";
 import { isNameOfTree } from "../token/find-tree.ts";

@@ -1,17 +1,17 @@
 import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../auth/caller.ts";
+import type { RegisteredToken } from "../../../auth/credential.ts";
 import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import type { RegisteredToken } from "../../../auth/credential.ts";
 import type { Env } from "../../../env.ts";
 import type { EndedToken } from "../../../listing/inventory/ended.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { RESPONSE_WRAPPING_POLICY } from "../../../policy/names.ts";
-import type { BatchToken } from "../../../token/batch.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
+import type { BatchToken } from "../../../token/batch.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import {
   addressBeginning,
@@ -174,12 +174,22 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
   if (caller?.kind === "registered") {
     const { accessor, record } = caller;
     const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
-    return { state: "live", kind, message: `A ${kind} token that is alive: whoever has the text can use it.`, credential };
+    return {
+      state: "live",
+      kind,
+      message: `A ${kind} token that is alive: whoever has the text can use it.`,
+      credential,
+    };
   }
   const owner = (await token.owner?.(env)) ?? null;
   const message = `A ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
   if (!owner) return { state: "ended", kind, message };
-  return { state: "ended", kind, message, credential: { accessor: "", record: null, owner, expiresAt: null, parent: null } };
+  return {
+    state: "ended",
+    kind,
+    message,
+    credential: { accessor: "", record: null, owner, expiresAt: null, parent: null },
+  };
 }
 
 /** Returns the token with this accessor; null for a text that is no accessor of this installation. */
@@ -207,7 +217,8 @@ async function judgeUnknown(env: Env, text: string): Promise<Found> {
     if (near) return near;
   }
   if (isService) {
-    const message = "It has the form of a service token. This installation has not made it, or its beginning is damaged.";
+    const message =
+      "It has the form of a service token. This installation has not made it, or its beginning is damaged.";
     return { state: "elsewhere", kind: "", message };
   }
   if (text.startsWith(BATCH_PREFIX)) {
