@@ -27,7 +27,7 @@ export class PeerPath {
 
   /** @param target port of the node. */
   static async start(target: number): Promise<PeerPath> {
-    const server = createServer((socket) => path.#accept(socket, target));
+    const server = createServer({ noDelay: true }, (socket) => path.#accept(socket, target));
     const bound = await listenAt(server, { host: "127.0.0.1", port: 0 });
     if (!bound.ok) throw new Error(`the path to a node can't listen: ${bound.error}`);
     const path = new PeerPath(server, bound.value);
@@ -50,7 +50,7 @@ export class PeerPath {
       socket.destroy();
       return;
     }
-    const onward = connect(target, "127.0.0.1");
+    const onward = connect({ port: target, host: "127.0.0.1", noDelay: true });
     for (const [one, other] of [
       [socket, onward],
       [onward, socket],
