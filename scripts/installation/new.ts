@@ -4,12 +4,12 @@ import { basename, join, resolve } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
-import { SERVER_PACKAGE } from "../package/write-package.ts";
+import { REPOSITORY, SERVER_PACKAGE } from "../package/write-package.ts";
 
 const HELP = `Usage: grove new DIR
 
-Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), and this release as a
-dependency (package.json).
+Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), this release as a
+dependency (package.json), and what to do with it (README.md).
 `;
 
 /** What Cloudflare takes as the name of a Worker. */
@@ -17,6 +17,9 @@ const WORKER_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** The programs of the binary that an installation starts. */
 const PROGRAMS = ["serve", "deploy", "backup", "upgrade", "gateway"];
+
+/** Packages of the release that have install scripts. */
+const SCRIPTED = ["esbuild", "workerd"];
 
 const say = (line: string): void => console.error(`new: ${line}`);
 
@@ -26,6 +29,74 @@ function parseArguments(argv: readonly string[]): Result<string, NotRun> {
   const [directory] = words.value.positionals;
   if (directory === undefined) return err("which folder? grove new DIR");
   return ok(resolve(directory));
+}
+
+function readme(name: string): string {
+  return `# ${name}
+
+An installation of Grove ${project.version}. Needs Node 24.
+
+**First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** It is not for git; the other
+files are.
+
+## Start, on this machine
+
+\`\`\`
+npm install
+npx grove serve
+\`\`\`
+
+It listens on http://127.0.0.1:8200, the console is at http://127.0.0.1:8200/ui/, and data are in \`.grove/data\`
+(\`npx grove serve --help\`: another address, another folder).
+
+## Start, on Cloudflare
+
+\`\`\`
+npm install
+npx wrangler login
+npx grove deploy
+\`\`\`
+
+It prints the address: https://${name}.<you>.workers.dev, with the console at /ui/. Settings are in \`wrangler.toml\`. The secrets are
+uploaded; remove \`secrets.env\` here once they are kept elsewhere.
+
+## The first root token
+
+Once, in a second terminal in this folder:
+
+\`\`\`
+. ./secrets.env
+export VAULT_ADDR=http://127.0.0.1:8200
+curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" $VAULT_ADDR/v1/sys/init
+\`\`\`
+
+The answer has the root token and is given once. Sign in to the console with it, or \`export VAULT_TOKEN=\` it and ask
+\`npx grove doctor\`.
+
+## Backup
+
+\`\`\`
+npx grove backup --to backups
+npx grove backup --verify backups
+\`\`\`
+
+It is sealed as the data are: the seal key is not part of it. For a server on Cloudflare, or on another machine: add
+\`--address $VAULT_ADDR\` (\`npx grove backup --help\`), or let it make one a day (\`wrangler.toml\`).
+\`npx grove restore --help\` brings one back.
+
+## Upgrade
+
+Another version in \`package.json\`, then:
+
+\`\`\`
+npm install
+npx grove upgrade --backups backups
+\`\`\`
+
+It says whether the server that runs may be upgraded. Then start \`npx grove serve\` again, or \`npx grove deploy\`.
+
+Documents: ${REPOSITORY}/tree/main/docs
+`;
 }
 
 function settings(name: string): string {
@@ -77,9 +148,12 @@ function make(directory: string): number {
     dependencies: { [SERVER_PACKAGE]: project.version },
     // Wrangler pins an older engine. One copy of it is enough.
     overrides: project.overrides,
+    // The release needs no script of a package. npm would ask about these.
+    allowScripts: Object.fromEntries(SCRIPTED.map((name) => [name, false])),
   };
   write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
   write("wrangler.toml", settings(name));
+  write("README.md", readme(name));
   const secrets = [
     "# Keep a copy in a safe place: without the seal key all tokens are lost.",
     `GROVE_SEAL_KEY=1:${randomBytes(32).toString("base64")}`,
@@ -88,7 +162,7 @@ function make(directory: string): number {
   ];
   write("secrets.env", `${secrets.join("\n")}\n`, 0o600);
   write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nsecrets.env\n");
-  say(`${directory} is made: npm install there, then npx grove serve or npx grove deploy`);
+  say(`${directory} is made; its README.md says what comes next: npm install there, then npx grove serve`);
   return 0;
 }
 

@@ -19,7 +19,7 @@ it("pages name the packages as they are packed", () => {
 });
 
 it("the deploy button copies the repository that the packages name", () => {
-  const [, copied] = /deploy\.workers\.cloudflare\.com\/\?url=([^)]+)\)/.exec(read("README.md")) ?? [];
+  const [, copied] = /deploy\.workers\.cloudflare\.com\/\?url=([^)]+)\)/.exec(read("docs/deploy.md")) ?? [];
   expect(copied).toBe(REPOSITORY);
 });
 
