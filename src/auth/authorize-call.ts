@@ -64,7 +64,7 @@ export async function authorizeCall(
   const watermark = installation.watermarks.newest;
   let action = await nextAction();
   let unwritten = line;
-  for (let draw = 1; ; draw++) {
+  for (let attempt = 1; ; attempt++) {
     const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
     const treeCall = { row, verifier, access, clientAddress, watermark, action, malformed, line: unwritten };
     const answer = known ?? (await runInTree(env, treeId, treeCall));
@@ -74,7 +74,7 @@ export async function authorizeCall(
     if (known) writeFirstLine(unwritten, caller);
     unwritten = null;
     if (!verdict) return refused(DENIED, caller);
-    if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_ATTEMPTS) {
+    if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && attempt < MAX_ROW_ATTEMPTS) {
       const { above } = outcome.value;
       action = { ...action, ids: await newTokenIds(installation.keys, treeId, currentTime(), undefined, above) };
       continue;

@@ -68,7 +68,7 @@ async function addChild(
   },
 ): Promise<Result<AuthReply>> {
   let above = 0;
-  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
+  for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId?.text, above);
     const address = { treeId: parent.treeId, row: ids.row };
     const reserved = await customId?.reserve(address);

@@ -63,7 +63,7 @@ export async function registerLease(
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeAt(env, treeId);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target };
-  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
+  for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
     const sealed = plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target), plain);
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });

@@ -24,7 +24,7 @@ const STEP = 500;
 const MAX_LEASES = 10_000;
 
 /** How a revocation treats a token. "taken" revokes it; "root" and "self" spare it; "mismatched": not in the filter. */
-type Verdict = "taken" | "gone" | "mismatched" | "root" | "self";
+type Treatment = "taken" | "gone" | "mismatched" | "root" | "self";
 
 /** Hour of the last use that the list has of ancestors, by accessor. */
 type LastUses = ReadonlyMap<string, Ms | null>;
@@ -47,7 +47,7 @@ function selectionOf(tree: TreeParts, request: SelectedInTree, now: Ms, lastUses
     return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
   };
 
-  const unlessKept = ({ row, fixed }: TokenRow): Verdict => {
+  const unlessKept = ({ row, fixed }: TokenRow): Treatment => {
     if (!request.includeRoot && isRoot(fixed.record)) return "root";
     return spared.has(row) ? "self" : "taken";
   };
@@ -69,7 +69,7 @@ function selectionOf(tree: TreeParts, request: SelectedInTree, now: Ms, lastUses
   };
 
   return {
-    verdict(token: RowAndTail): Verdict {
+    treatmentOf(token: RowAndTail): Treatment {
       const found = tokens.liveNamed(token, now);
       if (!found) return "gone";
       return filter && !isListedRightly(found, filter) ? "mismatched" : unlessKept(found);
@@ -93,10 +93,10 @@ export function revokeFiltered(tree: TreeParts, request: Omit<RevokeInTree, "swe
   const selected = selectionOf(tree, request, now, new Map());
   const taken = new Set<number>();
   for (const token of request.tokens) {
-    const verdict = selected.verdict(token);
-    if (verdict === "taken") taken.add(token.row);
-    else if (verdict === "root" || verdict === "self") done.spared++;
-    else done[verdict]++;
+    const treatment = selected.treatmentOf(token);
+    if (treatment === "taken") taken.add(token.row);
+    else if (treatment === "root" || treatment === "self") done.spared++;
+    else done[treatment]++;
   }
   const known = new Map<number, boolean>();
   for (const row of taken) {
@@ -136,7 +136,7 @@ export function countSelected(
   for (; at < tokens.length; at++) {
     const token = tokens[at];
     if (step.isFull()) return { tally: step.tally(), anew, next: { at, row: null } };
-    if (!token || !step.judge(selected.verdict(token))) continue;
+    if (!token || !step.note(selected.treatmentOf(token))) continue;
     if (hasAbove(tree, token.row, selected.takes, known)) continue;
     const row = step.count(walkBelow(tree.sql, token.row, now, null) ?? [], token.row);
     if (row !== null) return { tally: step.tally(), anew, next: { at, row } };
@@ -147,7 +147,7 @@ export function countSelected(
 function countStep(tree: TreeParts, now: Ms) {
   const rows: number[] = [];
   const counted: GroupedToken[] = [];
-  const seen: Record<Verdict, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };
+  const seen: Record<Treatment, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };
   let looked = 0;
   const isFull = () => looked >= STEP;
 
@@ -162,11 +162,11 @@ function countStep(tree: TreeParts, now: Ms) {
   return {
     isFull,
 
-    /** Counts the verdict on a token. Returns true when it would be revoked. */
-    judge(verdict: Verdict): boolean {
+    /** Counts how a token is treated. Returns true when it would be revoked. */
+    note(treatment: Treatment): boolean {
       looked++;
-      seen[verdict]++;
-      return verdict === "taken";
+      seen[treatment]++;
+      return treatment === "taken";
     },
 
     /** Counts `top` and the rows of `below`. Returns the last row when the step is full before the end, else null. */
