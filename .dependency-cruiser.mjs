@@ -79,7 +79,7 @@ const ALLOWED = {
   client: ["src/"],
   gateway: ["src/"],
   console: ["client/answers\\.d\\.ts"],
-  scripts: ["src/", "gateway/", "package\\.json"],
+  scripts: ["src/", "gateway/", "client/answers\\.d\\.ts", "package\\.json"],
   bench: ["src/", "gateway/", "scripts/", "package\\.json", "test/support/", "test/unit/"],
 };
 

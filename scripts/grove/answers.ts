@@ -1,4 +1,13 @@
 import * as z from "zod";
+import type * as Api from "../../client/answers.d.ts";
+
+/** `Read`, which is read of an answer of the API: it does not compile when the OpenAPI document says otherwise. */
+type AnsweredBy<Answer extends Frozen<Read>, Read> = Answer extends Frozen<Read> ? Read : never;
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Frozen<T[Name]> }
+    : T;
 
 /** A token as `sys/tokens` shows it. Times are RFC 3339. */
 export const TOKEN = z.object({
@@ -8,13 +17,15 @@ export const TOKEN = z.object({
   role: z.string(),
   mount: z.string(),
   policies: z.array(z.string()),
+  entity_id: z.string().default(""),
+  metadata: z.record(z.string(), z.string()).default({}),
   created: z.string(),
   expires: z.string().nullable(),
   uses_left: z.number(),
   children: z.number(),
   last_used: z.string().nullish(),
 });
-export type Token = z.infer<typeof TOKEN>;
+export type Token = AnsweredBy<Api.Token, z.infer<typeof TOKEN>>;
 
 /** A count; `more` when counting stopped at it. */
 const COUNT = z.object({ count: z.number(), more: z.boolean() });
@@ -58,6 +69,30 @@ const END = z.object({ at: z.string(), how: z.string(), by: ASKER });
 /** The answer about an ended token, instead of its lineage. */
 export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number() }) });
 export type EndedToken = z.infer<typeof ENDED_TOKEN>;
+
+/** What is known of a text. */
+export const FOUND_TEXT = z.object({
+  state: z.enum(["live", "ended", "mistyped", "elsewhere", "unknown"]),
+  kind: z.string(),
+  message: z.string(),
+  chosen_id: z.boolean(),
+  token: TOKEN.optional(),
+  ended: END.extend({ request_id: z.string() }).optional(),
+  credential: z
+    .object({
+      accessor: z.string(),
+      display_name: z.string(),
+      policies: z.array(z.string()),
+      metadata: z.record(z.string(), z.string()),
+      entity_id: z.string(),
+      path: z.string(),
+      created: z.string().nullable(),
+      expires: z.string().nullable(),
+      parent: z.string().nullable(),
+    })
+    .optional(),
+});
+export type FoundText = AnsweredBy<Api.FoundText, z.infer<typeof FOUND_TEXT>>;
 
 /** A token of the list of those that have ended. */
 const ENDED_SINCE = z.object({ token: TOKEN, ended: END.extend({ cause: z.string(), job: z.string() }) });
@@ -110,6 +145,36 @@ const BRANCH: z.ZodType<Branch> = z.object({
 });
 export const SUBTREE = z.object({ token: TOKEN, children: z.array(BRANCH), more: z.boolean() });
 export type Subtree = z.infer<typeof SUBTREE>;
+
+/** Leases of ended tokens whose targets have not accepted the revocation. */
+const UNREVOKED = z.object({
+  waiting: z.number(),
+  failing: z.number(),
+  more: z.boolean(),
+  failures: z.array(z.object({ lease_id: z.string(), error: z.string(), next_attempt: z.string().nullable() })),
+});
+
+export const RECEIPT = z.object({
+  job: z.string(),
+  state: z.string(),
+  asked_by: ASKER,
+  request_id: z.string(),
+  started: z.string(),
+  finished: z.string().nullable(),
+  numbers: z.object({ matched: z.number(), total: z.number(), leases: COUNT }),
+});
+export type Receipt = AnsweredBy<Api.Receipt, z.infer<typeof RECEIPT>>;
+
+/** What the trees of ended tokens say of them. */
+export const ENDED_CHECK = z.object({
+  checked: z.number(),
+  ended: z.number(),
+  unknown: z.number(),
+  alive: z.array(z.string()),
+  unrevoked_leases: UNREVOKED,
+  next: z.string(),
+});
+export type EndedCheck = AnsweredBy<Api.EndedCheck, z.infer<typeof ENDED_CHECK>>;
 
 const GROUPS = z.array(z.object({ key: z.string(), count: z.number() }));
 

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type CommandOf, type NotRun, readWords } from "../local/command-line.ts";
 import type { EndedByRestore } from "../saved/restore.ts";
+import { hasToken } from "./secret-like.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
 
@@ -18,11 +19,19 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --yes               does not ask
     --job ID            follows a revocation that was begun
     --stop ID           stops one
+  contain [TEXT]      ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects:
+                      numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused)
+    --include-root, --include-self, --yes as for revoke
+    --job ID            the receipt and the check of a revocation that was begun
+  find                what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard
+                      input, one a line, or asks without an echo (exit code 1: one is alive)
+  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input; -: the last refused one
   explain PATH        why a request is allowed or refused, and the policy that would allow it; of this command's own token
     --accessor A        of this token instead (needs sudo on sys/explain/access)
     --operation O       read (unless given), list, scan, create, update, patch or delete
     --parameter N=V     a field of the request (may be repeated)
   doctor              looks for what an operator should know
+  completion SHELL    a script that completes commands and options, for bash, zsh or fish
   restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
     --from DIR          where the backups are: the newest one, unless --backup names another
     --backup NAME
@@ -73,7 +82,14 @@ const COMMANDS = {
     },
   },
   explain: { accessor: TEXTS, operation: TEXT, parameter: TEXTS },
+  contain: {
+    ...FILTERS,
+    ...{ accessor: TEXTS, "include-root": FLAG, "include-self": FLAG, yes: FLAG, job: TEXT },
+  },
+  find: {},
+  why: {},
   doctor: {},
+  completion: {},
   restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
 } as const;
 
@@ -94,6 +110,10 @@ export type Filter = Readonly<Record<string, string | readonly string[]>>;
 export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readTokens>
   | CommandOf<typeof readRevoke>
+  | CommandOf<typeof readContain>
+  | CommandOf<typeof readCompletion>
+  | { readonly kind: "find" }
+  | { readonly kind: "why"; readonly request: string | null }
   | CommandOf<typeof readExplain>
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
@@ -102,6 +122,8 @@ export type GroveCommand = { readonly json: boolean } & (
 
 /** Reads the command line. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
+  // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
+  if (argv.some(hasToken)) return err("this looks like a token, which no command line takes: grove find reads it");
   const words = readWords(argv, OPTIONS, 2);
   if (!words.ok) return words;
   const { json = false, ...values } = words.value.values;
@@ -110,9 +132,19 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
   if (!isCommand(name)) return err(`there is no command "${name}"`);
   const stray = Object.keys(values).find((option) => !Object.hasOwn(COMMANDS[name], option));
   if (stray) return err(`${name} takes no --${stray}`);
-  if (name !== "tree" && name !== "explain" && word !== undefined) return err(`${name} does not take "${word}"`);
+  if (!WITH_WORD.has(name) && word !== undefined) return err(`${name} does not take "${word}"`);
   const command = readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
+}
+
+/** Commands that take a word. */
+const WITH_WORD: ReadonlySet<string> = new Set(["tree", "explain", "contain", "why", "completion"]);
+
+/** The commands with their options, for the completion of shells. */
+export function optionsOfCommands(): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    Object.entries(COMMANDS).map(([name, options]) => [name, [...Object.keys(options), "json"]]),
+  );
 }
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
@@ -129,6 +161,15 @@ function readCommand(name: keyof typeof COMMANDS, word: string | undefined, valu
       return readRevoke(values);
     case "explain":
       return readExplain(word, values);
+    case "contain":
+      return readContain(word, values);
+    case "find":
+      return ok({ kind: "find" } as const);
+    case "why":
+      if (word === undefined) return err("why needs the id of a request, or - for the last one that was refused");
+      return ok({ kind: "why", request: word === "-" ? null : word } as const);
+    case "completion":
+      return readCompletion(word);
     case "doctor":
       return ok({ kind: "doctor" } as const);
     case "restore":
@@ -185,6 +226,27 @@ function readRevoke(values: Values) {
   const { "dry-run": dryRun = false, "include-root": includeRoot = false, yes = false } = values;
   const includeSelf = values["include-self"] ?? false;
   return ok({ kind: "revoke", filter, accessors, dryRun, includeRoot, includeSelf, yes } as const);
+}
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+function readCompletion(word: string | undefined) {
+  const shell = SHELLS.find((one) => one === word);
+  return shell ? ok({ kind: "completion", shell } as const) : err(`completion takes one of ${SHELLS.join(", ")}`);
+}
+
+/** `job` is null for a new revocation. */
+function readContain(word: string | undefined, values: Values) {
+  const { job = null, accessor: accessors = [] } = values;
+  if (word !== undefined && values.search !== undefined) return err("contain takes a text or --search, not both");
+  const filter = { ...filterOf(values), ...(word !== undefined && { search: word }) };
+  const isFiltered = Object.keys(filter).length > 0;
+  if (job !== null && (isFiltered || accessors.length > 0)) return err("--job stands alone");
+  if (job === null && !isFiltered && accessors.length === 0) return err("contain needs a text, a filter or --accessor");
+  if (isFiltered && accessors.length > 0) return err("contain takes a text or filter, or --accessor, not both");
+  const { "include-root": includeRoot = false, yes = false } = values;
+  const includeSelf = values["include-self"] ?? false;
+  return ok({ kind: "contain", job, filter, accessors, dryRun: false, includeRoot, includeSelf, yes } as const);
 }
 
 /** A flag is "true" as a text: the interface takes it in that form too. */

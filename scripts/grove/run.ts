@@ -1,11 +1,16 @@
 import type { GroveCommand } from "./arguments.ts";
+import { optionsOfCommands } from "./arguments.ts";
 import { type Called, type CallFailure, GroveClient } from "./client.ts";
+import { completionScript } from "./commands/completion.ts";
+import { containTokens } from "./commands/contain.ts";
 import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
+import { findTexts } from "./commands/find.ts";
 import { previewRestore, restoreFrom } from "./commands/restore.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
+import { explainRequest } from "./commands/why.ts";
 import { harmless, type Session, styled, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
@@ -16,6 +21,10 @@ export async function runGrove(
   environment: NodeJS.ProcessEnv,
   terminal: Terminal,
 ): Promise<number> {
+  if (command.kind === "completion") {
+    terminal.out(completionScript(command.shell, optionsOfCommands()).trimEnd());
+    return 0;
+  }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
   if (!/^https?:\/\/\S+$/.test(address)) {
     terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
@@ -34,7 +43,7 @@ export async function runGrove(
   return 1;
 }
 
-function carryOut(command: GroveCommand, session: Session): Promise<Called<number>> {
+function carryOut(command: Exclude<GroveCommand, { kind: "completion" }>, session: Session): Promise<Called<number>> {
   switch (command.kind) {
     case "tokens":
       return showTokens(session, command);
@@ -50,6 +59,12 @@ function carryOut(command: GroveCommand, session: Session): Promise<Called<numbe
       return stopJob(session, command.id);
     case "explain":
       return explainAccess(session, command);
+    case "contain":
+      return containTokens(session, command);
+    case "find":
+      return findTexts(session);
+    case "why":
+      return explainRequest(session, command);
     case "doctor":
       return examine(session);
     case "restore":
@@ -67,6 +82,7 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
   if (command.kind === "preview")
     return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";
+  if (command.kind === "why") return " (VAULT_TOKEN needs update and sudo on sys/explain/access)";
   if (command.kind === "explain") {
     if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
     return " (--accessor needs update and sudo on sys/explain/access)";

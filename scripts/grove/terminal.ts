@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import type { GroveClient } from "./client.ts";
 
 /** Styles of text. */
@@ -21,6 +22,12 @@ export interface Terminal {
   progress(line: string | null): void;
   /** Asks a question and returns the typed text. */
   ask(question: string): Promise<string>;
+  /** Returns all of standard input; at a terminal what is typed or pasted after the question, which is not echoed. */
+  secret(question: string): Promise<string>;
+  /** The lines of standard input, one by one. */
+  lines(): AsyncIterable<string>;
+  /** Characters in a line of the terminal that results go to; null: they go to a file or to another program. */
+  readonly columns: number | null;
 }
 
 /** Parameters of every command. */
@@ -48,19 +55,41 @@ export function wantsColours(environment: NodeJS.ProcessEnv, isTerminal: boolean
 
 const GAP = "  ";
 
-/** Lines of a table. The last column is not padded. */
+/** Narrowest column that a table is cut to. */
+const MIN_WIDTH = 6;
+
+/** Lines of a table. The last column is not padded. At a terminal the widest columns are cut so that it fits. */
 export function renderTable(
-  terminal: Pick<Terminal, "colours">,
+  terminal: Pick<Terminal, "colours" | "columns">,
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): string[] {
-  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const wanted = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns);
   const line = (cells: readonly string[]) =>
     cells
+      .map((cell, at) => cut(cell, widths[at] ?? 0))
       .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
       .join(GAP)
       .trimEnd();
   return [styled(terminal, "bold", line(head)), ...rows.map(line)];
+}
+
+/** Makes the widest columns narrower, one character after the other, until all fit into a line. */
+function fitted(wanted: readonly number[], columns: number): number[] {
+  const widths = [...wanted];
+  let over = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - columns;
+  for (; over > 0; over--) {
+    const widest = Math.max(...widths);
+    if (widest <= MIN_WIDTH) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** The beginning of a text that is too long, which ends in `…` then. */
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
 /** A node of a tree of text. */
@@ -108,5 +137,36 @@ export function processTerminal(): Terminal {
         lines.close();
       }
     },
+    secret: async (question) => {
+      if (!stdin.isTTY) return readAll(stdin);
+      // The editor of lines echoes what is typed to its output.
+      const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+      const lines = createInterface({ input: stdin, output: silent, terminal: true });
+      stderr.write(question);
+      try {
+        return await lines.question("");
+      } finally {
+        lines.close();
+        stderr.write("\n");
+      }
+    },
+    lines: () => createInterface({ input: stdin }),
+    columns: stdout.isTTY ? (stdout.columns ?? DEFAULT_COLUMNS) : null,
   };
+}
+
+const DEFAULT_COLUMNS = 80;
+/** Most bytes of standard input that are read as a whole. */
+const MAX_INPUT = 1_048_576;
+
+async function readAll(input: NodeJS.ReadStream): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of input) {
+    const bytes = Buffer.from(piece);
+    length += bytes.length;
+    if (length > MAX_INPUT) break;
+    pieces.push(bytes);
+  }
+  return Buffer.concat(pieces).toString();
 }

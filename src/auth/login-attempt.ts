@@ -77,9 +77,10 @@ class LoginChecks<Name extends string> {
     return result;
   }
 
-  /** Records a check that can't be made because only a claim was sent. Returns the claim. */
-  assume<T>(name: Name, actual: string | null, claim: T): Result<T> {
-    this.#made.set(name, { ...this.#unmade(name), outcome: "assumed", actual });
+  /** Records a check that can't be made, because only a claim was sent or for the reason `unchecked`. Returns the claim. */
+  assume<T>(name: Name, { bound = [], actual = null }: Compared, claim: T, unchecked?: Failure): Result<T> {
+    const message = unchecked ? `could not be checked: ${failureText(unchecked)}` : null;
+    this.#made.set(name, { ...this.#unmade(name), outcome: "assumed", bound, actual, message });
     return ok(claim);
   }
 

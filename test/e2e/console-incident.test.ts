@@ -139,6 +139,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const { body: ended } = await call(server, "GET", `/v1/sys/tokens/jobs/${job}`, { token: server.rootToken });
     expect(ended.data).toMatchObject({ state: "done", matched: TREES, total: TOTAL });
     expect(await grove("revoke", "--job", job, "--json")).toMatchObject({ matched: TREES, total: TOTAL });
+    const proof = { receipt: { numbers: { total: TOTAL } }, check: { ended: TOTAL, alive: [] } };
+    expect(await grove("contain", "--job", job, "--json")).toMatchObject(proof);
     const saved = page.waitForEvent("download");
     await receipt.getByRole("button", { name: "Export JSON" }).click();
     const file = JSON.parse(await readFile(await (await saved).path(), "utf8")) as {
@@ -189,6 +191,11 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
 
   it("says of a text what it is: ended, mistyped, of another installation, a token of a team", async () => {
     const token = server.rootToken;
+    const asked = run(process.execPath, [join(PROJECT, "scripts/grove.ts"), "find", "--json"], {
+      env: { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: token },
+    });
+    asked.child.stdin?.end(`${leaked.client_token}\n`);
+    expect(JSON.parse((await asked).stdout)).toMatchObject({ state: "ended", token: { accessor: leaked.accessor } });
     await page.keyboard.press("Control+k");
     await search().fill(leaked.client_token);
     await shows(/^This token has ended: it can't be used any more. Revoked .* by root/);

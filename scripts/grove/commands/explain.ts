@@ -1,10 +1,11 @@
+import type * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
-import { harmless, type Session, styled } from "../terminal.ts";
+import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 
-/** Shows why a request would be allowed or refused. The policy to add is on standard output. Returns 1 for a refusal. */
+/** Shows why a request would be allowed or refused. Returns 1 for a refusal. */
 export async function explainAccess(
   { client, terminal, json }: Session,
   { accessor, path, operation, parameters }: Extract<GroveCommand, { kind: "explain" }>,
@@ -13,13 +14,16 @@ export async function explainAccess(
   const endpoint = accessor === null ? "sys/explain/access-self" : "sys/explain/access";
   const answer = await client.post(endpoint, EXPLANATION, asked);
   if (!answer.ok) return answer;
-  const { allowed, message, rule, policies, missing_policies: missing, hcl } = answer.value;
-  if (json) {
-    terminal.out(JSON.stringify(answer.value));
-    return ok(allowed ? 0 : 1);
-  }
+  if (json) terminal.out(JSON.stringify(answer.value));
+  else showExplanation(terminal, answer.value);
+  return ok(answer.value.allowed ? 0 : 1);
+}
+
+/** Shows an explanation. The policy to add is on standard output. */
+export function showExplanation(terminal: Terminal, explanation: z.infer<typeof EXPLANATION>): void {
+  const { allowed, message, operation, path, rule, policies, missing_policies: missing, hcl } = explanation;
   const verdict = styled(terminal, allowed ? "green" : "red", allowed ? "allowed" : "refused");
-  terminal.say(`${verdict}: ${harmless(answer.value.operation)} ${harmless(answer.value.path)}`);
+  terminal.say(`${verdict}: ${harmless(operation)} ${harmless(path)}`);
   terminal.say(harmless(message));
   for (const { name, path: written, lines } of rule?.policies ?? []) {
     terminal.say(
@@ -32,5 +36,4 @@ export async function explainAccess(
     terminal.say("This policy, given to the token besides the others, would allow it:");
     for (const line of hcl.trimEnd().split("\n")) terminal.out(harmless(line));
   }
-  return ok(allowed ? 0 : 1);
 }

@@ -12,14 +12,23 @@ const GROUPINGS = ["mount", "type", "role", "owner"] as const;
 /** Most groups in a line. */
 const SHOWN_GROUPS = 8;
 
+type Wanted = Extract<GroveCommand, { kind: "revoke" | "contain" }>;
+
+/** Shows what a revocation would end, asks for confirmation, and revokes. */
+export async function revokeTokens(session: Session, wanted: Wanted): Promise<Called<number>> {
+  const done = await revokeSelected(session, wanted);
+  return done.ok ? ok(done.value.code) : done;
+}
+
 /**
- * Shows what a revocation would end, asks for confirmation, and revokes. The server gets the numbers that were shown and refuses when one
- * has grown since.
+ * The same. The server gets the numbers that were shown and refuses when one has grown since.
+ *
+ * @returns the exit code, and the job; null when nothing was revoked.
  */
-export async function revokeTokens(
+export async function revokeSelected(
   session: Session,
-  wanted: Extract<GroveCommand, { kind: "revoke" }>,
-): Promise<Called<number>> {
+  wanted: Wanted,
+): Promise<Called<{ readonly code: number; readonly job: string | null }>> {
   const { client, terminal, json } = session;
   const { filter, accessors, includeRoot, includeSelf, dryRun, yes } = wanted;
   const asked = {
@@ -33,16 +42,19 @@ export async function revokeTokens(
   const { count: matched, total } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
-  if (dryRun || total === 0) return ok(0);
+  if (dryRun || total === 0) return ok({ code: 0, job: null });
   if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
   const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
-  return followJob(session, started.value.job);
+  const { job } = started.value;
+  // What a containment prints as JSON is its receipt.
+  const code = await followJob(session, job, wanted.kind === "contain");
+  return code.ok ? ok({ code: code.value, job }) : code;
 }
 
 /** Counts what would end. A count that continues in a job is followed to its end. */
-async function count(session: Session, asked: Readonly<Record<string, unknown>>): Promise<Called<Preview>> {
+export async function count(session: Session, asked: Readonly<Record<string, unknown>>): Promise<Called<Preview>> {
   const answer = await session.client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
   if (!answer.ok) return answer;
   if (!("job" in answer.value)) return ok(answer.value);
@@ -53,12 +65,12 @@ async function count(session: Session, asked: Readonly<Record<string, unknown>>)
 }
 
 /** Shows the progress of a revocation until it ends. The revocation continues without this command. */
-export async function followJob(session: Session, id: string): Promise<Called<number>> {
+export async function followJob(session: Session, id: string, isQuiet = false): Promise<Called<number>> {
   const { terminal, json } = session;
   if (!json)
     terminal.say(`job ${id}; it continues without this command: --job ${id} follows it, --stop ${id} stops it`);
   const job = await ended(session, id);
-  return job.ok ? ok(showEnd(terminal, job.value, json)) : job;
+  return job.ok ? ok(showEnd(terminal, job.value, json, isQuiet)) : job;
 }
 
 /** Waits for the end of a job. */
@@ -109,10 +121,11 @@ async function isConfirmed(terminal: Terminal, total: number): Promise<boolean> 
   return (await terminal.ask(`Type ${total} to revoke them: `)).trim() === String(total);
 }
 
-function showEnd(terminal: Terminal, job: Job, json: boolean): number {
+function showEnd(terminal: Terminal, job: Job, json: boolean, isQuiet: boolean): number {
   const { state, matched, total, preview, failures } = job;
-  if (json) terminal.out(JSON.stringify(job));
-  else {
+  if (json) {
+    if (!isQuiet) terminal.out(JSON.stringify(job));
+  } else {
     const style = state === "done" && failures.length === 0 ? "green" : "red";
     const of = `${total} of ${preview?.total ?? 0} ended, ${matched ?? 0} that matched and everything below`;
     terminal.out(styled(terminal, style, `${state}: ${of}, ${number(failures.length, "failure")}`));

@@ -1,26 +1,54 @@
 import type { Count, Token } from "../answers.ts";
 import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
 
-const HEAD = ["ACCESSOR", "NAME", "PATH", "ROLE", "POLICIES", "CREATED", "ENDS", "USES LEFT", "CHILDREN", "LAST USED"];
+const HEAD = [
+  ...["NAME", "ENDS", "POLICIES", "ROLE", "METADATA", "PATH", "CREATED", "LAST USED", "USES LEFT", "CHILDREN"],
+  "ACCESSOR",
+];
 
-/** Tokens as a table. */
+/** Tokens as a table. A terminal gets the columns that have something, and an accessor that does not fit by its end. */
 export function tokenTable(terminal: Terminal, tokens: readonly Token[]): string[] {
-  return renderTable(terminal, HEAD, tokens.map(cellsOf));
+  const rows = tokens.map(cellsOf);
+  if (terminal.columns === null) return renderTable(terminal, HEAD, rows);
+  const used = HEAD.map((name, at) => name === "ACCESSOR" || rows.some((row) => !EMPTY.has(row[at] ?? "")));
+  const isUsed = (_: unknown, at: number) => used[at];
+  const short = rows.map((row) => row.map((cell, at) => (HEAD[at] === "ACCESSOR" ? shortAccessor(cell) : cell)));
+  return renderTable(
+    terminal,
+    HEAD.filter(isUsed),
+    short.map((row) => row.filter(isUsed)),
+  );
 }
 
+const EMPTY: ReadonlySet<string> = new Set(["-", "", "0"]);
+/** Characters at the end of an accessor that are shown: accessors of one tree begin alike. */
+const SHOWN_END = 8;
+
+const shortAccessor = (accessor: string): string =>
+  accessor.length > SHOWN_END + 1 ? `…${accessor.slice(-SHOWN_END)}` : accessor;
+
 function cellsOf(token: Token): string[] {
-  return [
-    token.accessor,
-    token.display_name,
-    token.path,
-    token.role || "-",
-    token.policies.join(","),
-    shortTime(token.created),
-    token.expires === null ? "never" : shortTime(token.expires),
-    token.uses_left === 0 ? "-" : String(token.uses_left),
-    String(token.children),
-    token.last_used ? shortTime(token.last_used) : "-",
-  ].map(harmless);
+  const cells = {
+    NAME: token.display_name,
+    ENDS: token.expires === null ? "never" : shortTime(token.expires),
+    POLICIES: token.policies.join(","),
+    ROLE: token.role || "-",
+    METADATA: pairsText(token.metadata) || "-",
+    PATH: token.path,
+    CREATED: shortTime(token.created),
+    "LAST USED": token.last_used ? shortTime(token.last_used) : "-",
+    "USES LEFT": token.uses_left === 0 ? "-" : String(token.uses_left),
+    CHILDREN: String(token.children),
+    ACCESSOR: token.accessor,
+  };
+  return Object.values(cells).map(harmless);
+}
+
+/** `owner=payments, run=7`. */
+export function pairsText(pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
 }
 
 /** A token in one line of a tree. */

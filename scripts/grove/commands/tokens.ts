@@ -1,17 +1,19 @@
 import { ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
-import type { GroveCommand } from "../arguments.ts";
+import type { Filter, GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
+import { count } from "./revoke.ts";
 import { tokenTable } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;
 
 /** Shows tokens; all of them with the limit 0. */
 export async function showTokens(
-  { client, terminal, json }: Session,
+  session: Session,
   { filter, sort, limit }: Extract<GroveCommand, { kind: "tokens" }>,
 ): Promise<Called<number>> {
+  const { client, terminal, json } = session;
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const tokens: Token[] = [];
   let next = "";
@@ -28,11 +30,27 @@ export async function showTokens(
   if (json) terminal.out(JSON.stringify(tokens));
   else {
     for (const line of tokenTable(terminal, tokens)) terminal.out(line);
-    terminal.say(
-      next === "" ? `${tokens.length} tokens` : `${tokens.length} tokens, and there are more: --limit 0 shows all`,
-    );
+    if (terminal.columns !== null && tokens.length > 0) terminal.say("whole accessors: --json, or into a file");
+    const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
+    terminal.say(`${tokens.length} tokens${of}`);
+    const { display_name: name } = filter;
+    if (tokens.length === 0 && typeof name === "string") {
+      terminal.say(
+        `names of tokens begin with their method, such as token-${harmless(name)}: --search finds parts of names`,
+      );
+    }
   }
   return ok(0);
+}
+
+/** The number of all tokens that match, or that there are more where the token may not count. */
+async function totalText(session: Session, filter: Filter): Promise<string> {
+  if (Object.keys(filter).length === 0) {
+    const summary = await session.client.get("sys/tokens/summary", SUMMARY);
+    return summary.ok ? String(summary.value.total) : "more";
+  }
+  const counted = await count(session, { ...filter, include_root: true, include_self: true });
+  return counted.ok ? String(counted.value.count) : "more";
 }
 
 /** Shows numbers of tokens by group. */

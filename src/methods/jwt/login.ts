@@ -105,7 +105,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
 }
 
 async function verifyClaims({ env, checks }: Attempt, config: JwtConfig, token: LoginInput, now: Ms) {
-  if ("claims" in token) return checks.assume("signature", null, token.claims);
+  if ("claims" in token) return checks.assume("signature", {}, token.claims);
   const { jwt } = token;
   const read = readJwtHead(jwt, config.algorithms);
   const algorithm = read.ok ? read.value.algorithm : null;

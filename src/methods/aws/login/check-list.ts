@@ -1,5 +1,5 @@
 import { type Check, LAST_CHECKS, type LoginAttempt } from "../../../auth/login-attempt.ts";
-import { ok, type Result } from "../../../base/result.ts";
+import { type Failure, ok, type Result } from "../../../base/result.ts";
 
 /** Descriptions of the checks of a login, by name. */
 export const CHECKS = {
@@ -38,6 +38,8 @@ export type Attempt = LoginAttempt<CheckName>;
 export type Judged<Found> = Partial<Pick<Check, "bound" | "actual">> & {
   readonly result: Result<Found>;
   readonly isAssumed?: boolean;
+  /** Why a claim that was taken as true could not be checked. */
+  readonly unchecked?: Failure;
 };
 
 type Maybe<T> = T | Promise<T>;
@@ -87,9 +89,9 @@ export class CheckList<Known extends Recording, Found extends object> {
   /** Adds a check, whose outcome is recorded. */
   check<More extends object>(name: CheckName, judge: (known: Known & Found) => Maybe<Judged<More>>) {
     const run = async (known: Known & Found) => {
-      const { result, isAssumed, ...compared } = await judge(known);
+      const { result, isAssumed, unchecked, ...compared } = await judge(known);
       const { checks } = known.attempt;
-      if (isAssumed && result.ok) return checks.assume(name, compared.actual ?? null, result.value);
+      if (isAssumed && result.ok) return checks.assume(name, compared, result.value, unchecked);
       return checks.record(name, compared, result);
     };
     return this.with({ names: [name], run });

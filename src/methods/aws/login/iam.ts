@@ -11,7 +11,7 @@ import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY, infersInstance } from "../rules/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
 import { isBoundTo } from "./bounds.ts";
-import type { Attempt } from "./check-list.ts";
+import type { Attempt, Judged } from "./check-list.ts";
 import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
@@ -38,14 +38,32 @@ async function askForCaller({ attempt: { env }, settings, fields }: Begun & Sett
   return ok({ ...caller.value, signature: { text, endsAt } });
 }
 
-/** Returns the caller if the role is bound to it. Messages are those of the reference's AWS method (login). */
-export async function bindCaller(target: LoginRole, caller: ProvenCaller) {
-  const { principal } = caller;
-  const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
-  if (!known.ok) return known;
-  const bound = await isBoundTo(target, { arn: principal, uniqueId: known.value.uniqueId });
+/**
+ * Returns the caller if the role is bound to it. Messages are those of the reference's AWS method (login). The unique id
+ * of a caller that is only claimed is looked up, which a login need not do: a look-up that fails says nothing about the
+ * login of a caller that the role names, and the claim is taken as true.
+ */
+export async function judgeCaller(
+  target: LoginRole,
+  caller: ProvenCaller,
+): Promise<Judged<{ readonly caller: ProvenCaller }>> {
+  const { role } = target;
+  const bound = role.bounds.bound_iam_principal_arn ?? [];
+  const actual = caller.principal.arn;
+  if (caller.uniqueId !== "") return { bound, actual, result: await bindCaller(target, caller) };
+  const isNamed = bound.includes(caller.principal.canonicalArn);
+  if (isNamed && !role.resolveUniqueIds && !infersInstance(role)) return { bound, actual, result: ok({ caller }) };
+  const known = await withUniqueId(target, caller);
+  if (known.ok) return { bound, actual, result: await bindCaller(target, known.value) };
+  if (!isNamed || infersInstance(role)) return { bound, actual, result: known };
+  return { bound, actual, result: ok({ caller }), isAssumed: true, unchecked: known.error };
+}
+
+async function bindCaller(target: LoginRole, caller: ProvenCaller): Promise<Result<{ readonly caller: ProvenCaller }>> {
+  const { principal, uniqueId } = caller;
+  const bound = await isBoundTo(target, { arn: principal, uniqueId });
   if (!bound.ok) return bound;
-  if (bound.value) return ok({ caller: known.value });
+  if (bound.value) return ok({ caller });
   return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 

@@ -8,7 +8,7 @@ import { prepareNonce } from "../rules/access.ts";
 import { type AuthType, type CloudRole, infersInstance } from "../rules/role.ts";
 import { bound, findInstance, judgeProfileRole, type OfInstance } from "./bounds.ts";
 import { CheckList, type CheckName, type Checks } from "./check-list.ts";
-import { bindCaller, type ProvenCaller, principalClient, proveCaller } from "./iam.ts";
+import { judgeCaller, type ProvenCaller, principalClient, proveCaller } from "./iam.ts";
 import {
   type Begun,
   findNamedRole,
@@ -105,10 +105,7 @@ export const VM_ORDER = order(
 /** A login by a signed GetCallerIdentity request. */
 export const IAM_ORDER = order(CheckList.of<Begun<ProvenCaller> & Settings>().check("caller", proveCaller), (proven) =>
   proven
-    .check("principal", async ({ target, caller }) => {
-      const bound = target.role.bounds.bound_iam_principal_arn ?? [];
-      return { bound, actual: caller.principal.arn, result: await bindCaller(target, caller) };
-    })
+    .check("principal", ({ target, caller }) => judgeCaller(target, caller))
     .find((known) => (infersInstance(known.target.role) ? INFERENCE.run(known) : ok({ inferredId: "" })))
     .find(principalClient),
 );

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 
+const TOKEN = `s.${"A".repeat(84)}`;
+const CONTAIN = {
+  ...{ kind: "contain", job: null, accessors: [], dryRun: false, includeRoot: false, includeSelf: false, yes: false },
+  json: false,
+};
+
 describe("the command line of grove", () => {
   it.each([
     ["tokens", { kind: "tokens", filter: {}, sort: "created", limit: 100, json: false }],
@@ -31,6 +37,15 @@ describe("the command line of grove", () => {
     ],
     ["restore --from b --preview --json", { kind: "preview", from: "b", backup: null, json: true }],
     ["doctor", { kind: "doctor", json: false }],
+    ["find --json", { kind: "find", json: true }],
+    ["why abc", { kind: "why", request: "abc", json: false }],
+    ["why -", { kind: "why", request: null, json: false }],
+    ["completion zsh", { kind: "completion", shell: "zsh", json: false }],
+    ["contain --job 7", { ...CONTAIN, job: "7", filter: {} }],
+    [
+      "contain payments --mount auth/aws/ --yes",
+      { ...CONTAIN, filter: { search: "payments", mount: "auth/aws/" }, yes: true },
+    ],
     [
       "explain sys/mounts --operation update --accessor a --parameter x=1=2",
       {
@@ -80,6 +95,18 @@ describe("the command line of grove", () => {
     [
       ["restore", "--from", "b", "--preview", "--not-before", "now"],
       "--preview takes no --not-before and no --issued-before",
+    ],
+    [["contain"], "contain needs a text, a filter or --accessor"],
+    [["contain", "a", "--search", "b"], "contain takes a text or --search, not both"],
+    [["contain", "a", "--accessor", "b"], "contain takes a text or filter, or --accessor, not both"],
+    [["contain", "a", "--job", "b"], "--job stands alone"],
+    [["why"], "why needs the id of a request, or - for the last one that was refused"],
+    [["completion", "ksh"], "completion takes one of bash, zsh, fish"],
+    [["find", "x"], 'find does not take "x"'],
+    [["tree", TOKEN], "this looks like a token, which no command line takes: grove find reads it"],
+    [
+      ["explain", "sys/mounts", `--accessor=${TOKEN}`],
+      "this looks like a token, which no command line takes: grove find reads it",
     ],
     [["doctor", "--wrong"], "Unknown option '--wrong'"],
   ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));

@@ -59,6 +59,9 @@ const terminal = (change: Partial<Terminal> = {}): Terminal => ({
   say: (line) => void said.push(line),
   progress: () => {},
   ask: async () => "",
+  secret: async () => "",
+  lines: async function* () {},
+  columns: null,
   ...change,
 });
 const grove = (words: string, change: Partial<Terminal> = {}, url = address, VAULT_TOKEN = "s.own") => {
@@ -96,9 +99,9 @@ describe("grove tokens", () => {
       "GET /v1/sys/tokens?role=ci&sort=created&limit=1000&after=c2",
     ]);
     expect(out).toEqual([
-      "ACCESSOR  NAME    PATH               ROLE  POLICIES  CREATED            ENDS               USES LEFT  CHILDREN  LAST USED",
-      "a         name-a  auth/token/create  -     default   2026-11-22 01:02Z  2026-11-23 04:05Z  -          0         -",
-      "b         name-b  auth/token/create  ci    default   2026-11-22 01:02Z  never              2          3         -",
+      "NAME    ENDS               POLICIES  ROLE  METADATA  PATH               CREATED            LAST USED  USES LEFT  CHILDREN  ACCESSOR",
+      "name-a  2026-11-23 04:05Z  default   -     -         auth/token/create  2026-11-22 01:02Z  -          -          0         a",
+      "name-b  never              default   ci    -         auth/token/create  2026-11-22 01:02Z  -          2          3         b",
     ]);
     expect(said).toEqual(["2 tokens"]);
   });
@@ -527,4 +530,209 @@ describe("grove restore --preview", () => {
     expect(await grove(`restore --from ${directory} --preview`)).toBe(1);
     expect(said.at(-1)).toContain("not the one that the backup was made of");
   });
+});
+
+describe("grove find", () => {
+  const found = (change: Record<string, unknown>) =>
+    data({ state: "live", kind: "service", message: "It is alive.", chosen_id: false, ...change });
+
+  it("asks in a body, shows what is known, and ends with 1 when a token is alive", async () => {
+    replies["POST /v1/sys/tokens/find"] = found({ token: { ...token("a"), metadata: { owner: "payments" } } });
+    expect(await grove("find", { secret: async () => " s.leaked \n" })).toBe(1);
+    expect(asked).toEqual([{ request: "POST /v1/sys/tokens/find", body: { token: "s.leaked" } }]);
+    expect(out[0]).toBe("live: It is alive.");
+    expect(out).toContain("  metadata   owner=payments");
+    expect(out.at(-1)).toBe("  revoke it with all below: grove contain --accessor a");
+    expect(JSON.stringify([out, said])).not.toContain("s.leaked");
+  });
+
+  it("says how it ended, of which team it is, and of each line", async () => {
+    const ended = {
+      at: "2026-11-22T05:06:07Z",
+      how: "revoked",
+      by: { accessor: "b", display_name: "on-call" },
+      request_id: "r1",
+    };
+    const metadata = { organization: "acme", team: "platform" };
+    const credential = { accessor: "at-1", display_name: "", policies: [], entity_id: "", path: "", metadata };
+    replies["POST /v1/sys/tokens/find"] = [
+      found({ state: "ended", token: token("a"), ended }),
+      found({
+        state: "ended",
+        kind: "team",
+        credential: { ...credential, created: null, expires: null, parent: null },
+      }),
+    ];
+    expect(await grove("find", { secret: async () => "one\n\ntwo\n" })).toBe(0);
+    expect(out).toContain("  ended      2026-11-22 05:06Z, revoked by on-call b");
+    expect(out).toContain("  metadata   organization=acme, team=platform");
+  });
+
+  it("asks nothing without a text", async () => {
+    expect(await grove("find", { secret: async () => "\n" })).toBe(1);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("grove contain", () => {
+  const leases = (change: Record<string, unknown> = {}) => ({
+    waiting: 0,
+    failing: 0,
+    more: false,
+    failures: [],
+    ...change,
+  });
+  const check = (change: Record<string, unknown> = {}) =>
+    data({ checked: 2, ended: 2, unknown: 0, alive: [], unrevoked_leases: leases(), next: "", ...change });
+  const groups = { mount: [], type: [], role: [], owner: [] };
+  const preview = { count: 1, total: 2, leases: { count: 3, more: false }, by: groups, skipped: { root: 0, self: 0 } };
+
+  beforeEach(() => {
+    replies["POST /v1/sys/tokens/revoke"] = [data({ ...preview, sample: [] }), data({ job: "j1", state: "running" })];
+    replies["GET /v1/sys/tokens/jobs/j1"] = data({
+      ...{ id: "j1", state: "done", counted: 2, matched: 1, total: 2, preview, failures: [] },
+      finished: "2026-11-22T05:06:07Z",
+    });
+    replies["GET /v1/sys/tokens/jobs/j1/receipt"] = data({
+      ...{
+        job: "j1",
+        state: "done",
+        request_id: "r1",
+        started: "2026-11-22T05:06:00Z",
+        finished: "2026-11-22T05:06:07Z",
+      },
+      asked_by: { accessor: "b", display_name: "on-call" },
+      numbers: { matched: 1, total: 2, leases: { count: 3, more: false } },
+    });
+  });
+
+  it("counts, asks, revokes, and shows the receipt and what the trees say, page by page", async () => {
+    const pages = [check({ checked: 1, ended: 1, next: "c1" }), check({ checked: 1, ended: 1 })];
+    replies["POST /v1/sys/tokens/verify-ended"] = pages;
+    expect(await grove("contain payments", { interactive: true, ask: async () => "2" })).toBe(0);
+    const posts = asked.filter(({ request }) => request.startsWith("POST")).map(({ body }) => body);
+    expect(posts[0]).toMatchObject({ search: "payments", dry_run: true });
+    expect(posts[1]).toMatchObject({ search: "payments", dry_run: false, expected_count: 1, expected_total: 2 });
+    expect(posts.slice(2)).toEqual([{ job: "j1" }, { job: "j1", after: "c1" }]);
+    expect(out.slice(-5)).toEqual([
+      "receipt   j1, done",
+      "asked by  on-call b, request r1",
+      "time      2026-11-22 05:06Z to 2026-11-22 05:06Z",
+      "refused   2 of 2 tokens, by what their trees say",
+      "leases    3 leases asked, 3 ended, 0 waiting, 0 failing",
+    ]);
+  });
+
+  it("ends with 1, and names them, when a token can be used or a lease is not revoked", async () => {
+    replies["POST /v1/sys/tokens/verify-ended"] = check({ ended: 1, alive: ["a"] });
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out).toContain("  can be used: a");
+    const failures = [{ lease_id: "db/x", error: "the target can't be reached", next_attempt: null }];
+    replies["POST /v1/sys/tokens/verify-ended"] = check({ unrevoked_leases: leases({ failing: 1, failures }) });
+    expect(await grove("contain --job j1")).toBe(1);
+    expect(out).toContain("leases    3 leases asked, 2 ended, 0 waiting, 1 failing");
+    expect(out).toContain("  db/x: the target can't be reached, irrevocable");
+    expect(await grove("contain --job j1 --json")).toBe(1);
+    expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ receipt: { job: "j1" }, check: { ended: 2 } });
+  });
+
+  it("revokes nothing without the number", async () => {
+    expect(await grove("contain payments", { interactive: true, ask: async () => "1" })).toBe(1);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("grove why", () => {
+  const line = (change: Record<string, unknown> = {}) =>
+    JSON.stringify({
+      ...{ type: "response", time: "2026-11-22T05:06:07Z", request_id: "r1", operation: "update", path: "sys/mounts" },
+      ...{ status: 403, error: "permission denied", client_address: "192.0.2.1" },
+      auth: { accessor: "a", display_name: "ci", token_type: "service" },
+      ...change,
+    });
+  const log = (...lines: readonly string[]) => ({
+    lines: async function* () {
+      yield* lines;
+    },
+  });
+  const explanation = {
+    ...{ allowed: false, message: "No rule.", operation: "update", path: "sys/mounts", policies: ["ci"] },
+    ...{ missing_policies: [], hcl: null },
+  };
+
+  it("finds the line of a request, and asks why with its token, path and address", async () => {
+    replies["POST /v1/sys/explain/access"] = data(explanation);
+    const lines = log(
+      "no json r1",
+      line({ request_id: "r0" }),
+      line({ type: "request" }),
+      `Nov 22 grove: ${line()}`,
+      line({ path: "x" }),
+    );
+    expect(await grove("why r1", lines)).toBe(1);
+    expect(asked[0]?.body).toEqual({
+      accessor: "a",
+      path: "sys/mounts",
+      operation: "update",
+      client_address: "192.0.2.1",
+    });
+    expect(said[0]).toBe("2026-11-22T05:06:07Z: update sys/mounts, status 403: permission denied");
+    expect(said).toContain("No rule.");
+  });
+
+  it("takes the last refused request for -", async () => {
+    replies["POST /v1/sys/explain/access"] = data(explanation);
+    expect(await grove("why -", log(line(), line({ path: "sys/auth" }), line({ status: 200 })))).toBe(1);
+    expect(asked[0]?.body).toMatchObject({ path: "sys/auth" });
+  });
+
+  it.each([
+    ["without a good token", { auth: null }, "Its token was not valid"],
+    ["by a login", { auth: null, role: "ci" }, "It is a login"],
+    ["by a batch token", { auth: { accessor: "", display_name: "", token_type: "batch" } }, "no accessor"],
+    ["whose path is not in the log", { path: "sys/<unknown>" }, "whole path"],
+    ["that the gateway answered", { type: "gateway" }, "Grove was not asked"],
+  ])("says of a request %s why nobody can be asked", async (_, change, text) => {
+    expect(await grove("why r1", log(line(change)))).toBe(1);
+    expect(asked).toEqual([]);
+    expect(said.at(-1)).toContain(text);
+  });
+
+  it("ends with 1 when no line is found", async () => {
+    expect(await grove("why r2", log(line()))).toBe(1);
+    expect(said.at(-1)).toContain("no line has the request r2");
+  });
+});
+
+describe("grove completion", () => {
+  it.each(["bash", "zsh", "fish"])("for %s has all commands and their options", async (shell) => {
+    expect(await grove(`completion ${shell}`)).toBe(0);
+    const script = out.join("\n");
+    for (const word of ["contain", "find", "doctor", "explain"]) expect(script).toContain(word);
+    expect(script).toContain(shell === "fish" ? "-l include-root" : "--include-root");
+  });
+});
+
+it("a table fits the terminal, with the names first, and says how many there are in all", async () => {
+  const long = {
+    ...token("x".repeat(84)),
+    display_name: "token-payments-api-of-the-first-team",
+    policies: Array(9).fill("policy"),
+  };
+  replies["GET /v1/sys/tokens"] = data({ tokens: [long], next: "c1" });
+  replies["POST /v1/sys/tokens/revoke"] = data({
+    ...{ count: 1174, total: 1174, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } },
+    by: { mount: [], type: [], role: [], owner: [] },
+  });
+  expect(await grove("tokens --policy policy --limit 1", { columns: 80 })).toBe(0);
+  for (const line of out) expect(line.length).toBeLessThanOrEqual(80);
+  expect(out[0]).toMatch(/^NAME /);
+  expect(out[1]).toContain("…xxxxxxxx");
+  expect(said.at(-1)).toBe("1 tokens of 1174: --limit 0 shows all");
+});
+
+it("no call carries what looks like a token in its address", async () => {
+  const client = new GroveClient(address, "");
+  expect(await client.call("GET", `sys/tokens/s.${"A".repeat(84)}`)).toMatchObject({ ok: false });
+  expect(asked).toEqual([]);
 });

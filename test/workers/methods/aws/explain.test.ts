@@ -167,6 +167,33 @@ describe("the explanation of a login by principal", () => {
     expect(outcomesOf(other)).toMatchObject({ entity: "not_reached", token: "not_reached" });
   });
 
+  it("refuses no principal for a look-up that a login does not make", async () => {
+    const dan = cloud.world.addUser(HOME, "dana");
+    const eve = cloud.world.addUser(HOME, "eve");
+    const names = { auth_type: "iam", bound_iam_principal_arn: userArn(dan) };
+    await mount.write("role/by-id", names);
+    const bare = await mountCloud(root, "bare", cloud, signer);
+    await bare.write("role/by-id", names);
+    await bare.write("role/by-name", { ...names, resolve_cloud_unique_ids: false });
+    const { body } = await bare.call("DELETE", "config/client");
+    expect(body?.errors).toBeUndefined();
+    const key = cloud.world.addKey(dan);
+    for (const role of ["by-name", "by-id"]) expect((await bare.loginCaller(key, { role })).status).toBe(200);
+    const byName = await explain({ role: "by-name", arn: userArn(dan) }, bare);
+    expect(byName).toMatchObject({ allowed: true });
+    expect(checkOf(byName, "principal")).toMatchObject({ outcome: "passed", message: null });
+    const byId = await explain({ role: "by-id", arn: userArn(dan) }, bare);
+    expect(byId).toMatchObject({ allowed: true });
+    expect(checkOf(byId, "principal")).toMatchObject({
+      outcome: "assumed",
+      bound: [userArn(dan)],
+      message: expect.stringMatching(/^could not be checked: no credentials/),
+    });
+    for (const role of ["by-name", "by-id"]) {
+      expect((await explain({ role, arn: userArn(eve) }, bare)).allowed).toBe(false);
+    }
+  });
+
   it("has STS say who signed a request, as a login does", async () => {
     const cleo = cloud.world.addUser(HOME, "cleo");
     await mount.write("role/cleo", { auth_type: "iam", bound_iam_principal_arn: userArn(cleo) });

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ok } from "../../../src/base/result.ts";
+import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
+import type { GroveCommand } from "../arguments.ts";
+import { type Called, failed } from "../client.ts";
+import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
+import { revokeSelected } from "./revoke.ts";
+import { countText, number, shortTime } from "./token-lines.ts";
+
+/** Pause between two checks, and how long the sweep and the targets of leases are waited for (ms). */
+const CHECK_EVERY_MS = 1_000;
+const WAIT_MS = 60_000;
+
+/**
+ * Ends what a search, a filter or accessors select, and proves it: the numbers and a confirmation before, the receipt,
+ * and the answer of each tree after. Returns 1 when a token can be used, or a secret of a lease.
+ */
+export async function containTokens(
+  session: Session,
+  wanted: Extract<GroveCommand, { kind: "contain" }>,
+): Promise<Called<number>> {
+  if (wanted.job !== null) return proveEnd(session, wanted.job);
+  const done = await revokeSelected(session, wanted);
+  if (!done.ok) return done;
+  const { job, code } = done.value;
+  if (job === null) return ok(code);
+  const proven = await proveEnd(session, job);
+  return proven.ok ? ok(Math.max(code, proven.value)) : proven;
+}
+
+async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
+  const path = `sys/tokens/jobs/${encodeURIComponent(job)}/receipt`;
+  const receipt = await client.get(path, RECEIPT, { limit: "1" });
+  if (!receipt.ok) return receipt;
+  if (receipt.value.finished === null)
+    return failed(`the job is ${receipt.value.state}: --job ${job} again when it has ended`);
+  const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
+  terminal.progress(null);
+  if (!checked.ok) return checked;
+  if (json) terminal.out(JSON.stringify({ receipt: receipt.value, check: checked.value }));
+  else show(terminal, receipt.value, checked.value);
+  return ok(isProven(receipt.value, checked.value) ? 0 : 1);
+}
+
+/** Asks all trees until every token is named and refused and no revocation of a lease waits, or the time is over. */
+async function checkUntilDone(session: Session, job: string, total: number): Promise<Called<EndedCheck>> {
+  for (let waited = 0; ; waited += CHECK_EVERY_MS) {
+    const checked = await checkAll(session, job);
+    if (!checked.ok) return checked;
+    const { ended, alive, unrevoked_leases: leases } = checked.value;
+    const isDone = ended >= total && leases.waiting === 0;
+    if (isDone || alive.length > 0 || waited >= WAIT_MS) return checked;
+    session.terminal.progress(`${ended} of ${total} refused, ${leases.waiting} leases waiting`);
+    await sleep(CHECK_EVERY_MS);
+  }
+}
+
+async function checkAll({ client, terminal }: Session, job: string): Promise<Called<EndedCheck>> {
+  let all: EndedCheck | null = null;
+  for (let after = ""; ; ) {
+    const page = await client.post("sys/tokens/verify-ended", ENDED_CHECK, { job, ...(after !== "" && { after }) });
+    if (!page.ok) return page;
+    all = all ? sumOf(all, page.value) : page.value;
+    after = page.value.next;
+    if (after === "") return ok(all);
+    terminal.progress(`${all.checked} checked`);
+  }
+}
+
+/** Failures of leases that are kept of all pages. */
+const MAX_FAILURES = 100;
+
+function sumOf(all: EndedCheck, page: EndedCheck): EndedCheck {
+  const [a, b] = [all.unrevoked_leases, page.unrevoked_leases];
+  return {
+    checked: all.checked + page.checked,
+    ended: all.ended + page.ended,
+    unknown: all.unknown + page.unknown,
+    alive: [...all.alive, ...page.alive],
+    unrevoked_leases: {
+      waiting: a.waiting + b.waiting,
+      failing: a.failing + b.failing,
+      more: a.more || b.more,
+      failures: [...a.failures, ...b.failures].slice(0, MAX_FAILURES),
+    },
+    next: page.next,
+  };
+}
+
+function isProven({ state, numbers }: Receipt, { ended, alive, unrevoked_leases: leases }: EndedCheck): boolean {
+  const isRevoked = leases.waiting === 0 && leases.failing === 0 && !leases.more;
+  return state === "done" && alive.length === 0 && ended >= numbers.total && isRevoked;
+}
+
+function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
+  const { job, state, asked_by: by, request_id: request, started, finished, numbers } = receipt;
+  const who = by ? `${by.display_name || "token"} ${by.accessor}`.trimEnd() : "no token";
+  terminal.out(`receipt   ${job}, ${state}`);
+  terminal.out(`asked by  ${harmless(who)}${request === "" ? "" : `, request ${harmless(request)}`}`);
+  terminal.out(`time      ${shortTime(started)} to ${finished === null ? "?" : shortTime(finished)}`);
+  const { alive, ended } = check;
+  const isRefused = alive.length === 0 && ended >= numbers.total;
+  terminal.out(
+    styled(
+      terminal,
+      isRefused ? "green" : "red",
+      `refused   ${ended} of ${number(numbers.total, "token")}, by what their trees say`,
+    ),
+  );
+  for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);
+  if (!isRefused && alive.length === 0)
+    terminal.out(`  the others are not swept yet, or no longer kept: contain --job ${job} asks again`);
+  showLeases(terminal, receipt, check);
+}
+
+function showLeases(
+  terminal: Terminal,
+  { numbers: { leases: asked } }: Receipt,
+  { unrevoked_leases: leases }: EndedCheck,
+): void {
+  const { waiting, failing, more, failures } = leases;
+  const left = waiting + failing;
+  const isRevoked = left === 0 && !more;
+  const ended = asked.more || more ? "" : `${Math.max(0, asked.count - left)} ended, `;
+  const text = `leases    ${countText(asked, "lease")} asked, ${ended}${waiting} waiting, ${failing} failing`;
+  terminal.out(styled(terminal, isRevoked ? "green" : "red", text));
+  for (const { lease_id: id, error, next_attempt: next } of failures) {
+    terminal.out(
+      `  ${harmless(id)}: ${harmless(error)}, ${next === null ? "irrevocable" : `sent again ${shortTime(next)}`}`,
+    );
+  }
+  if (failing > 0) terminal.out("  bao write sys/leases/revoke lease_id=ID sends one again (docs/leases.md)");
+}
