@@ -38,7 +38,6 @@ const NEW_SECRET_ID = dataAnswer({
 
 const PATH = `${ROLE_PATH}/secret-id`;
 const ACCESSOR_PATH = `${ROLE_PATH}/secret-id-accessor`;
-const NO_ROLE = "the role does not exist";
 
 function roleOf(context: CallContext): Promise<AppRole | null> {
   return appRoleAuthOf(context).readRole(roleNameOf(context));
@@ -85,7 +84,7 @@ function byText(
     prepare: async ({ fields }) => okUnless(textProblem(fields.secret_id), null),
     handle: async (context) => {
       const role = await roleOf(context);
-      if (!role) return refuse(NO_ROLE);
+      if (!role) return NOT_FOUND;
       const mount = mountOf(context);
       const secretId = context.fields.secret_id.trim();
       const { shard, hash } = await placeOfSecretId(context.installation.keys, mount, role, secretId);
@@ -118,7 +117,7 @@ function byAccessor(
       okUnless(fields.secret_id_accessor === "" ? "missing secret_id_accessor" : null, null),
     handle: async (context) => {
       const role = await roleOf(context);
-      if (!role) return refuse(NO_ROLE);
+      if (!role) return NOT_FOUND;
       const { secret_id_accessor: accessor } = context.fields;
       const shard = shardOfAccessor(accessor);
       if (shard === null) return NOT_FOUND;

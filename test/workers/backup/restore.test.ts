@@ -9,6 +9,7 @@ import { systemOf } from "../../../src/system/system.ts";
 import { pathScope } from "../../../src/system/watermarks.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
+import { mountAppRole } from "../../support/app-role.ts";
 import {
   backUp,
   begin,
@@ -59,6 +60,10 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
     body: resource("teams", { name: "ops" }),
   });
   const teamToken = await api("POST", `teams/${team.body.data.id}/authentication-token`, { token: root });
+  const machines = await mountAppRole(root, "machines");
+  const roleId = await machines.role("web", { secret_id_num_uses: 2 });
+  const [kept, spent] = [await machines.secretId("web"), await machines.secretId("web", { num_uses: 1 })];
+  for (const { secret_id } of [kept, spent]) await machines.login(roleId, secret_id);
 
   const backup = await backUp(root);
   const later = await createToken(root, { no_parent: true });
@@ -85,6 +90,14 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   expect((await call("GET", "identity/entity/name/somebody", { token: root })).status).toBe(200);
   const secret = String(teamToken.body.data.attributes.token);
   expect((await api("GET", `teams/${team.body.data.id}`, { token: secret })).status).toBe(200);
+  const logins = [kept, kept, spent].map(
+    ({ secret_id }) =>
+      () =>
+        machines.login(roleId, secret_id),
+  );
+  const statuses: number[] = [];
+  for (const login of logins) statuses.push((await login()).status);
+  expect(statuses).toEqual([200, 400, 400]);
   // The tree goes on: a revocation reaches what hangs below, and is durable.
   await call("POST", "auth/token/revoke", { token: root, body: { token: below.client_token } });
   expect(await statusOf(grandchild.client_token)).toBe(403);

@@ -126,6 +126,23 @@ describe("a login by approle", () => {
   });
 });
 
+describe("a role of the approle method", () => {
+  it("is named by its role-id for quotas, and by the usage of its policies", async () => {
+    const [limited, other] = [await mount.role("limited", { token_policies: "used" }), await mount.role("unlimited")];
+    const body = { path: "auth/approle", role: "limited", rate: 1, interval: 60 };
+    await call("POST", "sys/quotas/rate-limit/approle", { token: root, body });
+    const statuses: number[] = [];
+    for (const roleId of [limited, limited, other]) {
+      statuses.push((await mount.login(roleId, "absent", "203.0.113.9")).status);
+    }
+    expect(statuses).toEqual([400, 429, 400]);
+    await call("DELETE", "sys/quotas/rate-limit/approle", { token: root });
+    await call("POST", "sys/policies/acl/used", { token: root, body: { policy: "" } });
+    const usage = await call("GET", "sys/policies/usage/acl/used", { token: root });
+    expect(JSON.stringify(usage.body.data)).toContain("auth/approle/role/limited");
+  });
+});
+
 describe("the uses of a secret-id", () => {
   it("are as many as it has: 200 logins at once with one of one use give one token", async () => {
     const roleId = await mount.role("raced", { secret_id_num_uses: 1 });

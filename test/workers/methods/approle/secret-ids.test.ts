@@ -72,7 +72,7 @@ describe("a secret-id", () => {
       expect((await mount.ask("POST", "role/web/secret-id-accessor/lookup", named)).status).toBe(404);
       expect((await mount.ask("POST", "role/web/secret-id-accessor/destroy", named)).status).toBe(404);
     }
-    expect((await mount.ask("POST", "role/absent/secret-id/lookup", absent)).status).toBe(400);
+    expect((await mount.ask("POST", "role/absent/secret-id/lookup", absent)).status).toBe(404);
     expect((await mount.ask("POST", "role/absent/secret-id")).status).toBe(404);
   });
 
