@@ -1,4 +1,5 @@
-import { HELP, parseGroveArguments } from "./grove/arguments.ts";
+import { parseGroveArguments } from "./grove/arguments.ts";
+import { helpFor } from "./grove/help.ts";
 import { runGrove } from "./grove/run.ts";
 import { processTerminal } from "./grove/terminal.ts";
 import { runCommand } from "./local/command-line.ts";
@@ -6,6 +7,8 @@ import { runCommand } from "./local/command-line.ts";
 const terminal = processTerminal();
 const say = (line: string): void => terminal.say(`grove: ${line}`);
 
-process.exitCode = await runCommand(parseGroveArguments(process.argv.slice(2)), HELP, say, (command) =>
+const argv = process.argv.slice(2);
+
+process.exitCode = await runCommand(parseGroveArguments(argv), helpFor(argv), say, (command) =>
   runGrove(command, process.env, terminal),
 );

@@ -183,7 +183,7 @@ async function serve(command: ServeCommand): Promise<number> {
     },
     announce: ({ gateway }) => {
       say(`data in ${data}`);
-      say(`Grove listens on http://${shown}:${gateway.port}`);
+      say(`Grove listens on http://${shown}:${gateway.port}, the console is at http://${shown}:${gateway.port}/ui/`);
       if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
     },
     say,

@@ -4,7 +4,7 @@ import { parse } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
 import { err, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
-import { runDeploy } from "../local/wrangler.ts";
+import { runDeploy, showsDeployHelp } from "../local/wrangler.ts";
 import { deployedDefinition, type Section } from "./definition.ts";
 
 // `wrangler deploy` of the release with the settings of the current folder. Wrangler gets the whole command line.
@@ -40,4 +40,4 @@ function deploy(): number {
   return runDeploy(["--config", config, ...secrets], process.cwd());
 }
 
-process.exitCode = deploy();
+process.exitCode = showsDeployHelp() ? 0 : deploy();

@@ -4,7 +4,7 @@ import { basename, join, resolve } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
-import { REPOSITORY, SERVER_PACKAGE } from "../package/write-package.ts";
+import { SERVER_PACKAGE } from "../package/write-package.ts";
 
 const HELP = `Usage: grove new DIR
 
@@ -95,7 +95,7 @@ npx grove upgrade --backups backups
 
 It says whether the server that runs may be upgraded. Then start \`npx grove serve\` again, or \`npx grove deploy\`.
 
-Documents: ${REPOSITORY}/tree/main/docs
+The documents are in \`node_modules/${SERVER_PACKAGE}/docs\`.
 `;
 }
 

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
@@ -29,6 +30,22 @@ export function readWords<const T extends Options>(
   }
 }
 
+/** The documents of the package, from the folder that it is installed in. */
+const PACKAGED_DOCS = "node_modules/@grove-tokens/grove/docs/";
+
+/**
+ * Help is written for a clone. Where the binary of the package was called, it names that, and the documents of the package.
+ *
+ * @param program path of the program that was called.
+ */
+export function helpAsCalled(help: string, program = process.argv[1] ?? ""): string {
+  if (!/^grove(\.js)?$/.test(basename(program))) return help;
+  const named = help
+    .replace(/npm run (?:-s )?grove --/g, "grove")
+    .replace(/npm run (?:-s )?(\w+)(?: --)?/g, "grove $1");
+  return named.replaceAll("docs/", PACKAGED_DOCS);
+}
+
 /**
  * Runs a script. Its help goes to standard output.
  *
@@ -44,7 +61,7 @@ export async function runCommand<Command>(
 ): Promise<number> {
   if (parsed.ok) return run(parsed.value);
   if (parsed.error === null) {
-    process.stdout.write(help);
+    process.stdout.write(helpAsCalled(help));
     return 0;
   }
   say(parsed.error);

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child } from "./child.ts";
+import { helpAsCalled } from "./command-line.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { PROJECT } from "./worker-definition.ts";
 
@@ -34,6 +35,25 @@ export function runNode(
       resolve(error ? err(stderr.trim() || error.message) : ok(stdout));
     });
   });
+}
+
+const DEPLOY_HELP = `Usage: npm run deploy -- [options]
+
+Deploys Grove to Cloudflare, with the settings of wrangler.toml.
+
+  --env NAME           an environment of wrangler.toml
+  --secrets-file FILE  secrets to upload; those of a folder of "grove new" are taken from its secrets.env
+  --dry-run            builds, and shows what would be deployed
+  --help               this text
+
+Every other option is one of "wrangler deploy" (npx wrangler deploy --help). docs/deploy.md has the first deployment.
+`;
+
+/** Shows the help of a deployment when this command line asks for it. */
+export function showsDeployHelp(): boolean {
+  const isAsked = process.argv.some((word) => word === "--help" || word === "-h");
+  if (isAsked) process.stdout.write(helpAsCalled(DEPLOY_HELP));
+  return isAsked;
 }
 
 /** Runs `wrangler deploy` with these words and those of this command line. Returns the exit code. */

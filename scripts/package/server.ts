@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
 import project from "../../package.json" with { type: "json" };
@@ -48,8 +48,11 @@ export async function packServer(directory: string, to: string): Promise<Result<
   const text = readFileSync(module, "utf8");
   writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
-  mkdirSync(join(directory, "bin"));
+  for (const name of ["bin", "docs"]) mkdirSync(join(directory, name));
   cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
+  for (const page of readdirSync(join(PROJECT, "docs"))) {
+    if (page.endsWith(".md")) cpSync(join(PROJECT, "docs", page), join(directory, "docs", page));
+  }
   // The installation's own wrangler.toml is put on top of this one.
   writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition.value, null, 2));
   const manifest = {

@@ -1,6 +1,16 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -26,7 +36,7 @@ let project: string;
 
 beforeAll(() => {
   project = copyProject();
-  for (const name of ["client", "LICENSE", "CHANGELOG.md", "package-lock.json", ".npmrc"]) {
+  for (const name of ["client", "docs", "LICENSE", "CHANGELOG.md", "package-lock.json", ".npmrc"]) {
     cpSync(join(PROJECT, name), join(project, name), { recursive: true });
   }
   execFileSync(process.execPath, [join(project, "scripts/pack.ts")], { stdio: "pipe" });
@@ -106,6 +116,20 @@ describe("the package of the server", () => {
     expect(stdout).toContain("env.TOKEN_TREE (TokenTree)");
     expect(stdout).toContain('env.GROVE_SEAL_KEY ("(hidden)")');
     expect(status).toBe(0);
+  });
+});
+
+describe("the help of the package", () => {
+  const commands = ["new", "serve", "deploy", "backup", "upgrade", "gateway", "tokens", "doctor", "restore"];
+
+  it.each(commands)("of %s names what was called, and documents that are there", (command) => {
+    const { status, stdout } = grove(command, "--help");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: grove ${command}\\b`));
+    expect(stdout).not.toContain("npm run");
+    for (const [, page = ""] of stdout.matchAll(/node_modules\/(\S+?\.md)/g)) {
+      expect(existsSync(join(MODULES, page))).toBe(true);
+    }
   });
 });
 

@@ -245,7 +245,7 @@ async function start(options: ServerOptions, launch: (data: string) => Promise<L
 
 /** The address that a server says it listens on; undefined when it ends without, or takes too long. */
 async function listeningAddress(program: Program): Promise<string | undefined> {
-  const found = (): string | undefined => /Grove listens on (http:\/\/\S+)/.exec(program.output())?.[1];
+  const found = (): string | undefined => /Grove listens on (http:\/\/[^\s,]+)/.exec(program.output())?.[1];
   const given = Promise.withResolvers<undefined>();
   const limit = setTimeout(() => given.resolve(undefined), START_MS);
   const listening = new Promise<void>((resolve) => {

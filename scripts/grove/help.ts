@@ -1,0 +1,19 @@
+import { HELP, optionsOfCommands } from "./arguments.ts";
+
+/**
+ * The help that a command line asks for: of its command, or of all. A command's own part of the text is the lines from
+ * its name to the next name; the paragraphs after the commands are the filters, and what holds everywhere.
+ */
+export function helpFor(argv: readonly string[]): string {
+  const [usage = "", commands = "", filters = "", ...everywhere] = HELP.split("\n\n");
+  const parts = commands.split(/\n(?= {2}\S)/);
+  const name = argv.find((word) => parts.some((part) => nameOf(part) === word));
+  const own = parts.find((part) => nameOf(part) === name);
+  if (name === undefined || own === undefined) return HELP;
+  const shown = optionsOfCommands()[name]?.includes("mount") ? [own, filters] : [own];
+  return [usage.replace("COMMAND", name), ...shown, ...everywhere].join("\n\n");
+}
+
+function nameOf(part: string): string {
+  return part.trim().split(" ")[0] ?? "";
+}
