@@ -8,6 +8,8 @@ export interface NavItem {
   readonly label: string;
   readonly icon: IconName;
   readonly needs?: Needs;
+  /** What people look for there, for the search. */
+  readonly words?: string;
 }
 
 /** The pages, in their groups. */
@@ -16,18 +18,48 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
     title: "Tokens",
     items: [
       { name: "", label: "Forest", icon: "forest", needs: [ASKED_PATHS.map, "read", "sudo"] },
-      { name: "tokens", label: "Tokens", icon: "tokens", needs: [ASKED_PATHS.tokens, "read", "sudo"] },
+      {
+        name: "tokens",
+        label: "Tokens",
+        icon: "tokens",
+        words: "contain, revoke, find",
+        needs: [ASKED_PATHS.tokens, "read", "sudo"],
+      },
       { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
-      { name: "ended", label: "Ended lately", icon: "ended", needs: [ASKED_PATHS.ended, "read", "sudo"] },
-      { name: "leases", label: "Leases", icon: "lease", needs: [ASKED_PATHS.leases, "list", "sudo"] },
+      {
+        name: "ended",
+        label: "Ended lately",
+        icon: "ended",
+        words: "receipts, who revoked what",
+        needs: [ASKED_PATHS.ended, "read", "sudo"],
+      },
+      {
+        name: "leases",
+        label: "Leases",
+        icon: "lease",
+        words: "irrevocable",
+        needs: [ASKED_PATHS.leases, "list", "sudo"],
+      },
       { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
     ],
   },
   {
     title: "Access",
     items: [
-      { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
-      { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
+      {
+        name: "policies",
+        label: "Policies",
+        icon: "policy",
+        words: "why refused, explain, capabilities",
+        needs: [ASKED_PATHS.policies, "list"],
+      },
+      {
+        name: "methods",
+        label: "Auth methods",
+        icon: "enter",
+        words: "refused logins, check a login",
+        needs: [ASKED_PATHS.methods, "read"],
+      },
       { name: "identity", label: "Entities and groups", icon: "entity", needs: [ASKED_PATHS.entities, "list"] },
       { name: "issuer", label: "Identity tokens", icon: "issuer", needs: [ASKED_PATHS.issuer, "list"] },
       { name: "teams", label: "Teams", icon: "team", needs: [ASKED_PATHS.organizations, "read"] },
@@ -36,7 +68,12 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
   {
     title: "Service",
     items: [
-      { name: "health", label: "Health", icon: "health" },
+      {
+        name: "health",
+        label: "Health",
+        icon: "health",
+        words: "receipts of revocations, tidy, keys, quotas, irrevocable leases",
+      },
       { name: "session", label: "Your session", icon: "user" },
     ],
   },

@@ -4,12 +4,14 @@ import { duration } from "../format.ts";
 import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
+import { Policies } from "../tokens/links.tsx";
+import { newTokenForm, newTokenRequest, rootMistake, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
 import { Copy, Notice, PageHead, useLoad, Warnings } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
 export function NewTokenPage() {
-  const { api } = useSession();
+  const { api, self } = useSession();
+  const isRoot = self.policies.includes("root");
   const roles = useLoad("roles", () => api.list("auth/token/roles"));
   const [made, setMade] = useState<Envelope<unknown> | null>(null);
   if (made) return <MadeToken made={made} onAnother={() => setMade(null)} />;
@@ -19,10 +21,11 @@ export function NewTokenPage() {
       {(roles.value || roles.problem) && (
         <div class="card form">
           <RecordForm
-            groups={newTokenForm(roles.value)}
+            groups={newTokenForm(roles.value, isRoot)}
             record={null}
             action="Make the token"
             request={newTokenRequest}
+            mistake={(values) => rootMistake(values, isRoot)}
             terraform={{ resource: TERRAFORM_TOKEN }}
             onSaved={(_, __, answer) => setMade(answer)}
           />
@@ -54,6 +57,17 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
           </div>
         )}
         {wrapped && <p class="muted">It works once, within {duration(wrapped.ttl)}.</p>}
+        {auth && (
+          <div class="field">
+            <span class="label">Policies</span>
+            <Policies names={auth.policies} most={20} />
+          </div>
+        )}
+        {auth?.policies.includes("root") && (
+          <Notice tone="warn" title="This is a root token">
+            It may do everything. Revoke it as soon as its work is done.
+          </Notice>
+        )}
         <Warnings of={made} />
         <div class="actions">
           <button type="button" class="button" onClick={onAnother}>

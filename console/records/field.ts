@@ -126,7 +126,7 @@ export function mistakeIn(field: Field, text: string): string {
   if (field.kind === "duration" && !DURATION.test(value)) return DURATION_HINT;
   if (field.kind === "number" && !/^-?\d+$/.test(value)) return "A whole number";
   if (field.kind === "pairs" && linesOf(text).some((line) => !/^[^=]+=/.test(line))) return "name=value, one a line";
-  if (field.kind === "json" && !isObject(value)) return "An object in JSON";
+  if (field.kind === "json" && !isObject(value)) return 'An object in JSON, like {"name": "value"}';
   return "";
 }
 

@@ -66,7 +66,15 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setTried(true);
-    if (wrong.length > 0 || busy) return;
+    if (wrong.length > 0) {
+      // The button is far below the first fields of a long form. They are marked after the next drawing.
+      const form = event.currentTarget;
+      window.requestAnimationFrame(() => {
+        if (form instanceof HTMLElement) form.querySelector<HTMLElement>("[aria-invalid='true']")?.focus();
+      });
+      return;
+    }
+    if (busy) return;
     const values = valuesNow();
     const refusal = mistake?.(values) ?? "";
     if (refusal !== "") return setProblem({ status: 400, messages: [refusal], requestId: "" });
@@ -112,6 +120,12 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
           </fieldset>
         );
       })}
+      {tried && wrong.length > 0 && (
+        <p class="wrong" role="alert">
+          Nothing was sent. {wrong.length === 1 ? "This field is" : "These fields are"} not right yet:{" "}
+          {wrong.map(({ label }) => label).join(", ")}.
+        </p>
+      )}
       {problem && <ProblemNotice problem={problem} />}
       {saved && <Notice tone="good" title="Saved" />}
       <Warnings of={saved} />
@@ -226,5 +240,7 @@ const USUAL_HINTS: Readonly<Partial<Record<Field["kind"], string>>> = {
   names: "One a line, or with commas between.",
   pairs: "name=value, one a line.",
   duration: "Like 90m, 12h or 30d.",
+  number: "A whole number.",
+  json: 'An object in JSON, like {"name": "value"}.',
   secret: "Never shown. Empty: as it is.",
 };

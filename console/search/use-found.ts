@@ -10,10 +10,10 @@ import { namesOf } from "./names.ts";
 /** Pause in typing before the server is asked (ms). */
 const PAUSE_MS = 180;
 
-const PAGES: readonly Found[] = NAV.flatMap(({ items }) => items).map(({ name, label }) => ({
+const PAGES: readonly Found[] = NAV.flatMap(({ items }) => items).map(({ name, label, words = "" }) => ({
   kind: "Pages",
   name: label,
-  detail: "",
+  detail: words,
   href: href(name === "" ? [] : [name]),
 }));
 

@@ -11,8 +11,9 @@ const SUGGESTED_TTL = "1h";
  * The form of a new token.
  *
  * @param roles the roles to choose from; null when they are not known
+ * @param isRoot whether the token of the session is a root token
  */
-export const newTokenForm = (roles: readonly string[] | null): readonly FieldGroup[] => [
+export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): readonly FieldGroup[] => [
   {
     title: "Token",
     fields: [
@@ -28,7 +29,17 @@ export const newTokenForm = (roles: readonly string[] | null): readonly FieldGro
         name: "policies",
         label: "Policies",
         kind: "names",
-        hint: "One a line, or with commas between. Empty: those of your own token, or of the role.",
+        hint: isRoot
+          ? "One a line, or with commas between. Your token is root: name what the new one may do. Empty: those of the role."
+          : "One a line, or with commas between. Empty: those of your own token, or of the role.",
+      },
+      {
+        name: "type",
+        label: "Kind",
+        kind: "choice",
+        choices: ["", "service", "batch"],
+        emptyChoice: "as the role or method says",
+        hint: "Batch: stored nowhere, cheap, not renewable, and revoked only with its parent.",
       },
       { name: "meta", label: "Metadata", kind: "pairs", hint: "Lists find the token by it. name=value, one a line." },
     ],
@@ -68,6 +79,13 @@ export const newTokenForm = (roles: readonly string[] | null): readonly FieldGro
     ],
   },
 ];
+
+/** Why these values make a root token that nobody asked for; "" when they do not. */
+export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: boolean): string => {
+  const isNamed = Array.isArray(policies) && policies.length > 0;
+  if (!isRoot || isNamed || (role !== undefined && role !== "")) return "";
+  return "Your token is root, and without policies the new one would be root too. Name its policies; for a root token write root.";
+};
 
 /** The request that makes the token. */
 export function newTokenRequest({

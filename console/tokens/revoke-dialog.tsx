@@ -129,7 +129,8 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 /** Most names that the dialog shows. */
 const SHOWN_NAMES = 8;
 
-function PreviewFacts({ preview }: { readonly preview: Preview }) {
+/** The numbers of what a revocation would end, and some names. */
+export function PreviewFacts({ preview }: { readonly preview: Preview }) {
   const { sample = [], skipped, leases, total, by } = preview;
   const kept = [
     ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),

@@ -235,6 +235,27 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(status).toBe(403);
   });
 
+  it("ends the tokens of an entity with their number before, and a receipt after", async () => {
+    const token = server.rootToken;
+    const body = { display_name: "robot", entity_alias: "second@acme.example", policies: ["fleet"], ttl: "20h" };
+    const made = await call(server, "POST", "/v1/auth/token/create/robots", { token, body });
+    const auth = made.body.auth as { readonly client_token: string; readonly entity_id: string };
+    await call(server, "POST", "/v1/auth/token/create", { token: auth.client_token, body: { ttl: "1h" } });
+    await openPlace(page, `identity?id=${auth.entity_id}`);
+    await page.getByRole("button", { name: "End its tokens…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(/tokens? match(es)?; 2 tokens end in all/).waitFor();
+    const label = await dialog.getByText(/^Type .* to confirm$/).textContent();
+    await dialog.getByRole("textbox").fill(/^Type (.*) to confirm$/.exec(label ?? "")?.[1] ?? "");
+    await dialog.getByRole("button", { name: "End them" }).click();
+    const receipt = page.getByRole("region", { name: "Its tokens have ended" });
+    await receipt.getByText(/^All of these are refused/).waitFor();
+    await receipt.getByText(/^Asked by$/).waitFor();
+    await expectAccessible(page);
+    const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
+    expect(map.body.data).toMatchObject({ tokens: [] });
+  });
+
   it("refuses a token where an address would carry it", async () => {
     await openPlace(page, "tokens");
     const name = page.getByRole("searchbox", { name: "Name", exact: true });

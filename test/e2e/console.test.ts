@@ -281,7 +281,12 @@ describe.skipIf(executable === undefined)("the console", () => {
     await visit("New token");
     await page.getByLabel("Time to live").fill("soon");
     await page.getByText("A number with s, m, h or d, like 90m or 2d").waitFor();
+    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByText("Nothing was sent. This field is not right yet: Time to live.").waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.name")).toBe("ttl");
     await page.getByLabel("Time to live").fill("90m");
+    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByText("without policies the new one would be root too").waitFor();
     await page.getByLabel("Policies").fill("default");
     await page.getByLabel("Hand over").selectOption("5m");
     await page.getByRole("button", { name: "Make the token" }).click();

@@ -160,7 +160,7 @@ describe("a form", () => {
       "A number with s, m, h or d, like 90m or 2d",
       "A whole number",
       "name=value, one a line",
-      "An object in JSON",
+      'An object in JSON, like {"name": "value"}',
     ]);
     expect(mistakeIn({ name: "", label: "", kind: "text", required: true }, " ")).toBe("Needed");
   });
