@@ -51,7 +51,7 @@ describe("a form as a command", () => {
     expect(bao?.words).toEqual(["write", "-wrap-ttl=300", "auth/token/create/a b", "-"]);
     expect(curl?.words).toContain("X-Vault-Wrap-TTL: 300");
     expect(newTokenRequest({ no_parent: true }).path).toBe("auth/token/create-orphan");
-    const fields = newTokenForm(["a b"]).flatMap((group) => group.fields);
+    const fields = newTokenForm(["a b"], false).flatMap((group) => group.fields);
     expect(suggestedDraft(fields).ttl).toBe("1h");
     expect(copiedValues(fields, draftOf(fields, null), suggestedDraft(fields))).toEqual({ ttl: "1h" });
     expect(terraformText({ resource: TERRAFORM_TOKEN }, fields, values)).toContain('wrapping_ttl = "5m"');
