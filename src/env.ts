@@ -4,6 +4,7 @@ import type { IssuerEnv } from "./issuer/env.ts";
 import type { AppRoleEnv } from "./methods/approle/env.ts";
 import type { AwsEnv } from "./methods/aws/env.ts";
 import type { JwtEnv } from "./methods/jwt/env.ts";
+import type { KubernetesEnv } from "./methods/kubernetes/env.ts";
 import type { TeamEnv } from "./team/env.ts";
 import type { ShardTidy } from "./tidy/shard-tidy.ts";
 import type { Tidy } from "./tidy/tidy.ts";
@@ -14,7 +15,7 @@ import type { TreeEnv } from "./tree/env.ts";
  * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one), its
  * deployment and its kinds. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
  */
-export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
+export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv, IssuerEnv, TeamEnv {
   readonly deployment: TreeDeployment;
   readonly kinds: Kinds;
   readonly TIDY: DurableObjectNamespace<Tidy>;

@@ -23,6 +23,7 @@ export { CloudLookups } from "./methods/aws/clients/lookups.ts";
 export { CloudAccessList } from "./methods/aws/mount/access-list.ts";
 export { CloudAuth } from "./methods/aws/mount/cloud-auth.ts";
 export { JwtAuth } from "./methods/jwt/jwt-auth.ts";
+export { KubernetesAuth } from "./methods/kubernetes/kubernetes-auth.ts";
 export { LeaseAuthority } from "./rpc/lease-authority.ts";
 export { TokenAuthority } from "./rpc/token-authority.ts";
 export { System } from "./system/system.ts";

@@ -3,6 +3,7 @@ import type { Part } from "../records/part.ts";
 import { APP_ROLE_PARTS } from "./approle-parts.ts";
 import { cloudParts } from "./cloud-parts.ts";
 import { JWT_PARTS } from "./jwt-parts.ts";
+import { KUBERNETES_PARTS } from "./kubernetes-parts.ts";
 import { LOCATION } from "./role-fields.ts";
 import { TOKEN_PARTS } from "./token-parts.ts";
 
@@ -11,6 +12,7 @@ export const PARTS: Readonly<Record<string, readonly Part[]>> = {
   token: TOKEN_PARTS,
   approle: APP_ROLE_PARTS,
   jwt: JWT_PARTS,
+  kubernetes: KUBERNETES_PARTS,
   cloud: cloudParts("cloud"),
   aws: cloudParts("aws"),
 };

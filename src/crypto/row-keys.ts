@@ -49,6 +49,8 @@ export type SealedKind =
   | "app role"
   | "app role id"
   | "secret id"
+  | "kubernetes setting"
+  | "kubernetes role"
   | "issuer"
   | "issuer key"
   | "issuer key version"

@@ -65,6 +65,7 @@ const PARAMETERS: Readonly<Record<string, (world: World) => string>> = {
 
 const POLICY = 'path "cubbyhole/x" { capabilities = ["read"] }';
 const CLOUD_ROLE = { auth_type: "iam", bound_iam_principal_arn: "arn:aws:iam::123456789012:role/app/*" };
+const KUBERNETES_ROLE = { bound_service_account_names: "api", bound_service_account_namespaces: "web" };
 const TARGET = "https://db.example.com/revoke";
 const LOGIN = { role: "base", identity: "e30=", signature: "AAAA" };
 
@@ -139,6 +140,10 @@ const FIELDS: Readonly<Record<string, Fill>> = {
   "update auth/jwt/role/:name": () => ({ role_type: "jwt", user_claim: "sub", bound_audiences: "grove" }),
   "update auth/jwt/login": () => ({ role: "base", jwt: "a.b.c" }),
   "update auth/jwt/explain/login": () => ({ role: "base", jwt: "a.b.c" }),
+  "update auth/kubernetes/config": () => ({ kubernetes_host: "https://cluster.example.com" }),
+  "update auth/kubernetes/role/:name": () => KUBERNETES_ROLE,
+  "update auth/kubernetes/login": () => ({ role: "base", jwt: "a.b.c" }),
+  "update auth/kubernetes/explain/login": () => ({ role: "base", jwt: "a.b.c" }),
 };
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -158,12 +163,14 @@ export async function makeWorld(root: string) {
     return answer;
   };
   const { pem } = await newIssuer("RS256", "key-1");
-  for (const type of ["jwt", "cloud", "aws"]) await made(`sys/auth/${type}`, { type });
+  for (const type of ["jwt", "cloud", "aws", "kubernetes"]) await made(`sys/auth/${type}`, { type });
   await made("sys/auth/jwt-moved", { type: "jwt" });
   const mounts = await call("GET", "sys/auth", { token: root });
   const accessorOfJwt = dataOf<Record<string, { accessor: string }>>(mounts)["jwt/"]?.accessor ?? "";
   await made("auth/jwt/config", { jwt_validation_pubkeys: pem });
   await made("auth/jwt/role/base", { role_type: "jwt", user_claim: "sub", bound_audiences: "grove" });
+  await made("auth/kubernetes/config", { kubernetes_host: "https://cluster.example.com" });
+  await made("auth/kubernetes/role/base", KUBERNETES_ROLE);
   await made("auth/cloud/role/base", CLOUD_ROLE);
   await made("auth/aws/role/base", CLOUD_ROLE);
   for (const [mount, kind, image] of [

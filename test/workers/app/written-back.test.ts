@@ -248,6 +248,35 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  "kubernetes/config": [
+    { path: "auth/kubernetes/config", fields: { kubernetes_host: "cluster.example.com:6443" } },
+    {
+      path: "auth/kubernetes/config",
+      fields: {
+        ...{
+          kubernetes_host: "https://cluster.example.com",
+          token_reviewer_jwt: "a.b.c",
+          pem_keys: ["PEM"],
+          issuer: "i",
+        },
+        ...{ disable_iss_validation: false, disable_local_ca_jwt: true, use_annotations_as_alias_metadata: true },
+      },
+    },
+  ],
+  "kubernetes/role/:name{\\w(?:[\\w.-]*\\w)?}": [
+    {
+      path: "auth/kubernetes/role/least",
+      fields: { bound_service_account_names: ["*"], bound_service_account_namespaces: ["*"] },
+    },
+    {
+      path: "auth/kubernetes/role/r",
+      fields: {
+        ...{ bound_service_account_names: ["api-*"], bound_service_account_namespaces: ["web"], audience: "a" },
+        bound_service_account_namespace_selector: '{"matchLabels": {"team": "web"}}',
+        ...{ alias_name_source: "serviceaccount_name", ...TOKEN },
+      },
+    },
+  ],
   ...cloudExamples("aws", (fields) => fields),
   ...cloudExamples("cloud", inCloudWords),
 };
@@ -295,7 +324,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   root = await initialized();
-  for (const type of ["jwt", "aws", "cloud"]) await post(`sys/auth/${type}`, { type });
+  for (const type of ["jwt", "aws", "cloud", "kubernetes"]) await post(`sys/auth/${type}`, { type });
   const { accessor } = (await get("sys/auth/jwt")) as { accessor: string };
   ids.ACCESSOR = accessor;
   ids.PEM = (await newIssuer("ES256")).pem;

@@ -30,6 +30,7 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   CloudAuth: ["CLOUD_AUTH"],
   CloudAccessList: ["CLOUD_ACCESS_LIST"],
   JwtAuth: ["JWT_AUTH"],
+  KubernetesAuth: ["KUBERNETES_AUTH"],
   Tidy: ["TIDY", "SHARD_CHECK"],
   ShardTidy: ["SHARD_TIDY"],
   BackupRuns: ["BACKUP_RUN"],

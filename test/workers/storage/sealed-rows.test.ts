@@ -10,6 +10,7 @@ import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
 import { accessShardFor } from "../../../src/methods/aws/mount/mount.ts";
 import type { InstanceLogin } from "../../../src/methods/aws/rules/access.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
+import { kubernetesAuthAt } from "../../../src/methods/kubernetes/kubernetes-auth.ts";
 import type { CheckedRows } from "../../../src/storage/row-seals.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
@@ -53,6 +54,7 @@ beforeAll(async () => {
   await enableCloud(root, "settled", "aws");
   await call("POST", "sys/auth/jobs", { token: root, body: { type: "jwt" } });
   await call("POST", "sys/auth/apps", { token: root, body: { type: "approle" } });
+  await call("POST", "sys/auth/pods", { token: root, body: { type: "kubernetes" } });
 });
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
@@ -298,6 +300,31 @@ const CASES: readonly Case[] = [
     ask: async () => (await post("auth/apps/role/ci/secret-id/lookup", { secret_id: "once" })).status,
     before: 200,
     after: 204,
+  },
+  {
+    kind: "kubernetes setting",
+    table: "settings",
+    object: async () => kubernetesAuthAt(bindings, await mountRow("pods")),
+    make: () => post("auth/pods/config", { kubernetes_host: "https://cluster.example" }),
+    forge: `UPDATE settings SET value = replace(value, 'cluster.example', 'elsewhere.example')`,
+    ask: async () => (await kubernetesAuthAt(bindings, await mountRow("pods")).readConfig()) !== null,
+    before: true,
+    after: false,
+  },
+  {
+    kind: "kubernetes role",
+    table: "roles",
+    object: async () => kubernetesAuthAt(bindings, await mountRow("pods")),
+    make: () =>
+      post("auth/pods/role/web", {
+        bound_service_account_names: "api",
+        bound_service_account_namespaces: "web",
+        token_policies: "ci",
+      }),
+    forge: `UPDATE roles SET value = replace(value, '["ci"]', '["admin"]')`,
+    ask: async () => (await kubernetesAuthAt(bindings, await mountRow("pods")).readRole("web")) !== null,
+    before: true,
+    after: false,
   },
   {
     kind: "issuer role",

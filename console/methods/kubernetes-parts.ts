@@ -1,0 +1,97 @@
+import type { Part } from "../records/part.ts";
+import { tokenFields } from "./identity-fields.ts";
+import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
+
+/** Parts of the kubernetes method. */
+export const KUBERNETES_PARTS: readonly Part[] = [
+  {
+    kind: "collection",
+    part: "roles",
+    title: "Roles",
+    one: "role",
+    itemPath: "role",
+    empty: "A role says which service accounts may log in, and what the token for them may do.",
+    loss: ROLE_LOSS,
+    isRole: true,
+    terraform: {
+      type: "vault_kubernetes_auth_backend_role",
+      mount: "backend",
+      name: "role_name",
+      lacks: OPEN_BAO_ONLY,
+    },
+    groups: [
+      {
+        title: "Who may log in",
+        fields: [
+          {
+            name: "bound_service_account_names",
+            label: "Service accounts",
+            kind: "names",
+            required: true,
+            hint: "* for any characters.",
+          },
+          {
+            name: "bound_service_account_namespaces",
+            label: "Namespaces",
+            kind: "names",
+            hint: "* for any characters.",
+          },
+          {
+            name: "bound_service_account_namespace_selector",
+            label: "Or namespaces with labels",
+            kind: "text",
+            hint: 'As JSON: {"matchLabels": {"team": "web"}}',
+          },
+          { name: "audience", label: "Audience", kind: "text", hint: "Empty: that of the API server." },
+          {
+            name: "alias_name_source",
+            label: "Known by",
+            kind: "choice",
+            choices: ["serviceaccount_uid", "serviceaccount_name"],
+          },
+        ],
+      },
+      TOKENS,
+    ],
+  },
+  {
+    kind: "login check",
+    part: "login-check",
+    title: "Login check",
+    path: "explain/login",
+    rolesPath: "role",
+    label: "Token",
+    hint: "That of a service account: the API server reviews it.",
+    fieldsOf: tokenFields,
+  },
+  REFUSED_LOGINS,
+  {
+    kind: "settings",
+    part: "cluster",
+    title: "Cluster",
+    path: "config",
+    terraform: { type: "vault_kubernetes_auth_backend_config", mount: "backend", lists: ["pem_keys"] },
+    groups: [
+      {
+        title: "Whose service accounts log in",
+        fields: [
+          { name: "kubernetes_host", label: "API server", kind: "text", required: true },
+          {
+            name: "token_reviewer_jwt",
+            label: "Token that asks for reviews",
+            kind: "secret",
+            hint: "Without it each login asks with its own token, and no token is renewed.",
+          },
+          { name: "pem_keys", label: "Public keys", kind: "long text", hint: "In PEM, with commas between." },
+          { name: "disable_iss_validation", label: "Any issuer", kind: "flag", usual: "true" },
+          { name: "issuer", label: "Issuer that tokens must name", kind: "text" },
+          {
+            name: "use_annotations_as_alias_metadata",
+            label: "Annotations become metadata of the alias",
+            kind: "flag",
+          },
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,114 @@
+import type { PrivateHosts } from "../../base/outbound-hosts.ts";
+import { type NoAnswer, send } from "../../base/outbound-http.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { isObject } from "../../wire/fields.ts";
+import { jsonObjectOf } from "../../wire/json.ts";
+import { type ServiceAccount, serviceAccountOf } from "./service-account.ts";
+
+/** An API server, and the token that asks it. */
+export interface ApiServer {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly bearer: string;
+  readonly listed: PrivateHosts;
+}
+
+/**
+ * Why the API server gave nothing to judge by. "unauthenticated" and "forbidden" are about the token that asks. No part
+ * of an answer is in `why`: an error of the API server can repeat what it was sent.
+ */
+export interface ApiRefusal {
+  readonly kind: "unavailable" | "unauthenticated" | "forbidden" | "absent";
+  readonly why: string;
+}
+
+/** Many times the size of any answer: an object of the cluster has at most 256 KiB of annotations. */
+const MAX_BYTES = 524_288;
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Has the API server review a token. Returns the service account that it belongs to, null for a token that is none of a
+ * service account's, or not valid. `audience`: the one that the token must be for; "" for that of the API server.
+ */
+export async function reviewToken(
+  server: ApiServer,
+  token: string,
+  audience: string,
+): Promise<Result<ServiceAccount | null, ApiRefusal>> {
+  const spec = { token, ...(audience !== "" && { audiences: [audience] }) };
+  const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec };
+  const answer = await ask(server, "/apis/authentication.k8s.io/v1/tokenreviews", JSON.stringify(review));
+  if (!answer.ok) return answer;
+  const { kind, status } = answer.value;
+  if (kind !== "TokenReview" || !isObject(status)) return err(UNREADABLE);
+  return ok(reviewedAccount(status, audience));
+}
+
+/** Reads the status of a review. Whatever is not exactly as it must be is no authentication. */
+function reviewedAccount(status: Readonly<Record<string, unknown>>, audience: string): ServiceAccount | null {
+  const { authenticated, error, user, audiences } = status;
+  if (authenticated !== true || (error !== undefined && error !== "") || !isObject(user)) return null;
+  // A server that does not know audiences answers without them: it has not checked any.
+  if (audience !== "" && !(Array.isArray(audiences) && audiences.includes(audience))) return null;
+  const [system, kind, namespace, name, ...more] = String(user.username).split(":");
+  if (system !== "system" || kind !== "serviceaccount" || more.length > 0) return null;
+  return serviceAccountOf(namespace, name, user.uid);
+}
+
+/** The annotations of a service account; null when it is gone, being deleted, or another one of the same name. */
+export async function readServiceAccount(
+  server: ApiServer,
+  account: ServiceAccount,
+): Promise<Result<Readonly<Record<string, unknown>> | null, ApiRefusal>> {
+  const { namespace, name, uid } = account;
+  const answer = await ask(server, `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`, null);
+  if (!answer.ok) return answer.error.kind === "absent" ? ok(null) : answer;
+  const { kind, metadata } = answer.value;
+  if (kind !== "ServiceAccount" || !isObject(metadata)) return err(UNREADABLE);
+  const isSame = metadata.uid === uid && metadata.name === name && metadata.namespace === namespace;
+  if (!isSame || (metadata.deletionTimestamp ?? null) !== null) return ok(null);
+  return ok(isObject(metadata.annotations) ? metadata.annotations : {});
+}
+
+/** The labels of a namespace. */
+export async function readNamespaceLabels(
+  server: ApiServer,
+  namespace: string,
+): Promise<Result<Readonly<Record<string, unknown>>, ApiRefusal>> {
+  const answer = await ask(server, `/api/v1/namespaces/${namespace}`, null);
+  if (!answer.ok) return answer;
+  const { kind, metadata } = answer.value;
+  if (kind !== "Namespace" || !isObject(metadata) || metadata.name !== namespace) return err(UNREADABLE);
+  return ok(isObject(metadata.labels) ? metadata.labels : {});
+}
+
+const UNREADABLE: ApiRefusal = { kind: "unavailable", why: "its answer can't be read" };
+
+const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
+  not_allowed: "its host may not be called from here",
+  unreadable: "its answer is too long or no text",
+  timeout: "it does not answer",
+  unreachable: "it does not answer, or no public authority vouches for its certificate",
+};
+
+async function ask(
+  { url, bearer, listed }: ApiServer,
+  path: string,
+  body: string | null,
+): Promise<Result<Readonly<Record<string, unknown>>, ApiRefusal>> {
+  const headers = {
+    Accept: "application/json",
+    Authorization: `Bearer ${bearer}`,
+    ...(body !== null && { "Content-Type": "application/json" }),
+  };
+  const request = { method: body === null ? "GET" : "POST", url: `${url}${path}`, headers, body } as const;
+  const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
+  if (!sent.ok) return err({ kind: "unavailable", why: NO_ANSWER[sent.error] });
+  const { status, body: text } = sent.value;
+  if (status === 401) return err({ kind: "unauthenticated", why: "it does not accept the token that asks" });
+  if (status === 403) return err({ kind: "forbidden", why: "it does not let the token that asks do this" });
+  if (status === 404) return err({ kind: "absent", why: "it has no such thing" });
+  if (status !== 200 && status !== 201) return err({ kind: "unavailable", why: `it answered ${status}` });
+  const value = jsonObjectOf(text);
+  return value ? ok(value) : err(UNREADABLE);
+}

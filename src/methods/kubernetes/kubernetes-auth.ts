@@ -1,0 +1,54 @@
+import { within } from "../../base/location.ts";
+import { Setting, type TableShape } from "../../storage/sealed-table.ts";
+import type { Migration } from "../../storage/tables.ts";
+import type { Mount } from "../../system/mount.ts";
+import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
+import { changeConfig, type KubernetesConfig, type KubernetesConfigChange } from "./config.ts";
+import type { KubernetesEnv } from "./env.ts";
+import { sealedReviewerIn } from "./reviewer.ts";
+import { changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields } from "./role.ts";
+
+export const KUBERNETES_AUTH_MIGRATIONS: readonly Migration[] = [
+  { version: 1, description: "one mount of the kubernetes method; values are JSON", sql: ROLE_MOUNT_TABLES },
+];
+
+const SETTINGS: TableShape = {
+  table: "settings",
+  kind: "kubernetes setting",
+  key: ["name"],
+  sealed: ["value"],
+  values: ({ value }) => sealedReviewerIn(String(value)),
+};
+
+/** One mount of the kubernetes method: its configuration and roles. It has no key for the reviewer that it stores. */
+export class KubernetesAuth extends RoleMount<KubernetesEnv, KubernetesRole, KubernetesRoleFields> {
+  readonly #config: Setting<KubernetesConfig>;
+
+  constructor(ctx: DurableObjectState, env: KubernetesEnv) {
+    super(ctx, env, KUBERNETES_AUTH_MIGRATIONS, SETTINGS, { kind: "kubernetes role", change: changeKubernetesRole });
+    this.#config = new Setting(this.settings, "config");
+  }
+
+  /** Returns the configuration, or null. */
+  async readConfig(): Promise<KubernetesConfig | null> {
+    await this.keys.open();
+    return this.#config.read();
+  }
+
+  /** Replaces the configuration. */
+  async writeConfig(change: KubernetesConfigChange): Promise<void> {
+    await this.keys.open();
+    this.#config.write(changeConfig(this.#config.read(), change));
+  }
+
+  /** Returns what a login with a role of this name (in lower case), or a renewal of its token, needs. */
+  async readLogin(roleName: string) {
+    await this.keys.open();
+    return { config: this.#config.read(), role: this.roles.read(roleName) };
+  }
+}
+
+/** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
+export function kubernetesAuthAt(env: KubernetesEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<KubernetesAuth> {
+  return within(env, env.KUBERNETES_AUTH).getByName(mount.uuid);
+}

@@ -1,0 +1,317 @@
+import {
+  addressProblem,
+  answerExplanation,
+  answerLogin,
+  EXPLAINED_ADDRESS,
+  EXPLANATION_SHAPE,
+  explainedAttempt,
+  issueToken,
+  LAST_CHECKS,
+  type LoginAttempt,
+  loginAttempt,
+  planToken,
+  type VerifiedClient,
+} from "../../auth/login-attempt.ts";
+import { refusedRoute } from "../../auth/refused-logins.ts";
+import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
+import { AUTH, dataAnswer } from "../../auth/route-description.ts";
+import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
+import { currentTime } from "../../base/clock.ts";
+import { nameKey } from "../../base/name.ts";
+import { privateHosts } from "../../base/outbound-hosts.ts";
+import { err, ok, okUnless, type Result, refuse } from "../../base/result.ts";
+import { fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
+import {
+  type Claims,
+  type JwtAlgorithm,
+  readJwtHead,
+  readPublicKey,
+  unverifiedClaims,
+  verifySignature,
+} from "../jws.ts";
+import { isRoleName } from "../roles.ts";
+import { aliasMetadataIn } from "./annotations.ts";
+import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
+import { boundIssuer, type KubernetesConfig, serverUrl } from "./config.ts";
+import { asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, nameProblem, unanswered } from "./judge.ts";
+import { kubernetesAuthAt } from "./kubernetes-auth.ts";
+import { aliasNameOf, type KubernetesRole, takesNamespace } from "./role.ts";
+import { type ClaimedAccount, claimedAccount, type ServiceAccount, timesProblem } from "./service-account.ts";
+
+/** Descriptions of the checks of a login. */
+const CHECKS = {
+  form: "A signed token was sent.",
+  role: "The role exists.",
+  configuration: "The mount knows its API server.",
+  address: "The client's address is in a network that the role is bound to.",
+  times: "The token can be valid now, by its exp and nbf.",
+  issuer: "The issuer (iss) is the one that the mount is bound to.",
+  audience: "An audience (aud) is the one that the role asks for.",
+  names: "The token names a service account that the role takes.",
+  namespaces: "The token names a namespace that the role can take.",
+  signature: "One of the mount's keys has signed the token.",
+  review: "The API server says that the token is good, and whose it is.",
+  namespace_selector: "The namespace has the labels that the role asks for.",
+  annotations: "The annotations of the service account can be metadata.",
+  ...LAST_CHECKS,
+} as const;
+
+type Attempt = LoginAttempt<keyof typeof CHECKS>;
+
+interface LoginInput {
+  readonly role: string;
+  readonly jwt: string;
+}
+
+/** What the token of a login says, read without asking anybody. */
+interface Read {
+  readonly claims: Claims;
+  readonly algorithm: JwtAlgorithm;
+}
+
+/**
+ * Makes the checks of a login. A login ends at the first failure: what needs no proof comes first, and only a token that
+ * could be good is sent to the API server. Its claims alone are never trusted: the review says whose it is. An
+ * explanation goes on, without further effect. Writes nothing.
+ */
+async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput): Promise<Result<VerifiedClient>> {
+  const { env, mount, clientAddress, notes, checks } = attempt;
+  const roleName = nameKey(sentRole);
+  if (roleName === "") return checks.record("role", {}, refuse("missing role"));
+  if (jwt === "") return checks.record("form", {}, refuse("missing jwt"));
+  if (!isRoleName(roleName)) return checks.record("role", {}, refuse("invalid role name"));
+  const read = checks.record("form", {}, readToken(jwt));
+  if (!read.ok) return read;
+  const { config: configuration, role: found } = await kubernetesAuthAt(env, mount).readLogin(roleName);
+  notes.role = roleName;
+  const unknown = `invalid role name "${roleName}"`;
+  const role = checks.record("role", { actual: roleName }, found ? ok(found) : refuse(unknown));
+  if (!role.ok) return role;
+  notes.roleExists = true;
+  const missing = refuse("could not load backend configuration");
+  const config = checks.record("configuration", {}, configuration ? ok(configuration) : missing);
+  if (!config.ok) return config;
+  const { token: settings } = role.value;
+  const address = { bound: settings.boundCidrs, actual: clientAddress };
+  const boundCidrs = checks.record("address", address, bindAddress(settings, clientAddress));
+  if (!boundCidrs.ok && !checks.goesOn) return boundCidrs;
+
+  const claimed = checkClaims(config.value, role.value, read.value.claims, checks);
+  if (!claimed.ok && !checks.goesOn) return claimed;
+  const signed = await checkSignature(config.value, jwt, read.value, checks);
+  if (!signed.ok) return signed;
+  const reviewer = await asReviewer(attempt, config.value);
+  const server = reviewer ?? { url: serverUrl(config.value), bearer: jwt, listed: privateHosts(env) };
+  const reviewed = await review(server, reviewer !== null, jwt, role.value.audience);
+  const known = claimedAccount(read.value.claims);
+  const same = reviewed.ok && known.ok ? sameAccount(known.value, reviewed.value) : reviewed;
+  const principal = reviewed.ok ? principalOf(reviewed.value) : null;
+  const account = checks.record("review", { actual: principal }, same);
+  if (!claimed.ok) return claimed;
+  if (!account.ok) return account;
+  notes.principal = principalOf(account.value);
+  if (takesNamespace(role.value, account.value) === "by labels") {
+    const compared = { bound: [role.value.namespaceSelector], actual: account.value.namespace };
+    const judged = checks.record(
+      "namespace_selector",
+      compared,
+      await judgeNamespace(role.value, account.value, reviewer),
+    );
+    if (!judged.ok) return judged;
+  }
+  const annotations = await readAnnotations(config.value, server, account.value);
+  if (config.value.annotationsAsMetadata) checks.record("annotations", {}, annotations);
+  if (!annotations.ok) return annotations;
+  if (!boundCidrs.ok) return boundCidrs;
+  return ok(
+    clientOf(role.value, roleName, { ...claimed.value, ...account.value }, annotations.value, boundCidrs.value),
+  );
+}
+
+function clientOf(
+  role: KubernetesRole,
+  roleName: string,
+  account: ClaimedAccount,
+  annotations: Readonly<Record<string, string>>,
+  boundCidrs: readonly string[],
+): VerifiedClient {
+  const { namespace, name, uid, secretName } = account;
+  const metadata = {
+    service_account_uid: uid,
+    service_account_name: name,
+    service_account_namespace: namespace,
+    service_account_secret_name: secretName,
+  };
+  return {
+    alias: { name: aliasNameOf(role, account), metadata: { ...annotations, ...metadata } },
+    token: {
+      ...tokenTerms(role.token, boundCidrs),
+      displayName: `${namespace}-${name}`,
+      metadata: { ...metadata, role: roleName },
+      internal: { role: roleName, namespace, name, uid },
+    },
+  };
+}
+
+/** Three parts in base64url: also what a header can carry. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** Reads the form of a token and its claims. Costs no call: a malformed token reaches no object and no API server. */
+function readToken(jwt: string): Result<Read> {
+  if (!COMPACT.test(jwt)) return forbidden("error parsing token: it is not a signed JWT");
+  const head = readJwtHead(jwt, []);
+  if (!head.ok) return forbidden(head.error);
+  const claims = unverifiedClaims(jwt);
+  return claims
+    ? ok({ claims, algorithm: head.value.algorithm })
+    : forbidden("error parsing token: its claims are no JSON object");
+}
+
+/** Compares the claims with the mount and the role. Makes all checks; returns the first failure. Nothing is proved. */
+function checkClaims(
+  config: KubernetesConfig,
+  role: KubernetesRole,
+  claims: Claims,
+  checks: Attempt["checks"],
+): Result<ClaimedAccount> {
+  const issuer = boundIssuer(config);
+  const claimed = claimedAccount(claims);
+  const account = claimed.ok ? claimed.value : null;
+  const { audience } = role;
+  const isWrongIssuer = issuer !== null && claims.iss !== issuer;
+  const isWrongAudience = audience !== "" && account !== null && !account.audiences.includes(audience);
+  const badName = account ? nameProblem(role, account) : claimed.ok ? null : claimed.error;
+  const isWrongNamespace = account !== null && takesNamespace(role, account) === false;
+  const problems = [
+    check("times", [], null, timesProblem(claims, currentTime())),
+    check("issuer", issuer ?? [], claims.iss, isWrongIssuer ? "invalid issuer (iss) claim" : null),
+    check(
+      "audience",
+      audience || [],
+      account?.audiences.join(", "),
+      isWrongAudience ? "invalid audience (aud) claim" : null,
+    ),
+    check("names", role.names, account?.name, badName),
+    check("namespaces", role.namespaces, account?.namespace, isWrongNamespace ? NAMESPACE_REFUSED : null),
+  ];
+  const problem = problems.find((one) => one !== null);
+  if (problem) return forbidden(problem);
+  if (!claimed.ok) throw new Error("an account that can't be read has a check that failed");
+  return claimed;
+
+  function check(
+    name: keyof typeof CHECKS,
+    bound: string | readonly string[],
+    actual: unknown,
+    problem: string | null,
+  ) {
+    const compared = { bound: [bound].flat(), actual: typeof actual === "string" ? actual.slice(0, MAX_SHOWN) : null };
+    checks.record(name, compared, problem === null ? ok(null) : forbidden(problem));
+    return problem;
+  }
+}
+
+const MAX_SHOWN = 256;
+
+/** Checks the signature where the mount has keys: a forged token then costs the API server nothing. */
+async function checkSignature(
+  { publicKeys }: KubernetesConfig,
+  jwt: string,
+  { algorithm }: Read,
+  checks: Attempt["checks"],
+) {
+  if (publicKeys.length === 0) return ok(null);
+  const keys = publicKeys.flatMap((pem) => readPublicKey(pem) ?? []);
+  const verified = await verifySignature(jwt, algorithm, keys);
+  return checks.record("signature", {}, verified.ok ? ok(null) : forbidden(verified.error));
+}
+
+/** Has the token reviewed. A token that may not ask for its own review is refused: it has no other proof. */
+async function review(
+  server: ApiServer,
+  isReviewer: boolean,
+  jwt: string,
+  audience: string,
+): Promise<Result<ServiceAccount>> {
+  const answer = await reviewToken(server, jwt, audience);
+  if (answer.ok) return answer.value ? ok(answer.value) : forbidden(notGood(audience));
+  const { kind, why } = answer.error;
+  const isOwn = !isReviewer && (kind === "unauthenticated" || kind === "forbidden");
+  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error));
+}
+
+function notGood(audience: string): string {
+  const hint = audience === "" ? "; a token for another audience than its own needs a role with this audience" : "";
+  return `lookup failed: the API server does not accept the token${hint}`;
+}
+
+/** The review and the claims must be of one account: else the one was not made from the other. */
+function sameAccount(claimed: ClaimedAccount, reviewed: ServiceAccount): Result<ServiceAccount> {
+  const { namespace, name, uid } = reviewed;
+  const isSame = claimed.namespace === namespace && claimed.name === name && claimed.uid === uid;
+  return isSame ? ok(reviewed) : forbidden("lookup failed: the review is of another service account");
+}
+
+async function readAnnotations(
+  { annotationsAsMetadata }: KubernetesConfig,
+  server: ApiServer,
+  account: ServiceAccount,
+): Promise<Result<Readonly<Record<string, string>>>> {
+  if (!annotationsAsMetadata) return ok({});
+  const found = await readServiceAccount(server, account);
+  if (!found.ok) return err(unanswered("show the service account", found.error));
+  if (found.value === null) return forbidden("the service account does not exist any more");
+  const metadata = aliasMetadataIn(found.value);
+  return metadata.ok ? metadata : refuse(metadata.error);
+}
+
+function principalOf({ namespace, name }: ServiceAccount): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+const LOGIN_FIELDS = fieldSchema({
+  role: text().describe("The role"),
+  jwt: pasted().describe("The token of a service account"),
+});
+
+const EXPLAIN_FIELDS = fieldSchema({ ...LOGIN_FIELDS.shape, ...EXPLAINED_ADDRESS });
+
+const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  operationId: "explain-login",
+  answers: dataAnswer(EXPLANATION_SHAPE),
+  input: EXPLAIN_FIELDS,
+  countsAs: "login",
+  prepare: async ({ fields }) => okUnless(explainProblem(fields), null),
+  async handle(context) {
+    const attempt = explainedAttempt(context, CHECKS);
+    const verified = await verifyToken(attempt, context.fields);
+    const planned = verified.ok ? await planFor(attempt, verified.value) : verified;
+    return answerExplanation(attempt.checks.list(["review", "entity", "token"]), planned);
+  },
+});
+
+function planFor(attempt: Attempt, client: VerifiedClient) {
+  return planToken(attempt, client, { alias: client.alias.name, policies: client.token.policies });
+}
+
+function explainProblem(fields: Values<typeof EXPLAIN_FIELDS>): string | null {
+  return addressProblem(fields) ?? (fields.jwt === "" ? "missing jwt" : null);
+}
+
+export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = [
+  loginRoute("login", {
+    summary: "Gives a token in exchange for that of a service account, which the API server reviews.",
+    operationId: "login",
+    answers: AUTH,
+    input: LOGIN_FIELDS,
+    handle: async (context) => {
+      const attempt = loginAttempt(context, CHECKS);
+      const verified = await verifyToken(attempt, context.fields);
+      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
+      return answerLogin(attempt, ["review"], kubernetesAuthAt(context.env, attempt.mount), issued);
+    },
+  }),
+  EXPLAIN_LOGIN,
+  refusedRoute(kubernetesAuthAt),
+];
