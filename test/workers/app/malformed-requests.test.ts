@@ -59,6 +59,7 @@ const STATE = new RegExp(
     "check-and-set parameter",
     "the key parameter is required",
     "a user claim must be defined",
+    "bound_service_account_\\w+\\W+ can not be empty",
     "missing (sts role|required 'role_arn')",
     "at least one bound (parameter|constraint)",
     "changing (auth_type|resolve_\\w+_unique_ids)",
