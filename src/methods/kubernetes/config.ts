@@ -28,7 +28,7 @@ export type KubernetesConfigChange = Omit<KubernetesConfig, "sealedReviewer"> & 
 /** The issuer of tokens that are stored in secrets. */
 const DEFAULT_ISSUER = "kubernetes/serviceaccount";
 
-export const CONFIG_FIELDS = fieldSchema({
+export const CLUSTER_FIELDS = fieldSchema({
   kubernetes_host: text().describe("The API server: a URL, or a host with or without a port"),
   kubernetes_ca_cert: text().describe("Refused: public certificate authorities count"),
   token_reviewer_jwt: sent(pasted()).describe(
@@ -42,7 +42,7 @@ export const CONFIG_FIELDS = fieldSchema({
     "True: annotations of the service account become metadata of the alias",
   ),
 });
-type ConfigFields = Values<typeof CONFIG_FIELDS>;
+type ConfigFields = Values<typeof CLUSTER_FIELDS>;
 
 const MAX_PUBLIC_KEYS = 32;
 const MAX_ISSUER = 2048;
@@ -50,7 +50,7 @@ const MAX_ISSUER = 2048;
 const BEARER = /^[\x21-\x7e]*$/;
 
 /** Reads a write. The API server may be one of the `listed` hosts besides public ones. The reviewer is sealed later. */
-export function readConfig(
+export function readClusterConfig(
   fields: ConfigFields,
   listed: PrivateHosts,
 ): Result<Omit<KubernetesConfigChange, "sealedReviewer">> {
@@ -76,7 +76,7 @@ export function changeConfig(before: KubernetesConfig | null, change: Kubernetes
 }
 
 /** The fields of a read. The reviewer is never among them. */
-export const CONFIG_VIEW = view<KubernetesConfig>({
+export const CLUSTER_VIEW = view<KubernetesConfig>({
   disable_iss_validation: ["boolean", (config) => config.disableIssuerValidation],
   disable_local_ca_jwt: ["boolean", (config) => config.disableLocalCaJwt],
   issuer: ["string", (config) => config.issuer],

@@ -35,7 +35,7 @@ export function unanswered(what: string, { why }: ApiRefusal): Failure {
 }
 
 /** Returns why the role does not take a service account by its names, or null: "by labels" is judged later. */
-export function nameProblem(role: KubernetesRole, account: ServiceAccount): string | null {
+export function accountProblem(role: KubernetesRole, account: ServiceAccount): string | null {
   return takesName(role, account) ? null : "service account name not authorized";
 }
 

@@ -33,7 +33,7 @@ import { isRoleName } from "../roles.ts";
 import { aliasMetadataIn } from "./annotations.ts";
 import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
 import { boundIssuer, type KubernetesConfig, serverUrl } from "./config.ts";
-import { asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, nameProblem, unanswered } from "./judge.ts";
+import { accountProblem, asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, unanswered } from "./judge.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { aliasNameOf, type KubernetesRole, takesNamespace } from "./role.ts";
 import { type ClaimedAccount, claimedAccount, type ServiceAccount, timesProblem } from "./service-account.ts";
@@ -180,7 +180,7 @@ function checkClaims(
   const { audience } = role;
   const isWrongIssuer = issuer !== null && claims.iss !== issuer;
   const isWrongAudience = audience !== "" && account !== null && !account.audiences.includes(audience);
-  const badName = account ? nameProblem(role, account) : claimed.ok ? null : claimed.error;
+  const badName = account ? accountProblem(role, account) : claimed.ok ? null : claimed.error;
   const isWrongNamespace = account !== null && takesNamespace(role, account) === false;
   const problems = [
     check("times", [], null, timesProblem(claims, currentTime())),

@@ -17,7 +17,7 @@ import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY, warnedReply } from "../../wire/reply.ts";
 import { isRoleName, namedRole } from "../roles.ts";
-import { CONFIG_FIELDS, CONFIG_VIEW, configWarnings, readConfig } from "./config.ts";
+import { CLUSTER_FIELDS, CLUSTER_VIEW, configWarnings, readClusterConfig } from "./config.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { KUBERNETES_LOGIN_ROUTES } from "./login.ts";
 import { renewKubernetesLogin } from "./renewal.ts";
@@ -33,7 +33,7 @@ const KUBERNETES_ROUTES: readonly Route[] = withParameters(
     showRoute("config", {
       summary: "Shows the cluster of the mount, without the token that asks for reviews.",
       operationId: "read-auth-configuration",
-      view: CONFIG_VIEW,
+      view: CLUSTER_VIEW,
       read: (context) => kubernetesAuthOf(context).readConfig(),
       warningsOf: configWarnings,
     }),
@@ -41,8 +41,8 @@ const KUBERNETES_ROUTES: readonly Route[] = withParameters(
       summary: "Sets the cluster of the mount. A reviewer that is not sent stays while the host does.",
       operationId: "configure-auth",
       answers: NO_CONTENT,
-      input: CONFIG_FIELDS,
-      prepare: async ({ env, fields }) => readConfig(fields, privateHosts(env)),
+      input: CLUSTER_FIELDS,
+      prepare: async ({ env, fields }) => readClusterConfig(fields, privateHosts(env)),
       handle: async (context) => {
         const { installation, fields, prepared: config } = context;
         const { token_reviewer_jwt: sent } = fields;

@@ -2,7 +2,7 @@ import type { LoginRenewal } from "../../auth/kinds.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { readServiceAccount } from "./api-server.ts";
-import { asReviewer, judgeNamespace, nameProblem, unanswered } from "./judge.ts";
+import { accountProblem, asReviewer, judgeNamespace, unanswered } from "./judge.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { serviceAccountOf } from "./service-account.ts";
 
@@ -19,7 +19,7 @@ export async function renewKubernetesLogin(renewal: LoginRenewal): Promise<Resul
   if (!config) return refuse("could not load backend configuration");
   const account = serviceAccountOf(namespace, name, uid);
   if (!account) throw new Error("the service account in a token was checked at its login");
-  const problem = nameProblem(role, account);
+  const problem = accountProblem(role, account);
   if (problem) return refuse(problem);
   const reviewer = await asReviewer(renewal, config);
   if (!reviewer) return refuse("without token_reviewer_jwt nobody can ask for the service account: log in again");

@@ -3,7 +3,7 @@ import { isObject } from "../../wire/fields.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
 /** Labels that a namespace must have. Never empty. */
-export type LabelSelector = ReadonlyMap<string, string>;
+type LabelSelector = ReadonlyMap<string, string>;
 
 const MAX_SELECTOR = 4096;
 
