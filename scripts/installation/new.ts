@@ -52,7 +52,7 @@ It listens on http://127.0.0.1:8200, the console is at http://127.0.0.1:8200/ui/
 ## Start, on Cloudflare
 
 \`\`\`
-npm install
+npm install wrangler@${project.devDependencies.wrangler}
 npx wrangler login
 npx grove deploy
 \`\`\`
@@ -146,7 +146,7 @@ function make(directory: string): number {
     // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
     scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
     dependencies: { [SERVER_PACKAGE]: project.version },
-    // Wrangler pins an older engine. One copy of it is enough.
+    // Wrangler, which a deployment needs, pins an older engine. One copy of it is enough.
     overrides: project.overrides,
     // The release needs no script of a package. npm would ask about these.
     allowScripts: Object.fromEntries(SCRIPTED.map((name) => [name, false])),

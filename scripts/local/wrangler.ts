@@ -1,6 +1,8 @@
 import { execFile, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child } from "./child.ts";
 import { helpAsCalled } from "./command-line.ts";
@@ -10,6 +12,15 @@ import { PROJECT } from "./worker-definition.ts";
 /** The program of Wrangler. Looked up at its use: a server with a built Worker runs without Wrangler. */
 function wranglerProgram(): string {
   return join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+}
+
+/** True when Wrangler is installed: the package of the server comes without. */
+function hasWrangler(): boolean {
+  try {
+    return existsSync(wranglerProgram());
+  } catch {
+    return false;
+  }
 }
 
 /** The environment that Wrangler runs in: no colours, no banner, no telemetry, no log of its own. */
@@ -58,6 +69,10 @@ export function showsDeployHelp(): boolean {
 
 /** Runs `wrangler deploy` with these words and those of this command line. Returns the exit code. */
 export function runDeploy(words: readonly string[], cwd: string): number {
+  if (!hasWrangler()) {
+    console.error(`deploy: Wrangler is not installed here: npm install wrangler@${project.devDependencies.wrangler}`);
+    return 1;
+  }
   const given = process.argv.slice(2);
   // Names production: with several environments Wrangler would ask.
   const environment = given.some((word) => /^(-e|--env)(=|$)/.test(word)) ? [] : ["--env="];

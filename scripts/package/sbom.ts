@@ -9,7 +9,7 @@ import { SERVER_PACKAGE } from "./write-package.ts";
 export const CONSOLE_LIBRARIES = ["d3-hierarchy", "preact"] as const;
 
 /**
- * Lists what the server contains or is installed with, as CycloneDX. The project's own manifest differs: the libraries of the console and
+ * Lists what the server contains, or is installed or deployed with, as CycloneDX. The project's own manifest differs: the libraries of the console and
  * Wrangler are for development there. So npm gets a manifest of what is shipped, with versions and hashes of the project's lockfile. The
  * client has no dependencies.
  *

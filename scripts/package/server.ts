@@ -25,7 +25,7 @@ Grove, a token authority that speaks the HTTP API of Vault and OpenBao: on Cloud
 \`\`\`
 npx ${SERVER_PACKAGE} new my-grove && cd my-grove && npm install
 npx grove serve                  # on this machine
-npx grove deploy                 # on Cloudflare's network
+npx grove deploy                 # on Cloudflare's network, once Wrangler is installed
 npx grove --help
 \`\`\`
 
@@ -60,8 +60,10 @@ export async function packServer(directory: string, to: string): Promise<Result<
     description: project.description,
     engines: { node: ">=24" },
     bin: { grove: "bin/grove.js" },
-    // Wrangler pins an older engine than the one that the Worker is tested with.
-    dependencies: { wrangler: project.devDependencies.wrangler, workerd: project.overrides.workerd },
+    dependencies: { workerd: project.overrides.workerd },
+    // Only a deployment needs it, and it is a third of what would be installed.
+    peerDependencies: { wrangler: project.devDependencies.wrangler },
+    peerDependenciesMeta: { wrangler: { optional: true } },
   };
   return ok(packPackage(directory, manifest, README, to));
 }

@@ -111,6 +111,18 @@ describe("the package of the server", () => {
     }
   });
 
+  it("says how to install what only a deployment needs", () => {
+    rmSync(join(MODULES, "wrangler"));
+    try {
+      expect(grove("deploy", "--dry-run")).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/npm install wrangler@\d+\.\d+\.\d+/),
+      });
+    } finally {
+      symlinkSync(join(PROJECT, "node_modules/wrangler"), join(MODULES, "wrangler"));
+    }
+  });
+
   it("deploys its own Worker with the settings of the folder", () => {
     const { status, stdout } = grove("deploy", "--dry-run");
     expect(stdout).toContain("env.TOKEN_TREE (TokenTree)");
