@@ -5,11 +5,11 @@ import { useSession } from "../session.ts";
 import { Card, Field, ProblemNotice, Segments, TextInput } from "../ui/index.ts";
 import { ExplanationNotice } from "./explanation.tsx";
 
-type Subject = "policy" | "self" | "accessor";
+type Subject = "policy" | "self" | "other";
 
 const TOKENS: readonly (readonly [Subject, string])[] = [
   ["self", "My token"],
-  ["accessor", "Another token"],
+  ["other", "Another token"],
 ];
 const WITH_POLICY: readonly (readonly [Subject, string])[] = [["policy", "This policy"], ...TOKENS];
 
@@ -20,6 +20,17 @@ const OPERATIONS = ["read", "list", "create", "update", "patch", "delete"] as co
 interface CapabilityCheckProps {
   /** The text of a policy as it stands in the editor, saved or not. */
   readonly policy?: string;
+}
+
+/** Accessors of this service. Everything else may be a token, also an id that root chose. */
+const ACCESSOR = /^[\w-]{84}$/;
+
+const nameOfToken = (text: string) => (ACCESSOR.test(text) ? { accessor: text } : { token: text });
+
+/** The endpoint that names the capabilities of a policy, of the own token, or of one by its accessor or text. */
+function capabilitiesPath(subject: Subject, more: object): string {
+  if (subject !== "other") return `sys/capabilities-${subject}`;
+  return "token" in more ? "sys/capabilities" : "sys/capabilities-accessor";
 }
 
 /** The result for a path. */
@@ -42,16 +53,21 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const asked = path.trim().replace(/^\/?(v1\/)?/, "");
-    const more = { policy: { policy }, self: {}, accessor: { accessor: other.trim() } }[subject];
+    // A path that was copied from a log or a browser may have a query: its fields are parameters, and no policy has them.
+    const [asked = "", query = ""] = path
+      .trim()
+      .replace(/^\/?(v1\/)?/, "")
+      .split("?", 2);
+    const parameters = Object.fromEntries(new URLSearchParams(query));
+    const more = { policy: { policy }, self: {}, other: nameOfToken(other.trim()) }[subject];
     const [has, why] = await Promise.all([
-      api.call<Readonly<Record<string, readonly string[]>>>(`sys/capabilities-${subject}`, {
+      api.call<Readonly<Record<string, readonly string[]>>>(capabilitiesPath(subject, more), {
         body: { paths: [asked], ...more },
       }),
       subject === "policy"
         ? null
         : api.call<Explanation>(`sys/explain/access${subject === "self" ? "-self" : ""}`, {
-            body: { path: asked, operation, ...more },
+            body: { path: asked, operation, parameters, ...more },
           }),
     ]);
     const failure = !has.ok ? has.problem : why && !why.ok ? why.problem : null;
@@ -78,8 +94,8 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
         {subject === "policy" && (
           <p class="small muted">As it stands in the editor, saved or not, without the other policies of a token.</p>
         )}
-        {subject === "accessor" && (
-          <Field label="Accessor" name="accessor">
+        {subject === "other" && (
+          <Field label="Accessor or token" name="accessor" hint="A token is sent in the body, and kept nowhere.">
             <TextInput value={other} onText={setOther} required />
           </Field>
         )}

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type * as Api from "../../client/answers.d.ts";
 
-/** `Read`, which is read of an answer of the API: it does not compile when the OpenAPI document says otherwise. */
-type AnsweredBy<Answer extends Frozen<Read>, Read> = Answer extends Frozen<Read> ? Read : never;
+/** What `Shape` reads of an answer of the API: it does not compile when the OpenAPI document says otherwise. */
+type AnsweredBy<Answer extends Frozen<z.input<Shape>>, Shape extends z.ZodType> =
+  Answer extends Frozen<z.input<Shape>> ? z.output<Shape> : never;
 type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
   : T extends object
@@ -25,7 +26,7 @@ export const TOKEN = z.object({
   children: z.number(),
   last_used: z.string().nullish(),
 });
-export type Token = AnsweredBy<Api.Token, z.infer<typeof TOKEN>>;
+export type Token = AnsweredBy<Api.Token, typeof TOKEN>;
 
 /** A count; `more` when counting stopped at it. */
 const COUNT = z.object({ count: z.number(), more: z.boolean() });
@@ -51,7 +52,7 @@ export const FOREST = z.object({
   ),
   total: z.number(),
 });
-export type Forest = z.infer<typeof FOREST>;
+export type Forest = AnsweredBy<Api.TokenMap, typeof FOREST>;
 
 export const LINEAGE = z.object({
   token: TOKEN,
@@ -61,14 +62,14 @@ export const LINEAGE = z.object({
   leases: COUNT,
   cubbyhole: z.object({ values: z.number(), bytes: z.number() }),
 });
-export type Lineage = z.infer<typeof LINEAGE>;
+export type Lineage = AnsweredBy<Api.TokenDetail, typeof LINEAGE>;
 
 const ASKER = z.object({ accessor: z.string(), display_name: z.string() }).nullable();
 const END = z.object({ at: z.string(), how: z.string(), by: ASKER });
 
 /** The answer about an ended token, instead of its lineage. */
-export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number() }) });
-export type EndedToken = z.infer<typeof ENDED_TOKEN>;
+export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number().default(0) }) });
+export type EndedToken = AnsweredBy<Api.EndedToken, typeof ENDED_TOKEN>;
 
 /** What is known of a text. */
 export const FOUND_TEXT = z.object({
@@ -92,11 +93,11 @@ export const FOUND_TEXT = z.object({
     })
     .optional(),
 });
-export type FoundText = AnsweredBy<Api.FoundText, z.infer<typeof FOUND_TEXT>>;
+export type FoundText = AnsweredBy<Api.FoundText, typeof FOUND_TEXT>;
 
 /** A token of the list of those that have ended. */
 const ENDED_SINCE = z.object({ token: TOKEN, ended: END.extend({ cause: z.string(), job: z.string() }) });
-export type EndedSince = z.infer<typeof ENDED_SINCE>;
+export type EndedSince = AnsweredBy<Api.EndedPage["tokens"][number], typeof ENDED_SINCE>;
 
 export const ENDED_PAGE = z.object({ tokens: z.array(ENDED_SINCE), next: z.string() });
 
@@ -109,7 +110,7 @@ const REVOCATION = z.object({
   created_before: z.string().nullable(),
   asked_by: ASKER,
 });
-export type Revocation = z.infer<typeof REVOCATION>;
+export type Revocation = AnsweredBy<Api.WatermarkRevocations["revocations"][number], typeof REVOCATION>;
 
 export const REVOCATIONS = z.object({ revocations: z.array(REVOCATION) });
 
@@ -163,7 +164,7 @@ export const RECEIPT = z.object({
   finished: z.string().nullable(),
   numbers: z.object({ matched: z.number(), total: z.number(), leases: COUNT }),
 });
-export type Receipt = AnsweredBy<Api.Receipt, z.infer<typeof RECEIPT>>;
+export type Receipt = AnsweredBy<Api.Receipt, typeof RECEIPT>;
 
 /** What the trees of ended tokens say of them. */
 export const ENDED_CHECK = z.object({
@@ -174,7 +175,7 @@ export const ENDED_CHECK = z.object({
   unrevoked_leases: UNREVOKED,
   next: z.string(),
 });
-export type EndedCheck = AnsweredBy<Api.EndedCheck, z.infer<typeof ENDED_CHECK>>;
+export type EndedCheck = AnsweredBy<Api.EndedCheck, typeof ENDED_CHECK>;
 
 const GROUPS = z.array(z.object({ key: z.string(), count: z.number() }));
 
@@ -187,7 +188,7 @@ export const PREVIEW = z.object({
   skipped: z.object({ root: z.number(), self: z.number() }),
   sample: z.array(TOKEN).default([]),
 });
-export type Preview = z.infer<typeof PREVIEW>;
+export type Preview = AnsweredBy<Api.RevocationPreview, typeof PREVIEW>;
 
 /** A bulk revocation, or its count. */
 export const JOB = z.object({
@@ -201,7 +202,7 @@ export const JOB = z.object({
   finished: z.string().nullable(),
   failures: z.array(z.unknown()).default([]),
 });
-export type Job = z.infer<typeof JOB>;
+export type Job = AnsweredBy<Api.RevocationJob, typeof JOB>;
 
 export const STARTED = z.object({ job: z.string() });
 

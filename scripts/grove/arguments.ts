@@ -40,7 +40,7 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --preview           restores nothing: asks the server that the backup was made of, while it still answers, what was revoked
                         since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)
 
-Filters of tokens and revoke, all of which must hold:
+Filters of tokens, revoke and contain, all of which must hold:
   --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
   --created-after T --created-before T --ends-after T --ends-before T --unused-since T (RFC 3339 or unix seconds)
   --search TEXT (a part of a name, metadata, role, path, entity or accessor) --metadata NAME=VALUE (may be repeated)

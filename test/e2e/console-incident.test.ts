@@ -256,6 +256,25 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(map.body.data).toMatchObject({ tokens: [] });
   });
 
+  it("says what another token may do, by its text, on a path that was copied with a query", async () => {
+    const body = { policies: ["fleet"], ttl: "1h" };
+    const made = await call(server, "POST", "/v1/auth/token/create-orphan", { token: server.rootToken, body });
+    const { client_token: text } = made.body.auth as { readonly client_token: string };
+    await openPlace(page, "policies");
+    const check = page.getByRole("region", { name: /^What may a token do on a path/ });
+    await check.getByText("Another token").click();
+    await check.getByLabel("Accessor or token").fill(text);
+    await check.getByLabel("Path", { exact: true }).fill("/v1/sys/quotas/config?x=1");
+    await check.getByRole("button", { name: "Check" }).click();
+    await check.getByText("All that is allowed on").getByText("sys/quotas/config", { exact: true }).waitFor();
+    await check
+      .getByText(/No rule|no rule|lacks/)
+      .first()
+      .waitFor();
+    addresses.push(page.url());
+    expect(addresses.filter((address) => address.includes(text))).toEqual([]);
+  });
+
   it("refuses a token where an address would carry it", async () => {
     await openPlace(page, "tokens");
     const name = page.getByRole("searchbox", { name: "Name", exact: true });

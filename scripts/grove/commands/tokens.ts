@@ -4,7 +4,7 @@ import type { Filter, GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
 import { count } from "./revoke.ts";
-import { tokenTable } from "./token-lines.ts";
+import { number, tokenTable } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;
 
@@ -32,7 +32,7 @@ export async function showTokens(
     for (const line of tokenTable(terminal, tokens)) terminal.out(line);
     if (terminal.columns !== null && tokens.length > 0) terminal.say("whole accessors: --json, or into a file");
     const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
-    terminal.say(`${tokens.length} tokens${of}`);
+    terminal.say(`${number(tokens.length, "token")}${of}`);
     const { display_name: name } = filter;
     if (tokens.length === 0 && typeof name === "string") {
       terminal.say(
@@ -66,7 +66,7 @@ export async function countTokens(
     const rows = groups.map(({ key, count }) => [String(count), harmless(key || "-")]);
     const rest = other > 0 ? [[String(other), "(others)"]] : [];
     for (const line of renderTable(terminal, ["TOKENS", by.toUpperCase()], [...rows, ...rest])) terminal.out(line);
-    terminal.say(`${total} tokens`);
+    terminal.say(number(total, "token"));
   }
   return ok(0);
 }

@@ -728,7 +728,7 @@ it("a table fits the terminal, with the names first, and says how many there are
   for (const line of out) expect(line.length).toBeLessThanOrEqual(80);
   expect(out[0]).toMatch(/^NAME /);
   expect(out[1]).toContain("…xxxxxxxx");
-  expect(said.at(-1)).toBe("1 tokens of 1174: --limit 0 shows all");
+  expect(said.at(-1)).toBe("1 token of 1174: --limit 0 shows all");
 });
 
 it("no call carries what looks like a token in its address", async () => {
