@@ -248,6 +248,21 @@ describe("an answer that was under way", () => {
     },
   );
 
+  it("from before a write leaves the one after it to those who come later", async () => {
+    const copies = new Copies<string, number>(10);
+    const [before, after] = [delayed<number>(), delayed<number>()];
+    const first = copies.load("a", FRESH, () => before.answer);
+    copies.forget("a");
+    const second = copies.load("a", FRESH, () => after.answer);
+    before.arrive(1);
+    await first;
+    const read = vi.fn(async () => 3);
+    const third = copies.load("a", FRESH, read);
+    after.arrive(2);
+    expect(await Promise.all([second, third])).toEqual([2, 2]);
+    expect(read).not.toHaveBeenCalled();
+  });
+
   it("is not kept when one that was asked for later has come first", async () => {
     const copies = new Copies<string, number>(10);
     const reading = copies.begin();
