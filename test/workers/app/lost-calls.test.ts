@@ -33,9 +33,9 @@ const asHolder = (token: string, method: string, path: string, body?: unknown) =
 const lookUp = (token: string) => asHolder(token, "GET", "auth/token/lookup-self");
 
 /** The next `times` calls to trees are lost, after they were carried out or before. Returns how many calls there were. */
-function lose(when: "before" | "after", times = 1): { readonly count: number } {
+function lose(when: "before" | "after", times = 1, method: "run" | "act" = "run"): { readonly count: number } {
   const calls = { count: 0 };
-  atCalls(TokenTree, "run", async ({ proceed }) => {
+  atCalls(TokenTree, method, async ({ proceed }) => {
     if (++calls.count > times) return proceed();
     if (when === "after") await proceed();
     throw new Error(LOST);
@@ -111,6 +111,31 @@ describe("a call that a cluster loses", () => {
     expect((await asHolder(token, "POST", "sys/wrapping/unwrap")).status).toBe(503);
     expect(calls.count).toBe(1);
     expect((await asHolder(token, "POST", "sys/wrapping/unwrap")).status).toBe(200);
+  });
+
+  it("to the tree of another token is repeated, and does not say that the token it revoked is unknown", async () => {
+    for (const [when, status] of [
+      ["before", 204],
+      ["after", 503],
+    ] as const) {
+      const token = await newToken();
+      const calls = lose(when, 1, "act");
+      expect((await asHolder(root, "POST", "auth/token/revoke", { token })).status).toBe(status);
+      expect(calls.count).toBe(2);
+      expect((await lookUp(token)).status).toBe(403);
+    }
+  });
+
+  it("is repeated for a look into a wrapping token", async () => {
+    const wrapped = await call("POST", "sys/wrapping/wrap", {
+      token: root,
+      body: { a: "b" },
+      headers: { "X-Vault-Wrap-TTL": "60" },
+    });
+    const { token } = wrapped.body.wrap_info;
+    const calls = lose("after", 1, "act");
+    expect((await asHolder(root, "POST", "sys/wrapping/lookup", { token })).status).toBe(200);
+    expect(calls.count).toBe(2);
   });
 
   it("is not repeated on Cloudflare's network, which has repeated it already", async () => {
