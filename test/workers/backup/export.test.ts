@@ -33,6 +33,19 @@ it("only a caller with sudo reads a backup", async () => {
   expect((await call("POST", "sys/backup/seal", { token: root, body: { run: "none", parts: 1 } })).status).toBe(400);
 });
 
+it("the part with the System object, which is restored first, has none of the trees before it", async () => {
+  const { parts } = await backUp(root);
+  const classes = await Promise.all(
+    parts.map(async ({ content }) => {
+      const { objects }: { objects: { className: string }[] } = JSON.parse(await textOf(content));
+      return objects.map(({ className }) => className);
+    }),
+  );
+  const [first = [], ...others] = classes.filter((names) => names.includes("System"));
+  expect(others).toEqual([]);
+  expect(first).not.toContain("TokenTree");
+});
+
 it("a part ends with the object that fills it", async () => {
   for (let made = 0; made < 4; made++) {
     const { client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
