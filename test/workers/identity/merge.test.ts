@@ -237,7 +237,8 @@ describe("merges that meet", () => {
 
   it("that are refused after they began leave nothing of themselves", async () => {
     const target = await entity({ [first]: "refused" });
-    const source = await entity({});
+    const [source, earlier] = [await entity({}), await entity({})];
+    expect((await merge({ to_entity_id: source.id, from_entity_ids: [earlier.id] })).status).toBe(204);
     // A second alias of the mount comes when the aliases have been compared.
     const late = atNth(EntityShard, "addMerged", 1, async (proceed) => {
       await post("entity-alias", { name: "too late", mount_accessor: first, canonical_id: source.id });
@@ -246,6 +247,7 @@ describe("merges that meet", () => {
     const refused = await merge({ to_entity_id: target.id, from_entity_ids: [source.id] });
     expect([refused.status, late.calls.length]).toEqual([400, 1]);
     expect((await read(target.id)).merged_entity_ids).toBeNull();
+    expect((await read(source.id)).merged_entity_ids).toEqual([earlier.id]);
     expect(await aliasesOf(source.id)).toEqual(["too late"]);
     const back = { to_entity_id: source.id, from_entity_ids: [target.id], force: true };
     expect((await merge(back)).status).toBe(204);
