@@ -8,8 +8,9 @@ import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { Tables } from "../../../src/storage/tables.ts";
+import { mustLoadInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
-import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
+import { firstRowAt, readAccessor, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
 import { rowsOf } from "../../support/rows.ts";
@@ -97,6 +98,17 @@ describe("a token that was revoked", () => {
     for (const { client_token: secret } of [top, child, operator]) {
       expect(JSON.stringify(answers)).not.toContain(secret.slice(-20));
     }
+  });
+
+  it("is not counted among the others while the list has only what ended with it", async () => {
+    const [top, child] = await family();
+    await call("POST", "auth/token/revoke", { token: root, body: { token: top.client_token } });
+    const { keys } = await mustLoadInstallation(bindings);
+    const [place, { stub }] = await Promise.all([readAccessor(keys, child.accessor), locate(top.client_token)]);
+    const ending = place && (await stub.unsweptEnd({ by: "accessor", row: place.row, tail: place.tail }));
+    // A sweep that has come to the child, and not to what is above it.
+    if (ending) await accessorShard(bindings, accessorShardNumber(child.accessor)).remove([ending]);
+    expect(await shown(top)).toMatchObject({ ended: { cause: top.accessor, with: 1 } });
   });
 
   it("by itself names itself, and is known although it had not come to the list", async () => {
