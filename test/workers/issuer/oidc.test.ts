@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { OidcIssuer, oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { SIGNING_ALGORITHMS } from "../../../src/issuer/rules.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/tokens.ts";
-import { callsTo } from "../../support/calls.ts";
+import { atNth, callsTo } from "../../support/calls.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, bodyOf, call, createToken, initialized } from "../../support/service.ts";
 import { changeRows, deleteRows, insertRows } from "../../support/storage-writer.ts";
@@ -276,6 +276,19 @@ describe("rotation", () => {
     expect((await post(oidc("key/at-once/rotate"), { verification_ttl: 0 })).status).toBe(204);
     expect(await publishedKids()).not.toContain(kid(first));
     await expect(verified(await sign())).resolves.toBeDefined();
+  });
+
+  it("by the alarm leaves alone a key that is rotated by hand while the alarm makes a pair", async () => {
+    const sign = await rotating("by-both");
+    vi.setSystemTime(START + HOUR);
+    let byHand = "";
+    atNth(SubtleCrypto, "generateKey", 1, async (proceed) => {
+      expect((await post(oidc("key/by-both/rotate"))).status).toBe(204);
+      byHand = await sign();
+      return proceed();
+    });
+    await runDurableObjectAlarm(oidcIssuerOf(bindings));
+    expect(kid(await sign())).toBe(kid(byHand));
   });
 
   it("refuses no token while it happens again and again", async () => {
