@@ -295,6 +295,11 @@ describe("without a quota", () => {
     expect((await logIn({}, "others")).status).toBe(429);
   });
 
+  it("clients without an address are not counted as one that tries to initialise too often", async () => {
+    const initialize = () => call("PUT", "sys/init");
+    expect(await statuses(11, initialize)).toEqual(Array<number>(11).fill(400));
+  });
+
   it("one address can try to initialise ten times in a minute, and ask as often as it likes", async () => {
     const initialize = () => call("PUT", "sys/init", { headers: from });
     expect(await statuses(11, initialize)).toEqual([...Array<number>(10).fill(400), 429]);
