@@ -1,11 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { CLUSTER, ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, atNth, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { endBeforeCancelling, endWithinTree, loseCreationUpdates } from "../../support/faults.ts";
@@ -30,7 +31,10 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
   holdAlarmsOf(AccessorShard);
 });
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  runAs(ONE_PROCESS);
+});
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const lookUp = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
@@ -243,6 +247,21 @@ describe("a tree that is taken again", () => {
     expect(await shard.allocateTrees(1000)).toEqual([treeId]);
   });
 
+  it("that does not answer is asked again later", async () => {
+    const shard = accessorShard(bindings, 3);
+    await emptyPool(shard);
+    const [treeId = ""] = await shard.allocateTrees(1);
+    vi.spyOn(console, "error").mockReturnValueOnce();
+    const away = failing(TokenTree, "report");
+    pass(61);
+    await askAllocated();
+    away.end();
+    expect([away.calls.length, await pooled(treeId)]).toEqual([1, 0]);
+    pass(61);
+    await askAllocated();
+    expect([await pooled(treeId), await pooled(treeId, "allocated_trees")]).toEqual([1, 0]);
+  });
+
   it("is in one row with those that were allocated with it, until the last of them has started", async () => {
     const shard = accessorShard(bindings, 4);
     await emptyPool(shard);
@@ -256,6 +275,23 @@ describe("a tree that is taken again", () => {
     expect(await rows()).toBe(1);
     await start(...trees);
     expect(await rows()).toBe(0);
+  });
+
+  it("has started also by a clock of another node that is behind, but not by one that is hours behind", async () => {
+    runAs(CLUSTER);
+    const shard = accessorShard(bindings, 4);
+    await emptyPool(shard);
+    const [first = "", second = ""] = await shard.allocateTrees(2);
+    const start = (tree: string, agoMs: number) =>
+      shard.applyUpdates({
+        made: [],
+        changed: [],
+        sizes: [],
+        started: [{ tree, row: firstRowAt(Date.now() - agoMs) }],
+      });
+    await start(first, 20_000);
+    await start(second, 7_200_000);
+    expect(await shard.allocatedTrees()).toEqual([second]);
   });
 
   it("is asked by a shard that has slept, were its tree listed or not, and both tokens stay", async () => {
