@@ -317,16 +317,22 @@ describe("the clean-up", () => {
     expect((await get(`identity/entity/id/${id}/not-before`)).body.data.not_before).toMatch(/^2\d{3}-/);
 
     const now = Date.now();
-    vi.useFakeTimers({ toFake: ["Date"], now: now + 800_000 });
     holdAlarmsOf(Tidy);
     const tidy = bindings.TIDY.getByName("tidy");
-    await tidy.start();
-    for (let i = 0; i < 200 && (await tidy.status()).running; i++) {
-      await ringAlarm(tidy);
-    }
     const entity = async () => (await systemOf(bindings).watermarks()).find(({ scope }) => scope === entityScope(id));
-    expect((await tidy.status()).last?.report).toMatchObject({ failures: 0 });
-    expect((await entity())?.cleaned).toBe(true);
+    // In the first run there may be tokens that it left out and that were made by who did not know the watermark yet.
+    for (const [ms, cleaned] of [
+      [630_000, false],
+      [800_000, true],
+    ] as const) {
+      vi.useFakeTimers({ toFake: ["Date"], now: now + ms });
+      await tidy.start();
+      for (let i = 0; i < 200 && (await tidy.status()).running; i++) {
+        await ringAlarm(tidy);
+      }
+      expect((await tidy.status()).last?.report).toMatchObject({ failures: 0 });
+      expect((await entity())?.cleaned).toBe(cleaned);
+    }
     await sweep(stub);
     expect(await countRows(stub)).toBe(0);
 
