@@ -4,12 +4,14 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
 import { Accessor, DataTable, Empty, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
-const PAGE = 100;
+/** Tokens of a page. Of all, those of one revocation are one row. */
+const PAGE = 500;
 
 /** Recently ended tokens; of one job or cause, if the address names it. */
 export function EndedPage({ query }: { readonly query: URLSearchParams }) {
@@ -19,6 +21,7 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
   const [later, setLater] = useState<{ readonly tokens: readonly EndedToken[]; readonly next: string } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const tokens = [...(first.value?.tokens ?? []), ...(later?.tokens ?? [])];
+  const rows = of.job === "" && of.cause === "" ? rowsOfEnded(tokens) : singleRows(tokens);
   const next = later?.next ?? first.value?.next ?? "";
   const more = async (): Promise<void> => {
     const answer = await listEnded(api, { ...of, limit: PAGE, after: next });
@@ -44,17 +47,27 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
           <DataTable
             empty={<Empty title="No token has ended lately" />}
             label="Tokens that have ended"
-            rows={tokens}
-            keyOf={({ token }) => token.accessor}
+            rows={rows}
+            keyOf={({ first }) => first.token.accessor}
             columns={[
               {
                 label: "Token",
-                cell: ({ token }) => <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>,
+                cell: ({ first: { token }, others, of }) => (
+                  <>
+                    <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
+                    {others > 0 && (
+                      <>
+                        {" "}
+                        and <a href={href(["ended"], of)}>{counted(others, "other")}</a>
+                      </>
+                    )}
+                  </>
+                ),
               },
-              { label: "Accessor", cell: ({ token }) => <Accessor value={token.accessor} /> },
-              { label: "Ended", cell: ({ ended }) => <Time at={ended.at} /> },
-              { label: "How", cell: ({ ended }) => ended.how },
-              { label: "By", cell: ({ ended }) => <AskedBy by={ended.by} /> },
+              { label: "Accessor", cell: ({ first }) => <Accessor value={first.token.accessor} /> },
+              { label: "Ended", cell: ({ first }) => <Time at={first.ended.at} /> },
+              { label: "How", cell: ({ first }) => first.ended.how },
+              { label: "By", cell: ({ first }) => <AskedBy by={first.ended.by} /> },
             ]}
           />
           {next !== "" && (

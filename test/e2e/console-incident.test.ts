@@ -231,6 +231,11 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .first()
       .waitFor();
     await expectAccessible(page);
+    await openPlace(page, "ended");
+    await page
+      .getByRole("row", { name: /and \d+ others/ })
+      .first()
+      .waitFor();
     const { status } = await call(server, "GET", "/v1/auth/token/lookup-self", { token: leaked.client_token });
     expect(status).toBe(403);
   });

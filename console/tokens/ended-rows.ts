@@ -1,0 +1,28 @@
+import type { EndedToken } from "../../client/answers.d.ts";
+
+/** Tokens that ended together and follow each other in the list. */
+export interface EndedRow {
+  readonly first: EndedToken;
+  /** How many of the list ended with it. */
+  readonly others: number;
+  /** What they have in common, for their own list. */
+  readonly of: { readonly job: string } | { readonly cause: string };
+}
+
+/** One row for all that one revocation ended, so that a large one hides no other. */
+export function rowsOfEnded(tokens: readonly EndedToken[]): readonly EndedRow[] {
+  const rows: EndedRow[] = [];
+  for (const token of tokens) {
+    const { job, cause } = token.ended;
+    const of = job === "" ? { cause } : { job };
+    const last = rows.at(-1);
+    if (last && JSON.stringify(last.of) === JSON.stringify(of))
+      rows[rows.length - 1] = { ...last, others: last.others + 1 };
+    else rows.push({ first: token, others: 0, of });
+  }
+  return rows;
+}
+
+/** Every token in a row of its own. */
+export const singleRows = (tokens: readonly EndedToken[]): readonly EndedRow[] =>
+  tokens.map((first) => ({ first, others: 0, of: { cause: first.ended.cause } }));
