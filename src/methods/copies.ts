@@ -9,7 +9,7 @@ import { systemOf } from "../system/system.ts";
 /** Maximum age (ms) of a copy of the announced state. It bounds changes that are not announced, such as a restore. */
 const LONGEST_MS = 60_000;
 /** Maximum size of the copies of one kind in characters of JSON; at most twice as much is kept. */
-const MAX_CHARACTERS = 524_288;
+const MAX_CHARACTERS = 393_216;
 
 /** A part of the configuration of a mount, with the state of the object in which it was read. */
 export interface PartInState<T> {

@@ -30,9 +30,12 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     // In each of ten.
     ["isolate", 10 * 300],
   ],
-  // In each of three.
-  "methods/aws/mount/copies.ts": [["isolate", 3 * JSON_BYTES]],
-  "methods/aws/mount/mount.ts": [["isolate", 300]],
+  "methods/copies.ts": [
+    // In each of four: of the AWS method three, of AppRole one.
+    ["isolate", 4 * JSON_BYTES],
+    // In each of two methods.
+    ["isolate", 2 * 300],
+  ],
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],

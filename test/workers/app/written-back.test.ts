@@ -277,9 +277,39 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  ...appRoleExamples(),
   ...cloudExamples("aws", (fields) => fields),
   ...cloudExamples("cloud", inCloudWords),
 };
+
+function appRoleExamples(): Record<string, Example[]> {
+  const pattern = "approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}";
+  const whole = {
+    ...{ secret_id_bound_cidrs: ["10.0.0.0/8"], secret_id_num_uses: 5, secret_id_ttl: 600, ...TOKEN },
+    ...{ token_explicit_max_ttl: 90, token_period: 30 },
+  };
+  const parts: Readonly<Record<string, Fields>> = {
+    "role-id": { role_id: "chosen" },
+    policies: { token_policies: ["c"] },
+    "bound-cidr-list": { bound_cidr_list: ["10.1.0.0/16"] },
+    "secret-id-bound-cidrs": { secret_id_bound_cidrs: ["10.2.0.0/16"] },
+    "token-bound-cidrs": { token_bound_cidrs: ["10.3.0.0/16"] },
+    "bind-secret-id": { bind_secret_id: true },
+    "secret-id-num-uses": { secret_id_num_uses: 3 },
+    "secret-id-ttl": { secret_id_ttl: 300 },
+    period: { token_period: 60 },
+    "token-num-uses": { token_num_uses: 4 },
+    "token-ttl": { token_ttl: 61 },
+    "token-max-ttl": { token_max_ttl: 121 },
+  };
+  const ofPart = ([part, fields]: readonly [string, Fields]) =>
+    [`${pattern}/${part}`, [{ path: `auth/approle/role/r/${part}`, fields }]] as const;
+  const roles = [
+    { path: "auth/approle/role/least", fields: {} },
+    { path: "auth/approle/role/r", fields: whole },
+  ];
+  return { [pattern]: roles, ...Object.fromEntries(Object.entries(parts).map(ofPart)) };
+}
 
 function cloudExamples(type: string, words: (fields: Fields) => Fields): Record<string, Example[]> {
   const name = "{\\w(?:[\\w.-]*\\w)?}";
@@ -324,7 +354,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   root = await initialized();
-  for (const type of ["jwt", "aws", "cloud", "kubernetes"]) await post(`sys/auth/${type}`, { type });
+  for (const type of ["jwt", "approle", "aws", "cloud", "kubernetes"]) await post(`sys/auth/${type}`, { type });
   const { accessor } = (await get("sys/auth/jwt")) as { accessor: string };
   ids.ACCESSOR = accessor;
   ids.PEM = (await newIssuer("ES256")).pem;

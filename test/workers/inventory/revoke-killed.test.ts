@@ -92,6 +92,7 @@ async function isWhole({ job, accessors }: Begun, state = "done"): Promise<void>
   expect([...(receipt.accessors as string[])].sort()).toEqual(accessors);
   expect(await post("sys/tokens/verify-ended", { job })).toEqual({
     ...{ checked: 11, ended: 11, unknown: 0, alive: [], next: "" },
+    unrevoked_leases: { waiting: 0, failing: 0, failures: [], more: false },
   });
 }
 
