@@ -55,7 +55,7 @@ export interface PlacedBuild {
 
 /**
  * Starts workerd as the network is for some minutes after a deployment: requests go to one release of the Worker, and all objects run
- * another one.
+ * another one. Objects of classes that this one lacks run the release of the Worker: the network has no other code for them.
  *
  * @param directory where the two Workers are; gets the configuration and the data
  * @param variables of both; the settings of a single process are not among them
@@ -69,11 +69,15 @@ export async function startMixed(
 ): Promise<Child> {
   const text = JSON.stringify;
   const { classes } = modelOf(objects.build);
-  const bindings = (build: Build, service: string) =>
+  const added = modelOf(worker.build).classes.filter(
+    ({ className }) => !classes.some((known) => known.className === className),
+  );
+  const serviceOf = (className: string) => (added.some((one) => one.className === className) ? "requests" : "objects");
+  const bindings = (build: Build) =>
     modelOf(build).bindings.flatMap((binding) => {
       if (binding.kind !== "objects") return [];
       const { name, className } = binding;
-      return `(name = ${text(name)}, durableObjectNamespace = (className = ${text(className)}, serviceName = ${service}))`;
+      return `(name = ${text(name)}, durableObjectNamespace = (className = ${text(className)}, serviceName = ${text(serviceOf(className))}))`;
     });
   const settings = (build: Build) =>
     Object.entries({ ...build.definition.vars, ...variables }).map(
@@ -82,19 +86,23 @@ export async function startMixed(
   const program = ({ build, at }: PlacedBuild, further: string) => `(
     modules = [${build.modules.map((module) => embedded(module, at)).join(", ")}],
     compatibilityDate = ${text(modelOf(build).compatibilityDate)},
-    bindings = [${[...bindings(build, text("objects")), ...settings(build)].join(", ")}]${further}
+    bindings = [${[...bindings(build), ...settings(build)].join(", ")}]${further}
   )`;
-  const namespaces = classes.map(
-    ({ className, sqlite }) =>
-      `(className = ${text(className)}, uniqueKey = ${text(className)}, enableSql = ${sqlite})`,
-  );
+  const hosting = (hosted: typeof classes) => {
+    const namespaces = hosted.map(
+      ({ className, sqlite }) =>
+        `(className = ${text(className)}, uniqueKey = ${text(className)}, enableSql = ${sqlite})`,
+    );
+    if (namespaces.length === 0) return "";
+    return `, durableObjectNamespaces = [${namespaces.join(", ")}], durableObjectStorage = (localDisk = "disk")`;
+  };
   const disk = join(directory, "data");
   await mkdir(disk, { recursive: true });
   const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
-    (name = "requests", worker = ${program(worker, "")}),
-    (name = "objects", worker = ${program(objects, `, durableObjectNamespaces = [${namespaces.join(", ")}], durableObjectStorage = (localDisk = "disk")`)}),
+    (name = "requests", worker = ${program(worker, hosting(added))}),
+    (name = "objects", worker = ${program(objects, hosting(classes))}),
     (name = "disk", disk = (path = ${text(disk)}, writable = true)),
     (name = "internet", network = (allow = ["public", "127.0.0.1/32"], tlsOptions = (trustBrowserCas = true)))
   ],
