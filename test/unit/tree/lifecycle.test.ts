@@ -31,6 +31,7 @@ describe("the alarm of a tree", () => {
   it("is not set for a single token that a shard knows, until nothing has asked for it for a day", () => {
     const life = lifeAfter(CREATED);
     expect(dueAt(life, { ...IDLE, sweepAt: expiry }, NOW)).toBe(null);
+    expect(dueAt(life, { ...IDLE, sweepAt: expiry }, expiry + 86_399_999)).toBe(null);
     expect(dueAt(life, { ...IDLE, sweepAt: expiry }, expiry + 86_400_000)).toBe(expiry);
     expect(dueAt(life, { ...IDLE, sweepAt: NOW, hasDead: true }, NOW)).toBe(NOW);
     expect(dueAt(life, { ...IDLE, sweepAt: expiry, leaseAt: expiry + 1 }, NOW)).toBe(expiry);
