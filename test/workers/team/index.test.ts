@@ -1,4 +1,4 @@
-import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { organizationDirectory, organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
@@ -273,6 +273,18 @@ describe("tidy", () => {
     await alter(team(), "UPDATE team SET record = replace(record, 'organization', 'organisation')");
     expect((await checkObjects(bindings)).tampered).toBe(0);
     expect((await reconcileTeams(bindings)).tampered).toBe(before.tampered + 1);
+  });
+
+  it("leaves an organization that was tampered with on the list of all, so that the next run counts it too", async () => {
+    const before = await reconcileTeams(bindings);
+    await alter(organization(), "UPDATE organization SET record = replace(record, 'name', 'nome')");
+    await evictDurableObject(organization());
+    for (let run = 0; run < 2; run++) {
+      const { tampered, vanished } = await reconcileTeams(bindings);
+      expect([tampered > before.tampered, vanished]).toEqual([true, 0]);
+    }
+    const { items } = await organizationDirectory(bindings).after(0, 1000);
+    expect(items.map((item) => item.name)).toContain(name);
   });
 });
 
