@@ -19,6 +19,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             LIST, and closed to tokens that are bound to addresses (default none)
   --allow-private-host LIST hosts, separated by commas, that the Worker may call beside public ones, also by http:
                             addresses, CIDR blocks, and names that lead to them or to public ones (default none)
+  --trust-ca FILE           certificates in PEM that connections of the Worker are checked against, besides those of
+                            public authorities (default none)
   --metrics HOST:PORT       answers GET /metrics about the gateway and the processes, without a token, at an address for
                             Prometheus alone (default none; the service's own are at /v1/sys/metrics)
   --cluster s3://BUCKET/PREFIX
@@ -45,6 +47,7 @@ export function parseServeArguments(argv: readonly string[]) {
     direct: { type: "string" },
     metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
+    "trust-ca": { type: "string", default: "" },
     cluster: { type: "string" },
     "cluster-listen": { type: "string" },
     "cluster-advertise": { type: "string" },
@@ -68,6 +71,7 @@ export function parseServeArguments(argv: readonly string[]) {
     direct: direct.value,
     metrics: metrics.value,
     privateHosts: privateHosts.value,
+    trustCa: values["trust-ca"],
     cluster: cluster.value,
   });
 }

@@ -8,6 +8,7 @@ import type { ServeCommand } from "./arguments.ts";
 import { placeWorker } from "./built-worker.ts";
 import type { JoinedNode } from "./cluster/join.ts";
 import { CLUSTER_VARIABLES } from "./cluster/settings.ts";
+import { readTrustedCas } from "./trusted-cas.ts";
 import { CLUSTER_NODE, SELF_HOSTED, workerModel } from "./worker.ts";
 import { findWorkerd, workerdConfig } from "./workerd-config.ts";
 
@@ -48,6 +49,8 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
+  const trustedCas = readTrustedCas(command.trustCa);
+  if (!trustedCas.ok) return trustedCas;
   const workerd = findWorkerd();
   if (!workerd.ok) return workerd;
   const definition = await placeWorker(data.file("worker"));
@@ -61,6 +64,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLOUD_METADATA_CREDENTIALS: String(metadataServices),
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,
+    GROVE_TRUSTED_CAS: trustedCas.value.join("\n"),
     ...(node === undefined ? SELF_HOSTED : CLUSTER_NODE),
   };
   if (!("GROVE_SEAL_KEY" in settings)) {
@@ -80,6 +84,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     ...(command.direct !== undefined && { direct: command.direct }),
     installationId: node?.installationId ?? data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
     privateHosts: command.privateHosts.blocks,
+    trustedCas: trustedCas.value,
     metadataServices,
     ...(node !== undefined && { cluster: node.workerd }),
   });

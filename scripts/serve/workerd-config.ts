@@ -38,6 +38,8 @@ export interface WorkerdSetup {
   readonly installationId: string;
   /** CIDR blocks of private addresses that the Worker may connect to, besides public addresses. */
   readonly privateHosts: readonly string[];
+  /** Certificates in PEM that connections are checked against, besides those of public authorities. */
+  readonly trustedCas: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;
   /** Absent for a server that is one process. */
@@ -55,9 +57,21 @@ const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices, cluster } =
-    setup;
+  const {
+    worker,
+    objects,
+    socket,
+    cronSocket,
+    direct,
+    installationId,
+    privateHosts,
+    trustedCas,
+    metadataServices,
+    cluster,
+  } = setup;
   const allow = ["public", ...privateHosts, ...(metadataServices ? METADATA_SERVICES : [])];
+  const own = trustedCas.length === 0 ? "" : `, trustedCertificates = ${list(trustedCas.map(quote))}`;
+  const tls = `(trustBrowserCas = true${own})`;
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
     return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;
@@ -73,7 +87,7 @@ const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
     (name = "objects", disk = (path = ${quote(objects)}, writable = true)),
-    (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = (trustBrowserCas = true)))
+    (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = ${tls}))
   ],
   sockets = ${list(sockets)}${cluster === undefined ? "" : `,\n  cluster = ${clusterStanza(cluster)}`}
 );

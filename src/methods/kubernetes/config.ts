@@ -1,5 +1,6 @@
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
+import { type TrustedCasEnv, trustsAll } from "../../base/trusted-cas.ts";
 import { fieldSchema, flag, list, pasted, sent, text, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { MAX_JWT_LENGTH, readPublicKey } from "../jws.ts";
@@ -9,6 +10,8 @@ import { urlProblem } from "../service-url.ts";
 export interface KubernetesConfig {
   /** As it was written: a URL, or a host with or without a port. */
   readonly host: string;
+  /** In PEM, all trusted by the server; absent or "" for public authorities. */
+  readonly caCert?: string;
   /** `sealReviewer` made it; null: the token of a login reviews itself. */
   readonly sealedReviewer: string | null;
   /** In PEM. Empty: the API server alone verifies signatures. */
@@ -30,7 +33,9 @@ const DEFAULT_ISSUER = "kubernetes/serviceaccount";
 
 export const CLUSTER_FIELDS = fieldSchema({
   kubernetes_host: text().describe("The API server: a URL, or a host with or without a port"),
-  kubernetes_ca_cert: text().describe("Refused: public certificate authorities count"),
+  kubernetes_ca_cert: text().describe(
+    "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
+  ),
   token_reviewer_jwt: sent(pasted()).describe(
     "The token that asks for reviews; without one each login asks with its own, and no token is renewed",
   ),
@@ -46,6 +51,7 @@ type ConfigFields = Values<typeof CLUSTER_FIELDS>;
 
 const MAX_PUBLIC_KEYS = 32;
 const MAX_ISSUER = 2048;
+const MAX_CA = 65_536;
 /** What a header can carry. */
 const BEARER = /^[\x21-\x7e]*$/;
 
@@ -53,11 +59,13 @@ const BEARER = /^[\x21-\x7e]*$/;
 export function readClusterConfig(
   fields: ConfigFields,
   listed: PrivateHosts,
+  env: TrustedCasEnv,
 ): Result<Omit<KubernetesConfigChange, "sealedReviewer">> {
-  const problem = problemOf(fields, listed);
+  const problem = problemOf(fields, listed, env);
   if (problem) return refuse(problem);
   return ok({
     host: fields.kubernetes_host,
+    ...(fields.kubernetes_ca_cert !== "" && { caCert: fields.kubernetes_ca_cert }),
     publicKeys: fields.pem_keys,
     issuer: fields.issuer,
     disableIssuerValidation: fields.disable_iss_validation,
@@ -80,7 +88,7 @@ export const CLUSTER_VIEW = view<KubernetesConfig>({
   disable_iss_validation: ["boolean", (config) => config.disableIssuerValidation],
   disable_local_ca_jwt: ["boolean", (config) => config.disableLocalCaJwt],
   issuer: ["string", (config) => config.issuer],
-  kubernetes_ca_cert: ["string", () => ""],
+  kubernetes_ca_cert: ["string", (config) => config.caCert ?? ""],
   kubernetes_host: ["string", (config) => config.host],
   pem_keys: [["string"], (config) => config.publicKeys],
   token_reviewer_jwt_set: ["boolean", (config) => config.sealedReviewer !== null],
@@ -104,13 +112,15 @@ export function boundIssuer(config: KubernetesConfig): string | null {
   return config.disableIssuerValidation ? null : config.issuer || DEFAULT_ISSUER;
 }
 
-function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
+function problemOf(fields: ConfigFields, listed: PrivateHosts, env: TrustedCasEnv): string | null {
   if (fields.kubernetes_host === "") return "no host provided";
   const url = serverUrl({ host: fields.kubernetes_host });
   const badUrl = url.includes("?") ? "must not have a query" : urlProblem(url, listed);
   if (badUrl) return `kubernetes_host ${badUrl}`;
-  if (fields.kubernetes_ca_cert !== "") {
-    return "kubernetes_ca_cert can't be set: connections are checked against public certificate authorities; for a cluster with its own, use its issuer by the jwt method";
+  const ca = fields.kubernetes_ca_cert;
+  if (ca.length > MAX_CA) return `kubernetes_ca_cert must not be longer than ${MAX_CA}`;
+  if (ca !== "" && !trustsAll(env, ca)) {
+    return "kubernetes_ca_cert can't be trusted: connections are checked against public certificate authorities, and those of serve --trust-ca; for a cluster with its own, use its issuer by the jwt method";
   }
   const reviewer = fields.token_reviewer_jwt ?? "";
   if (reviewer.length > MAX_JWT_LENGTH || !BEARER.test(reviewer)) return "token_reviewer_jwt is no token";

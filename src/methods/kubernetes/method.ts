@@ -42,7 +42,7 @@ const KUBERNETES_ROUTES: readonly Route[] = withParameters(
       operationId: "configure-auth",
       answers: NO_CONTENT,
       input: CLUSTER_FIELDS,
-      prepare: async ({ env, fields }) => readClusterConfig(fields, privateHosts(env)),
+      prepare: async ({ env, fields }) => readClusterConfig(fields, privateHosts(env), env),
       handle: async (context) => {
         const { installation, fields, prepared: config } = context;
         const { token_reviewer_jwt: sent } = fields;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseServeArguments } from "../../../scripts/serve/arguments.ts";
+import { readTrustedCas } from "../../../scripts/serve/trusted-cas.ts";
 import { objectClasses, workerModel } from "../../../scripts/serve/worker.ts";
 import { workerdConfig } from "../../../scripts/serve/workerd-config.ts";
 
@@ -92,6 +93,7 @@ describe("workerdConfig", () => {
     cronSocket: "/data/cron.sock",
     installationId: "c0ffee",
     privateHosts: [],
+    trustedCas: [],
     metadataServices: false,
   };
 
@@ -108,6 +110,20 @@ describe("workerdConfig", () => {
     const onMachine = workerdConfig({ ...setup, metadataServices: true });
     expect(onMachine).toContain('"169.254.169.254/32"');
     expect(onMachine).not.toContain('"private"');
+  });
+
+  it("has connections checked against the certificates that the operator names, besides public ones", () => {
+    expect(workerdConfig(setup)).toContain("tlsOptions = (trustBrowserCas = true))");
+    const config = workerdConfig({ ...setup, trustedCas: ["-----BEGIN CERTIFICATE-----\nAAAA\n"] });
+    expect(config).toContain("trustBrowserCas = true, trustedCertificates = [");
+    expect(config).toContain('"-----BEGIN CERTIFICATE-----\\x0aAAAA\\x0a"');
+  });
+
+  it("reads the certificates from a file, and refuses what has none", () => {
+    expect(readTrustedCas("")).toEqual({ ok: true, value: [] });
+    for (const path of ["package.json", "/does/not/exist", "src"]) {
+      expect(readTrustedCas(path)).toEqual({ ok: false, error: expect.stringContaining("--trust-ca") });
+    }
   });
 
   it("names secrets and never holds them", () => {
@@ -140,6 +156,7 @@ describe("the command line of serve", () => {
         listen: { host: "127.0.0.1", port: 8200 },
         data: ".grove/data",
         privateHosts: { text: "", blocks: [] },
+        trustCa: "",
       },
     });
   });

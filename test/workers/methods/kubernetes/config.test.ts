@@ -61,7 +61,7 @@ describe("the configuration", () => {
     ["with a user in the URL", { kubernetes_host: "https://a:b@cluster.example.com" }, "must not have a user"],
     ["with a query", { kubernetes_host: "https://cluster.example.com/?a=" }, "must not have a query"],
     ["with a long host", { kubernetes_host: `https://${"a".repeat(3000)}.com` }, "must be an https URL"],
-    ["with an authority that is not public", { kubernetes_ca_cert: "x" }, "kubernetes_ca_cert can't be set"],
+    ["with an authority that is not public", { kubernetes_ca_cert: "x" }, "kubernetes_ca_cert can't be trusted"],
     ["with a reviewer that no header carries", { token_reviewer_jwt: "a\u0000b" }, "token_reviewer_jwt is no token"],
     ["with a long reviewer", { token_reviewer_jwt: "x".repeat(20_000) }, "token_reviewer_jwt is no token"],
     ["with a key that is none", { pem_keys: ["x"] }, "item 1 is not a public key"],
