@@ -1,11 +1,5 @@
 import { withoutWhiteSpace } from "./white-space.ts";
 
-/** Setting of a self-hosted server. */
-export interface TrustedCasEnv {
-  /** In PEM: certificates that connections are checked against besides public ones. Set by `npm run serve`. */
-  readonly GROVE_TRUSTED_CAS?: string;
-}
-
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;
 
 /** The certificates in a PEM text, each as base64 in one line. */
@@ -14,7 +8,10 @@ export function certificatesIn(pem: string): readonly string[] {
 }
 
 /** True when the text has certificates, all of which this server trusts. The platform can't trust others for one call. */
-export function trustsAll({ GROVE_TRUSTED_CAS: trusted = "" }: TrustedCasEnv, pem: string): boolean {
+export function trustsAll(
+  { GROVE_TRUSTED_CAS: trusted = "" }: { readonly GROVE_TRUSTED_CAS?: string },
+  pem: string,
+): boolean {
   const known = new Set(certificatesIn(trusted));
   const certificates = certificatesIn(pem);
   return certificates.length > 0 && certificates.every((one) => known.has(one));

@@ -1,10 +1,11 @@
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { type TrustedCasEnv, trustsAll } from "../../base/trusted-cas.ts";
+import { trustsAll } from "../../base/trusted-cas.ts";
 import { fieldSchema, flag, list, pasted, sent, text, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { MAX_JWT_LENGTH, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";
+import type { KubernetesEnv } from "./env.ts";
 
 /** The API server of a cluster, and how tokens of its service accounts are reviewed. */
 export interface KubernetesConfig {
@@ -59,7 +60,7 @@ const BEARER = /^[\x21-\x7e]*$/;
 export function readClusterConfig(
   fields: ConfigFields,
   listed: PrivateHosts,
-  env: TrustedCasEnv,
+  env: Pick<KubernetesEnv, "GROVE_TRUSTED_CAS">,
 ): Result<Omit<KubernetesConfigChange, "sealedReviewer">> {
   const problem = problemOf(fields, listed, env);
   if (problem) return refuse(problem);
@@ -112,7 +113,11 @@ export function boundIssuer(config: KubernetesConfig): string | null {
   return config.disableIssuerValidation ? null : config.issuer || DEFAULT_ISSUER;
 }
 
-function problemOf(fields: ConfigFields, listed: PrivateHosts, env: TrustedCasEnv): string | null {
+function problemOf(
+  fields: ConfigFields,
+  listed: PrivateHosts,
+  env: Pick<KubernetesEnv, "GROVE_TRUSTED_CAS">,
+): string | null {
   if (fields.kubernetes_host === "") return "no host provided";
   const url = serverUrl({ host: fields.kubernetes_host });
   const badUrl = url.includes("?") ? "must not have a query" : urlProblem(url, listed);
