@@ -86,7 +86,7 @@ type Asked = Pick<GroveRequest, "operation" | "path">;
 /** A table of routes, and the path of its mount. */
 export interface Place {
   readonly table: RouteTable;
-  /** Path of the auth mount, with a slash at the end; "" for routes with full paths. */
+  /** Full path of the auth mount (`auth/…`), with a slash at the end; "" for routes with full paths. */
   readonly mount: string;
   /** Prefix of the ids of its operations in descriptions. */
   readonly idPrefix: string;

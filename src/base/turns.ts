@@ -64,7 +64,7 @@ const LOST_SWEEP_MS = 60_000;
 export class SweepTurns {
   /** Time of the last step of each running sweep, by tree. */
   readonly #sweeps = new Map<string, Ms>();
-  /** End of the current piece, or of the pause after it. */
+  /** When the next piece may begin: the latest end of the current one, or the end of the pause after it. */
   #freeAt: Ms = 0;
   /** Time for which the thread was held since the last pause. */
   #held: Ms = 0;

@@ -219,7 +219,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return accessorShardNumber(accessor) === this.#ownNumber;
   }
 
-  /** Performs a removal. The alarm of the shard calls this, so that only other objects call `remove`. */
+  /** Performs a removal for the shard itself. `remove` is for other objects. */
   #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
     this.#trees.ledger.release(freed);
     const now = currentTime();

@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * Which path is which path. A `deny` holds for every path of its place, and of the places that include it. Otherwise a
- * policy that denies `sys/policies/acl/x` would leave `sys/policy/x` open. A grant holds for the path that it names.
+ * The paths under which one resource is served. A `deny` of one of them holds for all, and for the places that include
+ * it. Otherwise a policy that denies `sys/policies/acl/x` would leave `sys/policy/x` open. A grant holds for the path that it names.
  */
 export const PLACES: readonly Place[] = [
   { paths: ["sys/policies/acl/", "sys/policy/"] },

@@ -193,7 +193,7 @@ export function tuneMount(mount: Mount, change: MountChange): Result<Mount, stri
   return ok({ ...mount, description: change.description ?? mount.description, config: config.value });
 }
 
-/** Returns the problem with the fields of a change of a mount's settings, whatever is stored, or null. */
+/** Checks what does not depend on stored data in a change of a mount's settings. Null: no problem. */
 export function mountChangeProblem(change: MountChange): string | null {
   const applied = apply(DEFAULT_MOUNT_CONFIG, change);
   return applied.ok ? null : applied.error;

@@ -118,7 +118,7 @@ async function tag(keys: Keys, body: string, length: number): Promise<string> {
   return base62Digest((await hashOf(keys.identity, body)).subarray(0, TAG_BYTES), length);
 }
 
-/** Bodies of different kinds differ: each begins with its own prefix, or has the mark of a token. */
+/** No two kinds of id have the same hash: each body begins with the prefix of its kind, or has the mark of a token. */
 function hashOf(key: CryptoKey, body: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(key, UTF8.encode(`team\0${body}`));
 }

@@ -61,7 +61,7 @@ export function refused(pointer: string, message: string): { readonly ok: false;
   return err({ code: "invalid_document", message, pointer });
 }
 
-/** The `include` parameter, for resources whose related resources never exist. */
+/** An `include` that is accepted and has no effect: there are no resources of these relations. */
 export function includeField(related: readonly string[]): { readonly include: Field<unknown> } {
   const description = `${related.join(" or ")}; there are none`;
   return { include: exact("string", (value) => ok(value)).describe(description) };

@@ -228,7 +228,7 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   const { env, installation, request, prepared: attributes } = context;
   const { keys } = installation;
   const place = await readPlace(context);
-  // With the id of the team, a repeat would rotate the new token.
+  // The path must name a token. The id of the team means its current token: a repeated request would rotate the new one.
   if (!place || place.tokenId === "") return NOT_FOUND;
   const { route, tokenId } = place;
   const { text, token } = await generate(context, route, attributes["expired-at"]);

@@ -174,7 +174,10 @@ export class EndedTokens {
     if (gone.length > 0) this.#count(ofJob, -gone.length);
   }
 
-  /** Returns the rows of both classes, the last to end first. The index has each class in that order; merged lazily. */
+  /**
+   * Returns rows of tokens that a job ended and of others, the last to end first. The index has each of the two in that
+   * order, and they are merged as rows are read.
+   */
   #lastFirst({ job, from, to }: EndedFilter, after: OrderPosition | null): Iterable<Row> {
     const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
     // Many tokens can end at one time. The position among them is in the index too.

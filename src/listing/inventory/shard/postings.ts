@@ -152,7 +152,7 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
   else sql.exec("DELETE FROM searched_terms WHERE rowid = ? AND term = ?", place, term);
 }
 
-/** Maximum number of terms with one hash. By chance a shard does not have more. */
+/** Maximum number of terms with one hash of 32 bits. More collisions are too unlikely: such a term is not searchable. */
 const PLACES = 4;
 
 /**

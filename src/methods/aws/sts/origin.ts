@@ -70,7 +70,7 @@ export function chooseTarget(signed: StsOrigin, region: string, settings: StsSet
     return err("the region of the signature is not the configured sts_region");
   }
   const isEndpoint = signed.scheme === endpoint.scheme && signed.authority === endpoint.authority;
-  // The endpoint may be a proxy that restores the signed host. STS itself would refuse another host.
+  // An endpoint that is no host of STS may be a proxy that sends the signed host on: then any host of STS may be signed.
   const isProxied = hostRegion !== null && regionOfStsHost(endpoint.authority) === null;
   if (!isEndpoint && !isProxied) return err("iam_request_url is not the URL of the configured sts_endpoint");
   return ok({ endpoint, partition });
