@@ -8,6 +8,8 @@ export interface EndpointEnv {
    * by `npm run serve`.
    */
   readonly GROVE_PRIVATE_HOSTS?: string;
+  /** In PEM: certificates that connections are checked against besides public ones. Set by `npm run serve`. */
+  readonly GROVE_TRUSTED_CAS?: string;
   /** Hosts that may receive revocations of leases, separated by commas; empty: any public host. */
   readonly LEASE_TARGET_HOSTS?: string;
   /** Names of this Worker's service bindings that may receive revocations of leases, separated by commas. */

@@ -2,10 +2,12 @@ import type { JWK } from "jose";
 import { nameKey } from "../../base/name.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
+import { trustsAll } from "../../base/trusted-cas.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";
+import type { JwtEnv } from "./env.ts";
 
 /** The source of an issuer's keys, and the tokens that are accepted. */
 export interface JwtConfig {
@@ -13,6 +15,9 @@ export interface JwtConfig {
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
   readonly publicKeys: readonly string[];
+  /** In PEM, all trusted by the server. */
+  readonly discoveryCa?: string;
+  readonly jwksCa?: string;
   /** "" accepts any issuer. */
   readonly boundIssuer: string;
   /** Empty: all. */
@@ -25,13 +30,17 @@ export interface JwtConfig {
 
 export const CONFIG_FIELDS = fieldSchema({
   oidc_discovery_url: text().describe("The issuer, whose keys are found by discovery"),
-  oidc_discovery_ca_pem: text().describe("Refused: public certificate authorities count"),
+  oidc_discovery_ca_pem: text().describe(
+    "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
+  ),
   oidc_client_id: text().describe("Refused: belongs to logins through a browser"),
   oidc_client_secret: text().describe("Refused: belongs to logins through a browser"),
   oidc_response_mode: text().describe("Refused: belongs to logins through a browser"),
   oidc_response_types: list().describe("Without effect"),
   jwks_url: text().describe("Where the keys of the issuer are"),
-  jwks_ca_pem: text().describe("Refused: public certificate authorities count"),
+  jwks_ca_pem: text().describe(
+    "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
+  ),
   default_role: text().describe("The role of logins that name none"),
   jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
   jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
@@ -46,23 +55,23 @@ type ConfigFields = Values<typeof CONFIG_FIELDS>;
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;
 
-/** Refused fields: of logins through a browser, and of TLS connections, which the platform makes. */
+/** Refused fields, of logins through a browser. */
 const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] = [
   ["oidc_client_id", "there is no login through a browser here: log in with a JWT"],
   ["oidc_client_secret", "there is no login through a browser here: log in with a JWT"],
   ["oidc_response_mode", "there is no login through a browser here: log in with a JWT"],
-  ["oidc_discovery_ca_pem", "connections are checked against public certificate authorities"],
-  ["jwks_ca_pem", "connections are checked against public certificate authorities"],
 ];
 
 /** Reads a write. URLs may have `listed` hosts besides public ones. Messages are the reference's where it has them. */
-export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
-  const problem = problemOf(fields, listed);
+export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: TrustEnv): Result<JwtConfig> {
+  const problem = authorityProblem(fields, env) ?? problemOf(fields, listed);
   if (problem) return refuse(problem);
   return ok({
     discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
     jwksUrl: fields.jwks_url,
     publicKeys: fields.jwt_validation_pubkeys,
+    ...(fields.oidc_discovery_ca_pem !== "" && { discoveryCa: fields.oidc_discovery_ca_pem }),
+    ...(fields.jwks_ca_pem !== "" && { jwksCa: fields.jwks_ca_pem }),
     boundIssuer: fields.bound_issuer,
     algorithms: JWT_ALGORITHMS.filter((algorithm) => fields.jwt_supported_algs.includes(algorithm)),
     defaultRole: nameKey(fields.default_role),
@@ -74,13 +83,13 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<J
 export const CONFIG_VIEW = view<JwtConfig>({
   bound_issuer: ["string", (config) => config.boundIssuer],
   default_role: ["string", (config) => config.defaultRole],
-  jwks_ca_pem: ["string", () => ""],
+  jwks_ca_pem: ["string", (config) => config.jwksCa ?? ""],
   jwks_url: ["string", (config) => config.jwksUrl],
   jwt_supported_algs: [["string"], (config) => config.algorithms],
   jwt_validation_pubkeys: [["string"], (config) => config.publicKeys],
   namespace_in_state: ["boolean", () => true],
   oidc_client_id: ["string", () => ""],
-  oidc_discovery_ca_pem: ["string", () => ""],
+  oidc_discovery_ca_pem: ["string", (config) => config.discoveryCa ?? ""],
   oidc_discovery_url: ["string", (config) => config.discoveryUrl],
   oidc_response_mode: ["string", () => ""],
   oidc_response_types: [["string"], () => []],
@@ -88,6 +97,17 @@ export const CONFIG_VIEW = view<JwtConfig>({
   provider_config: ["object", () => ({})],
   status: ["string", () => "valid"],
 });
+
+type TrustEnv = Pick<JwtEnv, "GROVE_TRUSTED_CAS">;
+
+const MAX_CA = 65_536;
+
+function authorityProblem(fields: ConfigFields, env: TrustEnv): string | null {
+  const isBad = (pem: string) => pem.length > MAX_CA || (pem !== "" && !trustsAll(env, pem));
+  const bad = (["oidc_discovery_ca_pem", "jwks_ca_pem"] as const).find((field) => isBad(fields[field]));
+  if (bad === undefined) return null;
+  return `${bad} can't be set: connections are checked against public certificate authorities, and those of serve --trust-ca`;
+}
 
 function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   const here = NOT_HERE.find(([field]) => fields[field] !== "");

@@ -40,7 +40,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       operationId: "configure",
       answers: DONE_OR_WARNED,
       input: CONFIG_FIELDS,
-      prepare: async ({ env, fields }) => readConfig(fields, privateHosts(env)),
+      prepare: async ({ env, fields }) => readConfig(fields, privateHosts(env), env),
       handle: async (context) => {
         const { env, fields, prepared: config } = context;
         const remote = config.publicKeys.length === 0;

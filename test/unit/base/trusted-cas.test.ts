@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../src/base/outbound-hosts.ts";
 import { certificatesIn, trustsAll } from "../../../src/base/trusted-cas.ts";
+import { CONFIG_FIELDS, readConfig } from "../../../src/methods/jwt/config.ts";
 import { CLUSTER_FIELDS, readClusterConfig } from "../../../src/methods/kubernetes/config.ts";
 import { valuesOf } from "../../support/values.ts";
 
@@ -33,5 +34,22 @@ describe("certificates that a server trusts", () => {
     expect(read(pem("AAAA"))).toMatchObject({ ok: true, value: { caCert: pem("AAAA") } });
     expect(read(pem("DDDD")).ok).toBe(false);
     expect(read(pem("AAAA").repeat(2_000)).ok).toBe(false);
+  });
+
+  it("are the only ones that an issuer may be set with", () => {
+    const read = (fields: Record<string, unknown>) =>
+      readConfig(
+        valuesOf(CONFIG_FIELDS, { oidc_discovery_url: "https://issuer.example.com", ...fields }),
+        NO_PRIVATE_HOSTS,
+        trusted,
+      );
+    expect(read({ oidc_discovery_ca_pem: pem("AAAA") })).toMatchObject({
+      ok: true,
+      value: { discoveryCa: pem("AAAA") },
+    });
+    expect(read({ jwks_ca_pem: pem("AAAA") })).toMatchObject({ ok: true, value: { jwksCa: pem("AAAA") } });
+    for (const field of ["oidc_discovery_ca_pem", "jwks_ca_pem"]) {
+      for (const other of ["x", pem("DDDD"), pem("AAAA", "DDDD")]) expect(read({ [field]: other }).ok).toBe(false);
+    }
   });
 });
