@@ -42,6 +42,19 @@ export function isLostCall(error: unknown): boolean {
   return isFlagged(error, "retryable") || isFlagged(error, "durableObjectReset") || RESET.test(messageOf(error));
 }
 
+/** Begins like a lost call, because an error that another object passes on keeps its message alone. */
+const GIVEN_UP = "Network connection lost, repeatedly: ";
+
+/** Returns the error of a lost call that was repeated in vain. It is a lost call too. */
+export function givenUp(error: unknown): Error {
+  return new Error(`${GIVEN_UP}${messageOf(error)}`, { cause: error });
+}
+
+/** True for a lost call that an object behind the called one has repeated in vain. */
+export function isGivenUp(error: unknown): boolean {
+  return messageOf(error).startsWith(GIVEN_UP);
+}
+
 /**
  * True for an error of the storage: a full, failing or read-only disk. Nothing was stored, and the same request may
  * succeed later.

@@ -1,6 +1,6 @@
 import { type Ms, sleep } from "./clock.ts";
 import type { Deployment } from "./deployment.ts";
-import { isLostCall } from "./platform-errors.ts";
+import { givenUp, isGivenUp, isLostCall } from "./platform-errors.ts";
 
 /** Pauses before the repetitions of a lost call: longer than an object needs to move from a node that stops. */
 const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
@@ -12,7 +12,7 @@ const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
  *
  * @param call may have been carried out when it is repeated, so it has to be safe to repeat. `again`: it is a repetition.
  * @param wait waits so long.
- * @throws the error of the last attempt
+ * @throws the error of the last attempt, or one that callers don't repeat: the waits of a chain of calls would multiply
  */
 export async function repeated<T>(
   { repeatsLostCalls }: Pick<Deployment, "repeatsLostCalls">,
@@ -25,7 +25,8 @@ export async function repeated<T>(
       return await call(attempt > 0);
     } catch (error) {
       const pauseMs = pauses[attempt];
-      if (pauseMs === undefined || !isLostCall(error)) throw error;
+      if (!repeatsLostCalls || !isLostCall(error) || isGivenUp(error)) throw error;
+      if (pauseMs === undefined) throw givenUp(error);
       await wait(pauseMs);
     }
   }

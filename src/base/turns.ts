@@ -1,4 +1,5 @@
 import { currentTime, isWithin, type Ms, sleep } from "./clock.ts";
+import { logFailedWork } from "./log.ts";
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "./parallel.ts";
 
 /*
@@ -245,6 +246,6 @@ async function sweep<T, R>(work: CleanUp<T, R>, item: T, marked: R): Promise<voi
   try {
     await work.sweep(item, marked);
   } catch (error) {
-    console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+    logFailedWork("sweep", error);
   }
 }

@@ -1,4 +1,5 @@
 import { currentTime } from "../base/clock.ts";
+import { logFailedWork } from "../base/log.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
@@ -115,7 +116,7 @@ export class TreeMaintenance {
       await this.#tree.keys.open();
       isDone = await this.#sweep.run();
     } catch (error) {
-      console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+      logFailedWork("sweep", error);
       return false;
     }
     await this.#settle();
@@ -166,7 +167,7 @@ export class TreeMaintenance {
       await this.#settle();
     } catch (error) {
       // The platform retries an alarm a few times only. Without the sweep every look-up reads ancestors.
-      console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+      logFailedWork("sweep", error);
       await this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     }
   }

@@ -1,4 +1,4 @@
-import { failureOfPlatform } from "../base/platform-errors.ts";
+import { failureOfPlatform, isLostCall } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
 import { auditMessage, auditPath } from "./audit.ts";
 
@@ -80,13 +80,17 @@ function shownName(name: string): string {
 
 /**
  * Logs a thrown error, and returns the failure for the client. Temporary errors of the platform (an object that is
- * overloaded or was reset, a full disk) answer 503; everything else is a bug and answers 500 without details.
+ * overloaded or was reset, a full disk) answer 503; everything else is a bug and answers 500 without details. A lost call
+ * has a line of its own type and no stack: it is no bug, and there are many while an object moves.
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
   // The message is cut, because the message of a library can end with a value.
   const message = error instanceof Error ? auditMessage(error.message.slice(0, 200), {}) : "";
   const text = error instanceof Error ? `${error.name}: ${message}` : "not an Error";
-  console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
+  const line = isLostCall(error)
+    ? { type: "lost_call", error: text }
+    : { type: "exception", error: [text, ...places].join("\n") };
+  console.error(JSON.stringify({ ...line, request_id: requestId }));
   return failureOfPlatform(error) ?? { code: "internal" };
 }

@@ -122,6 +122,27 @@ export function failing<C extends Class, Name extends Methods<C>>(
   });
 }
 
+/** Objects whose node is gone: every call to one of the class is lost before it arrives, until the test ends. */
+export function goneObjects(type: abstract new (...args: never[]) => DurableObject): { end(): void } {
+  const lost = () => {
+    throw new Error("Network connection lost.");
+  };
+  const gone = methodsOf(type.prototype).map((name) => atCalls(type, name as Methods<typeof type>, lost));
+  return {
+    end: () => {
+      for (const one of gone) one.end();
+    },
+  };
+}
+
+function methodsOf(prototype: object): string[] {
+  if (prototype === DurableObject.prototype) return [];
+  const names = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([name, { value }]) => name !== "constructor" && name !== "alarm" && typeof value === "function")
+    .map(([name]) => name);
+  return [...new Set([...names, ...methodsOf(Object.getPrototypeOf(prototype))])];
+}
+
 /** What a call asks for is done, and its answer is lost. For those that `isMeant` picks, and no more than `times` of them. */
 export function losingAnswers<C extends Class, Name extends Methods<C>>(
   type: C,

@@ -1,4 +1,5 @@
 import { currentTime, type Ms, SoonestTimer, sleep } from "../../base/clock.ts";
+import { logFailedWork } from "../../base/log.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -161,7 +162,7 @@ async function send(env: ListingEnv): Promise<boolean> {
     await UPDATES.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
     return true;
   } catch (error) {
-    console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
+    logFailedWork("list of accessors", error);
     sendIn(env, RETRY_MS);
     return false;
   }

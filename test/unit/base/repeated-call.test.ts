@@ -35,9 +35,21 @@ describe("a call in a cluster", () => {
 
   it("is given up after a moment", async () => {
     const { call, wait, calls, pauses } = failing(LOST, 100);
-    await expect(repeated(CLUSTER, call, wait)).rejects.toBe(LOST);
+    const error: unknown = await repeated(CLUSTER, call, wait).catch((thrown: unknown) => thrown);
+    expect(isLostCall(error)).toBe(true);
     expect(calls).toHaveLength(7);
     expect(pauses.reduce((sum, ms) => sum + ms)).toBeLessThan(2_000);
+  });
+
+  it("is not repeated when an object behind the called one has repeated it in vain", async () => {
+    const behind = failing(LOST, 100);
+    let calls = 0;
+    const call = () => {
+      calls++;
+      return repeated(CLUSTER, behind.call, behind.wait);
+    };
+    await expect(repeated(CLUSTER, call, behind.wait)).rejects.toThrow("Network connection lost, repeatedly");
+    expect([calls, behind.calls.length]).toEqual([1, 7]);
   });
 
   it.each([
