@@ -1,5 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,22 +22,25 @@ const SECRETS = {
 
 let bucket: BucketEmulator;
 const nodes: RunningServer[] = [];
+/** The cluster port of the first node. */
+let clusterPort: number;
 
 function environment(): Record<string, string> {
   return { ...SECRETS, ...bucket.environment, GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR) };
 }
 
-async function clusterFlags(): Promise<string[]> {
-  return ["--cluster", `s3://${BUCKET}/e2e`, "--cluster-listen", `127.0.0.1:${await freePort()}`];
+async function clusterFlags(port?: number): Promise<string[]> {
+  return ["--cluster", `s3://${BUCKET}/e2e`, "--cluster-listen", `127.0.0.1:${port ?? (await freePort())}`];
 }
 
-async function startNode(data?: string): Promise<RunningServer> {
-  return startServe({ env: environment(), flags: await clusterFlags(), ...(data !== undefined && { data }) });
+async function startNode(data?: string, port?: number): Promise<RunningServer> {
+  return startServe({ env: environment(), flags: await clusterFlags(port), ...(data !== undefined && { data }) });
 }
 
 beforeAll(async () => {
   bucket = await BucketEmulator.start();
-  nodes.push(await startNode());
+  clusterPort = await freePort();
+  nodes.push(await startNode(undefined, clusterPort));
   nodes.push(...(await Promise.all([startNode(DATA), startNode()])));
 });
 
@@ -109,6 +113,77 @@ describe("the bucket", () => {
     }
     // A commit is a PUT, and a GET that shows that the object is still this node's.
     expect(await requestsOf(() => newToken(0, "create"))).toBeLessThan(4);
+  });
+});
+
+/** Longest wait for the answer to a stranger (ms): most get none. */
+const STRANGER_MS = 300;
+
+/** What the first node's cluster port answers to some bytes, as text. */
+function asStranger(bytes: Buffer | string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(clusterPort, "127.0.0.1", () => socket.write(bytes));
+    const timer = setTimeout(() => socket.destroy(), STRANGER_MS);
+    socket.on("data", (piece) => {
+      answer += piece.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+  });
+}
+
+/** Bytes that look random, and are the same in every run. */
+function noise(at: number): Buffer {
+  const pieces = Array.from({ length: 1 + ((at * 7) % 40) }, (_, piece) =>
+    createHash("sha256").update(`${at} ${piece}`).digest(),
+  );
+  return Buffer.concat(pieces).subarray(at % 3);
+}
+
+describe("a stranger at the cluster port", () => {
+  const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "LIST", "CONNECT", "TRACE"];
+  const PATHS = ["/", "/v1/sys/health", "/v1/auth/token/lookup-self", "/ready/", "/ready/../v1/sys/mounts", "/metrics"];
+  const HEADERS = ["", "Upgrade: websocket\r\nConnection: Upgrade\r\n", "Authorization: Bearer x\r\n"];
+
+  /** No answer, or a refusal without anything of the installation. */
+  async function expectNothing(answers: readonly string[]): Promise<void> {
+    const health = await call(node(0), "GET", "/v1/sys/health");
+    for (const answer of answers) {
+      expect(answer).not.toMatch(/^HTTP\/1\.1 (?:1|2|3)/);
+      for (const secret of [...Object.values(SECRETS), String(health.body.cluster_id)]) {
+        expect(answer).not.toContain(secret);
+      }
+    }
+    expect(await isReady(0)).toBe(200);
+    expect(await asHolder(0, SECRETS.GROVE_DEV_ROOT_TOKEN, "GET", "lookup-self")).toBe(200);
+  }
+
+  it("gets nothing for requests of any kind, whole or cut off", async () => {
+    const requests = METHODS.flatMap((method) =>
+      PATHS.flatMap((path) =>
+        HEADERS.map(
+          (header) =>
+            `${method} ${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${SECRETS.GROVE_DEV_ROOT_TOKEN}\r\n${header}\r\n`,
+        ),
+      ),
+    );
+    const cut = requests.map((request, at) => request.slice(0, 1 + ((at * 13) % request.length)));
+    const answers = await Promise.all(requests.map(asStranger));
+    expect(answers.some((answer) => /^HTTP\/1\.1 4/.test(answer))).toBe(true);
+    await expectNothing(answers);
+    await expectNothing(await Promise.all(cut.map(asStranger)));
+  });
+
+  it("gets nothing for other bytes, and the node goes on", async () => {
+    const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const lengths = ["ffffffffffffffff", "00000000ffffff7f", "0000000000000000", "ffffff0000000000"];
+    const frames = lengths.map((length) => Buffer.concat([Buffer.from(length, "hex"), noise(1)]));
+    const all = [preface, ...frames, ...Array.from({ length: 150 }, (_, at) => noise(at))];
+    await expectNothing(await Promise.all(all.map(asStranger)));
   });
 });
 
