@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
+import { BUCKET, BucketEmulator } from "../support/bucket.ts";
 import { Load } from "./support/load.ts";
 import { call, freePort, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 import { buildHere, startMixed } from "./support/two-releases.ts";
@@ -238,4 +239,50 @@ it("moves from a machine to the network and back under load: what was answered b
   expect((await revoke(back, parent)).status).toBe(204);
   expect(await statusOf(back, below)).toBe(403);
   await expect(restore(back, second)).rejects.toThrow("never initialized");
+}, 480_000);
+
+/** A cluster of one node, with a bucket of its own. Ends with the test. */
+async function startCluster(): Promise<Server> {
+  const bucket = await BucketEmulator.start();
+  onTestFinished(() => bucket.close());
+  const env = { ...SECRETS, ...bucket.environment, GROVE_CLUSTER_KEY: randomBytes(32).toString("hex") };
+  const flags = ["--cluster", `s3://${BUCKET}/move`, "--cluster-listen", `127.0.0.1:${await freePort()}`];
+  const node = await startServe({ env, flags });
+  onTestFinished(async () => void (await node.stop()));
+  return node;
+}
+
+it("moves from a machine to a cluster and back: what was answered is there, and what was revoked is refused", async () => {
+  const machine = await startServe({ env: SECRETS });
+  onTestFinished(async () => void (await machine.stop()));
+  const root = (await call(machine, "PUT", "/v1/sys/init")).body.root_token as string;
+  const load = new Load(machine, root);
+  await load.changes(CHANGES);
+  await load.stop();
+  const parent = await newToken(machine, root, { no_parent: true });
+  const child = await newToken(machine, parent, { policies: ["default"] });
+  const dead = await newToken(machine, root, { no_parent: true });
+  await call(machine, "POST", "/v1/cubbyhole/mine", { token: parent, body: { value: "kept" } });
+  expect((await revoke(machine, dead)).status).toBe(204);
+
+  const there = join(above, "to-cluster");
+  const out = Date.parse((await backup(machine, root, there)).at);
+  const cluster = await startCluster();
+  expect(await restore(cluster, there)).toContain("the server answers requests");
+  for (const token of [root, parent, child]) await expect.poll(() => statusOf(cluster, token)).toBe(200);
+  expect(await statusOf(cluster, dead)).toBe(403);
+  expect(data(await call(cluster, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
+  await load.expectRestored(cluster, out);
+  const made = await newToken(cluster, parent, { policies: ["default"] });
+  expect((await revoke(cluster, child)).status).toBe(204);
+
+  const home = join(above, "from-cluster");
+  const returned = Date.parse((await backup(cluster, root, home)).at);
+  const back = await startServe({ env: SECRETS });
+  onTestFinished(async () => void (await back.stop()));
+  await restore(back, home);
+  for (const token of [root, parent, made]) expect(await statusOf(back, token)).toBe(200);
+  for (const token of [child, dead]) expect(await statusOf(back, token)).toBe(403);
+  expect(data(await call(back, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
+  await load.expectRestored(back, returned);
 }, 480_000);
