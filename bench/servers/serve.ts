@@ -94,7 +94,7 @@ export class ServeProcess implements Client {
       });
     }
     for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
-      const url = /Grove listens on (http:\S+)/.exec(said.join("\n"))?.[1];
+      const url = /Grove listens on (http:[^\s,]+)/.exec(said.join("\n"))?.[1];
       const workerd = descendantsOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
       if (url && workerd) return new ServeProcess(child, url, secrets.GROVE_DEV_ROOT_TOKEN);
     }
