@@ -29,7 +29,7 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 const KUBERNETES_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
   // A rule of a policy applies to every spelling of a role.
-  withPolicyPaths({ canonicalPath: (path) => path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase()) }, [
+  withPolicyPaths({ canonicalPath: (path) => path.replace(/^role\/[^/]+$/, nameKey) }, [
     showRoute("config", {
       summary: "Shows the cluster of the mount, without the token that asks for reviews.",
       operationId: "read-auth-configuration",
