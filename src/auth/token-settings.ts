@@ -2,8 +2,10 @@ import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { normalizePolicyNames, policyNameProblem } from "../policy/names.ts";
 import type { MountTtl } from "../system/mount.ts";
+import type { TokenView } from "../token/record.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
+import type { RenewTerms } from "../token/rules/renew.ts";
 import { deprecated, duration, flag, integer, list, sent, text, type Values } from "../wire/fields.ts";
 import type { ViewFields } from "../wire/view.ts";
 
@@ -188,4 +190,12 @@ export function tokenTerms(token: TokenSettings, boundCidrs: readonly string[]):
   const { type, policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
   const tokenType = LOGIN_TYPES[type];
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
+}
+
+/** Returns the terms by which a token is renewed that a login by a role with these settings issued. */
+export function renewTerms(
+  { ttl, maxTtl, period }: TokenSettings,
+  token: Pick<TokenView, "explicitMaxTtl">,
+): RenewTerms {
+  return { ttl, maxTtl, period, explicitMaxTtl: token.explicitMaxTtl };
 }

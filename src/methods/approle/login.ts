@@ -1,25 +1,17 @@
 import {
   addressProblem,
-  answerExplanation,
-  answerLogin,
   EXPLAINED_ADDRESS,
-  EXPLANATION_SHAPE,
-  explainedAttempt,
-  issueToken,
   LAST_CHECKS,
   type LoginAttempt,
-  loginAttempt,
-  planToken,
   type VerifiedClient,
 } from "../../auth/login-attempt.ts";
-import { refusedRoute } from "../../auth/refused-logins.ts";
-import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
-import { AUTH, dataAnswer } from "../../auth/route-description.ts";
+import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { addressAllowed } from "../../token/rules/address.ts";
-import { fieldSchema, text } from "../../wire/fields.ts";
+import { fieldSchema, text, type Values } from "../../wire/fields.ts";
+import { loginRoutes } from "../login-routes.ts";
 import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
 import type { UsedSecretId } from "./app-role-secret-ids.ts";
 import { roleWithId } from "./mount.ts";
@@ -151,47 +143,27 @@ const EXPLAIN_FIELDS = fieldSchema({
   ...EXPLAINED_ADDRESS,
 });
 
-const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
-  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
-  operationId: "explain-login",
-  answers: dataAnswer(EXPLANATION_SHAPE),
-  input: EXPLAIN_FIELDS,
-  countsAs: "login",
-  prepare: async ({ fields }): Promise<Result<Credentials>> => {
-    const problem = addressProblem(fields);
-    if (problem) return refuse(problem);
-    const { role_id, secret_id, secret_id_accessor: accessor } = fields;
-    if (secret_id !== "" && accessor !== "") return refuse("supply a secret_id or its accessor, not both");
-    return ok({ roleId: role_id.trim(), secretId: secret_id.trim(), accessor: accessor === "" ? null : accessor });
-  },
-  async handle(context) {
-    const attempt = explainedAttempt(context, CHECKS);
-    const verified = await verifyClient(attempt, context.prepared);
-    const planned = verified.ok
-      ? await planToken(attempt, verified.value, {
-          alias: verified.value.alias.name,
-          policies: verified.value.token.policies,
-        })
-      : verified;
-    return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
-  },
-});
+function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<Credentials> {
+  const problem = addressProblem(fields);
+  if (problem) return refuse(problem);
+  const { secret_id: secretId, secret_id_accessor: accessor } = fields;
+  if (secretId !== "" && accessor !== "") return refuse("supply a secret_id or its accessor, not both");
+  return ok({ ...credentialsOf(fields), accessor: accessor === "" ? null : accessor });
+}
 
-export const APP_ROLE_LOGIN_ROUTES: readonly Route[] = [
-  loginRoute("login", {
-    summary: "Gives a token in exchange for the id of a role and a secret-id.",
-    operationId: "login",
-    answers: AUTH,
-    input: LOGIN_FIELDS,
-    handle: async (context) => {
-      const { role_id, secret_id } = context.fields;
-      const attempt = loginAttempt(context, CHECKS);
-      const credentials = { roleId: role_id.trim(), secretId: secret_id.trim(), accessor: null };
-      const verified = await verifyClient(attempt, credentials);
-      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-      return answerLogin(attempt, ["secret_id"], appRoleAuthAt(context.env, attempt.mount), issued);
-    },
-  }),
-  EXPLAIN_LOGIN,
-  refusedRoute(appRoleAuthAt),
-];
+function credentialsOf({ role_id: roleId, secret_id: secretId }: Values<typeof LOGIN_FIELDS>): Credentials {
+  return { roleId: roleId.trim(), secretId: secretId.trim(), accessor: null };
+}
+
+export const APP_ROLE_LOGIN_ROUTES: readonly Route[] = loginRoutes({
+  summary: "Gives a token in exchange for the id of a role and a secret-id.",
+  checks: CHECKS,
+  fields: LOGIN_FIELDS,
+  explainFields: EXPLAIN_FIELDS,
+  read: credentialsOf,
+  readExplained,
+  verify: verifyClient,
+  proofs: ["secret_id"],
+  lastChecks: ["entity", "token"],
+  objectAt: appRoleAuthAt,
+});

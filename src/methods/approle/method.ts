@@ -1,5 +1,6 @@
 import type { AuthMethod } from "../../auth/kinds.ts";
 import { withParameters, withPolicyPaths } from "../../auth/route.ts";
+import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
 import { nameKey } from "../../base/name.ts";
 import { ok, refuse } from "../../base/result.ts";
@@ -31,8 +32,7 @@ export const APP_ROLE_METHOD: AuthMethod = {
     const { role: name = "", role_key: key = "" } = internal;
     const role = await appRoleAuthAt(env, mount).readRole(name);
     if (role?.id !== key) return refuse(`role ${name} does not exist during renewal`);
-    const { ttl, maxTtl, period } = role.token;
-    return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
+    return ok(renewTerms(role.token, token));
   },
   async roleOfLogin(env, mount, { role_id: sentId }) {
     const read = ROLE_ID.read(sentId ?? undefined);

@@ -1,20 +1,11 @@
 import {
   addressProblem,
-  answerExplanation,
-  answerLogin,
   EXPLAINED_ADDRESS,
-  EXPLANATION_SHAPE,
-  explainedAttempt,
-  issueToken,
   LAST_CHECKS,
   type LoginAttempt,
-  loginAttempt,
-  planToken,
   type VerifiedClient,
 } from "../../auth/login-attempt.ts";
-import { refusedRoute } from "../../auth/refused-logins.ts";
-import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
-import { AUTH, dataAnswer } from "../../auth/route-description.ts";
+import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
@@ -23,6 +14,7 @@ import { serviceUnavailable } from "../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
 import { type Claims, MAX_JWT_LENGTH, readJwtHead, unverifiedClaims, verifySignature } from "../jws.ts";
+import { loginRoutes } from "../login-routes.ts";
 import { isRoleName } from "../roles.ts";
 import {
   audienceProblem,
@@ -218,25 +210,6 @@ const EXPLAIN_FIELDS = fieldSchema({
   ...EXPLAINED_ADDRESS,
 });
 
-const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
-  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
-  operationId: "explain-login",
-  answers: dataAnswer(EXPLANATION_SHAPE),
-  input: EXPLAIN_FIELDS,
-  countsAs: "login",
-  prepare: async ({ fields }) => readExplained(fields),
-  async handle(context) {
-    const attempt = explainedAttempt(context, CHECKS);
-    const verified = await verifyJwt(attempt, context.prepared);
-    const planned = verified.ok ? await planFor(attempt, verified.value) : verified;
-    return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
-  },
-});
-
-function planFor(attempt: Attempt, client: VerifiedClient) {
-  return planToken(attempt, client, { alias: shown(client.alias.name), policies: client.token.policies });
-}
-
 function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
   const { role, jwt, claims } = fields;
   const problem = addressProblem(fields);
@@ -247,19 +220,16 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
   return tooLarge ? refuse("the claims are too large") : ok({ role, claims });
 }
 
-export const JWT_LOGIN_ROUTES: readonly Route[] = [
-  loginRoute("login", {
-    summary: "Gives a token in exchange for a signed token of a trusted issuer.",
-    operationId: "login",
-    answers: AUTH,
-    input: LOGIN_FIELDS,
-    handle: async (context) => {
-      const attempt = loginAttempt(context, CHECKS);
-      const verified = await verifyJwt(attempt, context.fields);
-      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-      return answerLogin(attempt, ["signature"], jwtAuthAt(context.env, attempt.mount), issued);
-    },
-  }),
-  EXPLAIN_LOGIN,
-  refusedRoute(jwtAuthAt),
-];
+export const JWT_LOGIN_ROUTES: readonly Route[] = loginRoutes({
+  summary: "Gives a token in exchange for a signed token of a trusted issuer.",
+  checks: CHECKS,
+  fields: LOGIN_FIELDS,
+  explainFields: EXPLAIN_FIELDS,
+  read: (fields): LoginInput => fields,
+  readExplained,
+  verify: verifyJwt,
+  proofs: ["signature"],
+  lastChecks: ["entity", "token"],
+  shownAlias: shown,
+  objectAt: jwtAuthAt,
+});

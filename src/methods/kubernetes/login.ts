@@ -1,20 +1,11 @@
 import {
   addressProblem,
-  answerExplanation,
-  answerLogin,
   EXPLAINED_ADDRESS,
-  EXPLANATION_SHAPE,
-  explainedAttempt,
-  issueToken,
   LAST_CHECKS,
   type LoginAttempt,
-  loginAttempt,
-  planToken,
   type VerifiedClient,
 } from "../../auth/login-attempt.ts";
-import { refusedRoute } from "../../auth/refused-logins.ts";
-import { loginRoute, type Route, tokenRoute } from "../../auth/route.ts";
-import { AUTH, dataAnswer } from "../../auth/route-description.ts";
+import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
@@ -29,6 +20,7 @@ import {
   unverifiedClaims,
   verifySignature,
 } from "../jws.ts";
+import { loginRoutes } from "../login-routes.ts";
 import { isRoleName } from "../roles.ts";
 import { aliasMetadataIn } from "./annotations.ts";
 import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
@@ -276,42 +268,19 @@ const LOGIN_FIELDS = fieldSchema({
 
 const EXPLAIN_FIELDS = fieldSchema({ ...LOGIN_FIELDS.shape, ...EXPLAINED_ADDRESS });
 
-const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
-  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
-  operationId: "explain-login",
-  answers: dataAnswer(EXPLANATION_SHAPE),
-  input: EXPLAIN_FIELDS,
-  countsAs: "login",
-  prepare: async ({ fields }) => okUnless(explainProblem(fields), null),
-  async handle(context) {
-    const attempt = explainedAttempt(context, CHECKS);
-    const verified = await verifyToken(attempt, context.fields);
-    const planned = verified.ok ? await planFor(attempt, verified.value) : verified;
-    return answerExplanation(attempt.checks.list(["review", "entity", "token"]), planned);
-  },
+function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput> {
+  return okUnless(addressProblem(fields) ?? (fields.jwt === "" ? "missing jwt" : null), fields);
+}
+
+export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = loginRoutes({
+  summary: "Gives a token in exchange for that of a service account, which the API server reviews.",
+  checks: CHECKS,
+  fields: LOGIN_FIELDS,
+  explainFields: EXPLAIN_FIELDS,
+  read: (fields): LoginInput => fields,
+  readExplained,
+  verify: verifyToken,
+  proofs: ["review"],
+  lastChecks: ["review", "entity", "token"],
+  objectAt: kubernetesAuthAt,
 });
-
-function planFor(attempt: Attempt, client: VerifiedClient) {
-  return planToken(attempt, client, { alias: client.alias.name, policies: client.token.policies });
-}
-
-function explainProblem(fields: Values<typeof EXPLAIN_FIELDS>): string | null {
-  return addressProblem(fields) ?? (fields.jwt === "" ? "missing jwt" : null);
-}
-
-export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = [
-  loginRoute("login", {
-    summary: "Gives a token in exchange for that of a service account, which the API server reviews.",
-    operationId: "login",
-    answers: AUTH,
-    input: LOGIN_FIELDS,
-    handle: async (context) => {
-      const attempt = loginAttempt(context, CHECKS);
-      const verified = await verifyToken(attempt, context.fields);
-      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-      return answerLogin(attempt, ["review"], kubernetesAuthAt(context.env, attempt.mount), issued);
-    },
-  }),
-  EXPLAIN_LOGIN,
-  refusedRoute(kubernetesAuthAt),
-];

@@ -1,4 +1,5 @@
 import type { LoginRenewal } from "../../auth/kinds.ts";
+import { renewTerms } from "../../auth/token-settings.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { readServiceAccount } from "./api-server.ts";
@@ -28,6 +29,5 @@ export async function renewKubernetesLogin(renewal: LoginRenewal): Promise<Resul
   if (found.value === null) return refuse("the service account does not exist any more");
   const inNamespace = await judgeNamespace(role, account, reviewer);
   if (!inNamespace.ok) return inNamespace;
-  const { ttl, maxTtl, period } = role.token;
-  return ok({ ttl, maxTtl, period, explicitMaxTtl: token.explicitMaxTtl });
+  return ok(renewTerms(role.token, token));
 }
