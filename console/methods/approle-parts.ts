@@ -1,7 +1,7 @@
 import type { Part } from "../records/part.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
 
-/** Parts of the approle method. Secret-ids are made by whoever delivers them, and shown nowhere. */
+/** Parts of the approle method. The tool that delivers secret-ids makes them; the console shows none. */
 export const APP_ROLE_PARTS: readonly Part[] = [
   {
     kind: "collection",

@@ -80,7 +80,7 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
   },
 ];
 
-/** Why these values make a root token that nobody asked for; "" when they do not. */
+/** Why these values make a root token without an explicit request for one; "" when they do not. */
 export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: boolean): string => {
   const isNamed = Array.isArray(policies) && policies.length > 0;
   if (!isRoot || isNamed || (role !== undefined && role !== "")) return "";

@@ -28,7 +28,7 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
   --cluster-listen HOST:PORT
                             where the other nodes reach this one: a private address
   --cluster-advertise HOST:PORT
-                            the address that they are told instead
+                            the address that other nodes use, if not that of --cluster-listen
   --help                    this text
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
