@@ -101,7 +101,7 @@ async function runKnown(
   call: Call,
   action: CallerAction | null,
 ): Promise<Result<TreeAnswer> | null> {
-  if (action && !isReadOnly(action)) return null;
+  if (action && !needsNoTree(action)) return null;
   const { watermarks } = installation;
   const { knownTokens } = env.deployment;
   const source = {
@@ -113,13 +113,13 @@ async function runKnown(
   };
   return findAndDecide(installation, call, source, ({ found: { caller }, verdict, now }) => {
     if (!verdict || !action) return ok({ caller, verdict, outcome: null });
-    const outcome = outcomeOf(knownTokens, watermarks, action, caller, verdict, now);
+    const outcome = outcomeWithoutTree(knownTokens, watermarks, action, caller, verdict, now);
     return outcome && ok({ caller, verdict, outcome });
   });
 }
 
-/** True when the request alone does not rule out that the Worker can perform the action without the tree. */
-function isReadOnly(action: CallerAction): boolean {
+/** True when the Worker may be able to perform the action from a published token alone. The plan decides later. */
+function needsNoTree(action: CallerAction): boolean {
   if (action.kind === "lookup") return action.target.by === "self" || action.target.by === "token";
   if (action.kind !== "create") return false;
   const { request, role, ids } = action;
@@ -131,7 +131,7 @@ function isReadOnly(action: CallerAction): boolean {
   );
 }
 
-function outcomeOf(
+function outcomeWithoutTree(
   knownTokens: KnownTokens,
   watermarks: Watermarks,
   action: CallerAction,

@@ -93,7 +93,7 @@ export function originOf({ id, path }: Pick<GroveRequest, "id" | "path">): Revoc
 }
 
 /** Returns the outcome of the action: that of the caller's hop, of a published token, or the tree performs it now. */
-export async function outcomeOf(context: CallContext, targeted: TargetedAction): Promise<Result<Outcome>> {
+export async function actOnTarget(context: CallContext, targeted: TargetedAction): Promise<Result<Outcome>> {
   const { env, caller } = context;
   const { treeId, action } = targeted;
   const asked = "asked" in action ? { ...action, asked: { ...action.asked, by: actorOf(caller) } } : action;
@@ -113,7 +113,7 @@ export async function holderOf(
 ): Promise<Caller | null> {
   if (!named) return null;
   if ("unstored" in named) return callerOf(context.env, context.installation, named.unstored);
-  const outcome = await outcomeOf(context, named);
+  const outcome = await actOnTarget(context, named);
   return outcome.ok && outcome.value.kind === "token" ? serviceCaller(outcome.value.token) : null;
 }
 

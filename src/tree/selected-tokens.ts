@@ -122,7 +122,7 @@ export function countSelected(
   if (!tree.tokens.isCreated) return { tally: NO_TALLY, anew: true, next: null };
   const { tokens } = request;
   const selected = selectionOf(tree, request, now, lastUses);
-  const step = countStep(tree, now);
+  const step = boundedTally(tree, now);
   const known = new Map<number, boolean>();
   const begun = from?.row == null ? null : walkBelow(tree.sql, tokens[from.at]?.row ?? 0, now, from.row);
   // If the row of the cursor was swept meanwhile, the count starts again.
@@ -144,7 +144,7 @@ export function countSelected(
   return { tally: step.tally(), anew, next: null };
 }
 
-function countStep(tree: TreeParts, now: Ms) {
+function boundedTally(tree: TreeParts, now: Ms) {
   const rows: number[] = [];
   const counted: GroupedToken[] = [];
   const seen: Record<Treatment, number> = { taken: 0, gone: 0, mismatched: 0, root: 0, self: 0 };

@@ -15,7 +15,7 @@ const RECORD_IS_GONE = `the bucket has objects, and ${INSTALLATION_KEY}, which n
 const MAX_TRIES = 5;
 
 /** What all nodes have in common. */
-interface Installation {
+interface ClusterIdentity {
   /** Secret, part of the unique key of every class of objects. */
   readonly id: string;
   /** Recognises the cluster key without revealing it. */
@@ -38,7 +38,7 @@ export interface NodeSecrets {
 }
 
 interface Opened {
-  readonly installation: Installation;
+  readonly installation: ClusterIdentity;
   /** True when the record was sealed with the previous seal key. */
   readonly byPrevious: boolean;
 }
@@ -81,13 +81,13 @@ function refused(message: string): Result<never, BucketProblem> {
   return err({ message, passes: false });
 }
 
-function newInstallation({ clusterKey, release }: NodeSecrets): Installation {
+function newInstallation({ clusterKey, release }: NodeSecrets): ClusterIdentity {
   const id = randomBytes(16).toString("hex");
   return { id, clusterKeyTag: tagOf(id, clusterKey), release };
 }
 
 /** The installation after this node has joined: the same object when nothing changes. */
-function joinedBy({ installation, byPrevious }: Opened, secrets: NodeSecrets): Result<Installation, string> {
+function joinedBy({ installation, byPrevious }: Opened, secrets: NodeSecrets): Result<ClusterIdentity, string> {
   const { id, clusterKeyTag, release } = installation;
   const { clusterKey, previousClusterKey } = secrets;
   const isNewKey = !sameText(tagOf(id, clusterKey), clusterKeyTag);
@@ -106,7 +106,7 @@ function joinedBy({ installation, byPrevious }: Opened, secrets: NodeSecrets): R
   return ok({ id, clusterKeyTag: tagOf(id, clusterKey), release: newest });
 }
 
-function sealRecord(installation: Installation, sealKey: SealKey): string {
+function sealRecord(installation: ClusterIdentity, sealKey: SealKey): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", recordKey(sealKey), nonce).setAAD(Buffer.from(CONTEXT));
   const body = Buffer.concat([cipher.update(JSON.stringify(installation), "utf8"), cipher.final()]);
@@ -129,7 +129,7 @@ function openRecord(text: string, current: SealKey, { previousSealKey }: NodeSec
   );
 }
 
-function unseal(sealed: Buffer, key: SealKey): Installation | null {
+function unseal(sealed: Buffer, key: SealKey): ClusterIdentity | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null;
   const decipher = createDecipheriv("aes-256-gcm", recordKey(key), sealed.subarray(0, NONCE_BYTES))
     .setAAD(Buffer.from(CONTEXT))

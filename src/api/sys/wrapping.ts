@@ -9,7 +9,7 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
-import { inCallersTree, originOf, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
+import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { actInTree } from "../../auth/tree-calls.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
@@ -76,7 +76,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     prepare: (context) => prepareByToken(context, true),
     action: async (context) => inCallersTree(context, context.prepared),
     async handle(context) {
-      const outcome = await outcomeOf(context, context.prepared);
+      const outcome = await actOnTarget(context, context.prepared);
       const unwrapped = await readAnswer(context.installation, outcome);
       return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
     },
@@ -143,7 +143,7 @@ async function unwrappingOf(
  */
 async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   const { env, installation, prepared, caller, request } = context;
-  const found = await readAnswer(installation, await outcomeOf(context, prepared));
+  const found = await readAnswer(installation, await actOnTarget(context, prepared));
   if (!found.ok) return found;
   const { token, answer } = found.value;
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);

@@ -3,6 +3,7 @@ import { authOfToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, NO_CONTENT, type RouteDescription } from "../../auth/route-description.ts";
 import {
+  actOnTarget,
   holderOf,
   inCallersTree,
   type NamedAction,
@@ -10,7 +11,6 @@ import {
   onAccessor,
   onToken,
   originOf,
-  outcomeOf,
   tokenTarget,
 } from "../../auth/target.ts";
 import { actInTree } from "../../auth/tree-calls.ts";
@@ -112,7 +112,7 @@ function checkIncrement(renewal: NamedAction<RenewAction>): Result<NamedAction<R
 
 async function renew(context: CallContext<unknown, NamedAction<RenewAction>>, notFound: Failure): Answered {
   const { prepared } = context;
-  const first = await outcomeOf(context, prepared);
+  const first = await actOnTarget(context, prepared);
   const asked = first.ok && first.value.kind === "needs_terms" ? first.value.token : null;
   const outcome = asked ? await renewOnTerms(context, asked) : first;
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? notFound : outcome.error);
@@ -238,7 +238,7 @@ async function revoke(context: CallContext<unknown, NamedToken>, notFound: Resul
     const holder = await holderOf(context, prepared);
     return holder ? refuse(`${kindName(holder)} tokens cannot be revoked`) : notFound;
   }
-  const outcome = await outcomeOf(context, prepared);
+  const outcome = await actOnTarget(context, prepared);
   if (outcome.ok) return ok(EMPTY);
   return outcome.error.code === "not_found" ? notFound : outcome;
 }

@@ -69,7 +69,7 @@ export function countedSoFar({ tally, left }: CountState): number {
 export async function countStep(env: ListingEnv, selection: Selection, state: CountState, now: Ms) {
   if (state.left.length === 0) return readPage(env, selection, state, now);
   const asked = state.left.slice(0, TREES_AT_ONCE);
-  const answers = await inGroups(asked, (share) => countInTree(env, selection, share));
+  const answers = await inGroups(asked, (share) => countShare(env, selection, share));
   const done = answers.filter(({ from }) => from === null);
   return {
     ...state,
@@ -125,7 +125,7 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
   return { ...NO_TALLY, matched: taken.length, total: taken.length, by: tallyGroups(taken), root };
 }
 
-async function countInTree(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
+async function countShare(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
   const { treeId, accessors, from } = share;
   const counted = await treeAt(env, treeId).countMeant(selectedInTree(selection, treeId, accessors), from);
   const before = counted.anew ? NO_TALLY : share.tally;
