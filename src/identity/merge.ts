@@ -134,7 +134,10 @@ function conflictOf(onMount: readonly AliasRecord[]): string {
  * tokens reaches all of them. @returns the reason when other writes meanwhile ask for another plan.
  */
 async function carryOut(env: IdentityEnv, into: string, plan: Plan): Promise<Failure | null> {
-  for (const { id } of plan.dropped) await deleteAlias(env, id);
+  for (const { id } of plan.dropped) {
+    const deleted = await deleteAlias(env, id);
+    if (!deleted.ok) return deleted.error;
+  }
   for (const { id } of plan.moved) {
     const unchanged = { name: null, mountAccessor: null, customMetadata: null };
     const moved = await writeAlias(env, id, { ...unchanged, entityId: into });

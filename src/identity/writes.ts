@@ -171,15 +171,19 @@ export async function writeAlias(
   return put(env, { ...place, ...given, id: newAliasId(entityId), entityId, createdAt: now, updatedAt: now }, null);
 }
 
-/** Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. */
-export async function deleteAlias(env: IdentityEnv, id: string): Promise<void> {
+/**
+ * Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. Fails
+ * with "unavailable" when other writes move the alias each time.
+ */
+export async function deleteAlias(env: IdentityEnv, id: string): Promise<Result<null>> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
     // Another write may have moved the alias since it was read.
     const isDropped = alias && (await homeOf(env, alias.entityId)?.dropAlias(alias.entityId, id));
     if (alias && isDropped) await releaseAlias(env, alias);
-    if (!alias || isDropped) return;
+    if (!alias || isDropped) return ok(null);
   }
+  return err(ALIAS_IS_CHANGING);
 }
 
 /** Deletes the pointers to an alias after its entity has lost it. Safe to repeat. */

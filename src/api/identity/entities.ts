@@ -47,7 +47,10 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>, EntityWrite> = {
   list: listEntities,
   listNames: listEntityNames,
   read: readEntity,
-  delete: (env, key) => deleteEntities(env, [key]),
+  async delete(env, key) {
+    await deleteEntities(env, [key]);
+    return ok(null);
+  },
   endsTokens: (change) => change === "deletion" || change.disabled === true,
   change(fields) {
     const common = commonWrite("entity", fields);

@@ -36,7 +36,10 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>, GroupWrite> = {
     const alias = await identityOf(env).readGroupAlias("aliasId" in key ? { id: key.aliasId } : key);
     return alias && identityOf(env).readGroup({ id: alias.groupId });
   },
-  delete: (env, key) => identityOf(env).deleteGroup(key),
+  async delete(env, key) {
+    await identityOf(env).deleteGroup(key);
+    return ok(null);
+  },
   change(fields) {
     const type = (["internal", "external"] as const).find((known) => known === fields.type) ?? null;
     if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
@@ -69,7 +72,10 @@ const ALIAS_ROUTES = routesById({
   summary: GROUP_ALIAS_SUMMARY_VIEW,
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),
-  delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
+  async delete(env, { id }) {
+    await identityOf(env).deleteGroupAlias(id);
+    return ok(null);
+  },
   change({ name, mount_accessor: mountAccessor, canonical_id: groupId }, mounts) {
     const problem = nameProblem("alias", name);
     if (problem) return refuse(problem);

@@ -44,7 +44,7 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   endsTokens?(change: Change | "deletion"): boolean;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: Key): Promise<Thing | null>;
-  delete(env: Env, key: Key): Promise<void>;
+  delete(env: Env, key: Key): Promise<Result<null>>;
 }
 
 type ById = { readonly id: string };
@@ -194,7 +194,8 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
       ...described("Deletes", "delete"),
       answers: NO_CONTENT,
       handle: keyed(async ({ env }, key) => {
-        await kind.delete(env, key);
+        const deleted = await kind.delete(env, key);
+        if (!deleted.ok) return deleted;
         forgetEntities();
         if (kind.endsTokens?.("deletion")) await untilInEffect(env);
         return ok(EMPTY);

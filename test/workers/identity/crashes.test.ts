@@ -10,7 +10,7 @@ import { BY_ALIAS_ID } from "../../../src/identity/shard/entity-store.ts";
 import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
-import { atNth } from "../../support/calls.ts";
+import { atCalls, atNth } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -287,6 +287,15 @@ describe("a deletion that ends after its first step", () => {
     const found = await post("lookup/entity", { alias_name: "dropped", alias_mount_accessor: mount });
     expect(found.status).toBe(204);
     expect(await login("dropped")).not.toBe(owner);
+  });
+
+  it("of an alias that other writes move each time is answered 503, and the alias stays", async () => {
+    const owner = await entity();
+    const { id } = await existing("contended", owner);
+    atCalls(EntityShard, "dropAlias", () => false);
+    const refused = await call("DELETE", `identity/entity-alias/id/${id}`, { token: root });
+    expect([refused.status, refused.body.errors]).toEqual([503, ["the alias is being changed; try again"]]);
+    expect((await get(`entity-alias/id/${id}`)).status).toBe(200);
   });
 
   it("of an entity refuses its tokens, frees its name and its aliases, and is finished by a repeat", async () => {
