@@ -18,6 +18,7 @@ const ROOMS = [
   "tree",
   "team",
   "issuer",
+  "audit",
   "backup",
   "tidy",
   "auth",

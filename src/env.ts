@@ -1,6 +1,6 @@
+import type { AuditEnv } from "./audit/env.ts";
 import type { Kinds } from "./auth/kinds.ts";
 import type { BackupRuns } from "./backup/bucket/backup-runs.ts";
-import type { IssuerEnv } from "./issuer/env.ts";
 import type { AppRoleEnv } from "./methods/approle/env.ts";
 import type { AwsEnv } from "./methods/aws/env.ts";
 import type { JwtEnv } from "./methods/jwt/env.ts";
@@ -15,7 +15,7 @@ import type { TreeEnv } from "./tree/env.ts";
  * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one), its
  * deployment and its kinds. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
  */
-export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv, IssuerEnv, TeamEnv {
+export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv, AuditEnv, TeamEnv {
   readonly deployment: TreeDeployment;
   readonly kinds: Kinds;
   readonly TIDY: DurableObjectNamespace<Tidy>;

@@ -10,6 +10,8 @@ Object.assign(env, { deployment: deploymentOf(env as Env), kinds: KINDS });
 
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";
+export { AuditDirectory } from "./audit/directory/audit-directory.ts";
+export { AuditShard } from "./audit/shard/audit-shard.ts";
 export { BackupRuns } from "./backup/bucket/backup-runs.ts";
 export { Identity } from "./identity/directory/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";

@@ -20,6 +20,8 @@ export interface Deployment {
   graceMs(setMs: Ms): Ms;
   /** Returns the trees that can have updates which this isolate does not know, of those that it has changed. */
   treesElsewhere(changed: readonly string[]): readonly string[];
+  /** Number of shards of the audit store: isolates append to one each. */
+  readonly auditShards: number;
   /** Maximum share of the time that each of `checks` background checks works. */
   shareOfCheck(checks: number): number;
 }

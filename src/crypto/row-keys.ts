@@ -61,7 +61,10 @@ export type SealedKind =
   | "key rotation"
   | "list opening"
   | "rate limit quota"
-  | "quota setting";
+  | "quota setting"
+  | "audit object"
+  | "audit batch"
+  | "audit directory entry";
 
 /** Length of a seal in bytes: 2 for the version of its term, and the first 16 of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;

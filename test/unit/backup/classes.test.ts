@@ -11,6 +11,8 @@ const NOT_SAVED: Readonly<Record<string, string>> = {
   LeaseWalk: "the progress of a revocation that can be sent again",
   BackupRuns: "the progress of backups",
   CloudLookups: "it stores nothing",
+  AuditShard: "its archive is its backup",
+  AuditDirectory: "it describes the objects that are there",
 };
 
 it("a class of objects is in backups, or has a reason not to be", () => {

@@ -34,6 +34,8 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   Tidy: ["TIDY", "SHARD_CHECK"],
   ShardTidy: ["SHARD_TIDY"],
   BackupRuns: ["BACKUP_RUN"],
+  AuditShard: ["AUDIT_SHARD"],
+  AuditDirectory: ["AUDIT_DIRECTORY"],
 };
 
 /** Tables of trees have no `RowSeals`: the seal of a token is in its verifier (src/tree/token-rows.ts). */

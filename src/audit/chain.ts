@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
+
+/** The state of a chain after a record: how many there are, and the digest over all of them. */
+export interface Head {
+  /** Number of the last record, counted from 1 in each object; 0 before the first. */
+  readonly seq: number;
+  /** SHA-256 of the digest before it and the line: base64url. */
+  readonly digest: string;
+}
+
+/** What the chain of the first object of a shard begins with. */
+export const FIRST_DIGEST = toBase64Url(new Uint8Array(32));
+
+/** The digest after `lines`. It needs no key, so anybody can compute it from an archive. */
+export function digestAfter(digest: string, lines: readonly string[]): string {
+  return lines.reduce((before, line) => nextDigest(before, line), digest);
+}
+
+function nextDigest(before: string, line: string): string {
+  const bytes = fromBase64Url(before) ?? new Uint8Array();
+  return createHash("sha256").update(bytes).update(line).digest("base64url");
+}

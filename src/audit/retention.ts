@@ -1,0 +1,41 @@
+import type { Ms } from "../base/clock.ts";
+import type { AuditEnv } from "./env.ts";
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 3650;
+const DEFAULT_MB = 5000;
+const MAX_MB = 10_000_000;
+/** An object takes records for this share of the time and of the size that are kept: whole objects are deleted. */
+const OBJECT_SHARE = 1 / 8;
+/** A full object of the store, in bytes: a tenth of the platform's limit. */
+const MAX_OBJECT_BYTES = 1e9;
+const MIN_OBJECT_BYTES = 1e6;
+
+type Settings = Pick<AuditEnv, "AUDIT_DAYS" | "AUDIT_MAX_MB" | "deployment">;
+
+/** For how long records are kept. An invalid setting counts as the default. */
+export function keptMs({ AUDIT_DAYS: days }: Settings): Ms {
+  return DAY_MS * positive(days, DEFAULT_DAYS, MAX_DAYS);
+}
+
+/** Size of all objects above which the oldest are deleted, in bytes. */
+export function keptBytes({ AUDIT_MAX_MB: size }: Settings): number {
+  return 1e6 * positive(size, DEFAULT_MB, MAX_MB);
+}
+
+/** After this time an object takes nothing more. */
+export function openMs(settings: Settings): Ms {
+  return Math.max(DAY_MS, keptMs(settings) * OBJECT_SHARE);
+}
+
+/** At this size, in bytes, an object takes nothing more. */
+export function openBytes(settings: Settings): number {
+  const share = (keptBytes(settings) * OBJECT_SHARE) / settings.deployment.auditShards;
+  return Math.min(MAX_OBJECT_BYTES, Math.max(MIN_OBJECT_BYTES, share));
+}
+
+function positive(text: string | undefined, otherwise: number, max: number): number {
+  const value = Number(text);
+  return value > 0 && value <= max ? value : otherwise;
+}

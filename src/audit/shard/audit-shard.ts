@@ -1,0 +1,187 @@
+import { currentTime, type Ms } from "../../base/clock.ts";
+import { sealText, termOfSealed } from "../../crypto/sealed-data.ts";
+import { SealedTable } from "../../storage/sealed-table.ts";
+import { GroveObject } from "../../system/grove-object.ts";
+import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
+import { rowGroups, storedLine, textOfRow } from "../batch-text.ts";
+import { digestAfter, type Head } from "../chain.ts";
+import type { AppendAnswer, AuditBatch, AuditEntry } from "../entry.ts";
+import type { AuditEnv } from "../env.ts";
+import { mentionKeys } from "../mention-keys.ts";
+import { auditDirectoryOf } from "../object-name.ts";
+import { openBytes, openMs } from "../retention.ts";
+import { ABOUT, type AboutRow, AUDIT_SHARD_MIGRATIONS, BATCH, type BatchRow } from "./tables.ts";
+import { addressesOf, type SealedAddress, writeAddresses, writeMentions, writeUses } from "./uses.ts";
+import { hasTaken, noteTaken } from "./writers.ts";
+
+/** Time from a record to the report of the head of the chain to the directory. */
+const WITNESS_MS = 10_000;
+const RETRY_MS = 10_000;
+const WITNESS = "audit witness";
+
+/** Context in which the records of a row are sealed. */
+function rowContext(object: string, firstSeq: number): string {
+  return `audit batch ${object} ${firstSeq}`;
+}
+
+/**
+ * One object of the audit store: records in the order in which they came, in a chain. It is full after a time or at a
+ * size; then the next object of its shard goes on with the chain. Its name is given by the caller, and is stored with
+ * the first record.
+ */
+export class AuditShard extends GroveObject<AuditEnv> {
+  readonly #about: SealedTable<AboutRow>;
+  readonly #batches: SealedTable<BatchRow>;
+  /** Appends are made one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #head: StoredHead | null = null;
+  /** The head that the directory knows; null while this instance has not reported one. */
+  #witnessed: Head | null = null;
+  /** Since when the directory does not know the head; null: it knows it. */
+  #unknownSince: Ms | null = 0;
+
+  constructor(ctx: DurableObjectState, env: AuditEnv) {
+    super(ctx, env, AUDIT_SHARD_MIGRATIONS);
+    this.#about = new SealedTable(this.tables, this.seals, ABOUT);
+    this.#batches = new SealedTable(this.tables, this.seals, BATCH);
+    this.alarms.add(WITNESS, {
+      dueAt: () => (this.#unknownSince === null ? null : this.#unknownSince + WITNESS_MS),
+      run: () => this.#report(),
+      pauseMs: () => RETRY_MS,
+    });
+  }
+
+  /**
+   * Stores a batch in one transaction. Safe to repeat: a batch is known by its writer and number. "full" when the
+   * object takes nothing more; the directory knows that then. @param name of this object.
+   */
+  async append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
+    const mine = this.#turn.then(() => this.#append(name, batch));
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
+    const installation = await mustLoadInstallation(this.env);
+    await this.keys.open();
+    if (hasTaken(this.tables, batch)) return "stored";
+    const about = await this.#open(name);
+    if (!about) return "full";
+    const rows = await this.#rowsFor(installation, about, batch.entries);
+    const keyOf = await mentionKeys(installation.keys);
+    const addresses = await this.#sealedAddresses(installation, batch, keyOf);
+    const mentions = rows.flatMap(({ row, entries }) =>
+      entries.flatMap((entry, at) => entry.mentions.map((mention) => [keyOf(mention), row.first_seq + at] as const)),
+    );
+    this.ctx.storage.transactionSync(() => {
+      if (!this.#about.find(1)) this.#about.put(about);
+      for (const { row } of rows) this.#batches.put(row);
+      writeMentions(this.tables, mentions);
+      writeAddresses(this.tables, addresses);
+      writeUses(this.tables, batch.uses, keyOf);
+      noteTaken(this.tables, batch, currentTime());
+    });
+    await this.#moved(rows.at(-1)?.row);
+    return "stored";
+  }
+
+  /** The row about this object, as it is or is going to be stored; null when it takes nothing more. */
+  async #open(name: string): Promise<AboutRow | null> {
+    const about = this.#about.find(1);
+    const now = currentTime();
+    if (!about) {
+      if (this.#about.count() > 0) throw new Error("the row about the object was changed");
+      const opened = await auditDirectoryOf(this.env).open(name);
+      return opened && { one: 1, name, begins: opened.begins, opened_at: now, closed: 0 };
+    }
+    if (about.name !== name) throw new Error("the object has another name");
+    const isOld = now >= about.opened_at + openMs(this.env);
+    if (about.closed === 0 && !isOld && this.ctx.storage.sql.databaseSize < openBytes(this.env)) return about;
+    if (about.closed === 0) {
+      this.#about.put({ ...about, closed: 1 });
+      this.#unknownSince ??= now;
+    }
+    // The next object begins with the end of this chain, so the directory has it before the writer goes on.
+    if (this.#unknownSince !== null) await this.#report();
+    return null;
+  }
+
+  async #rowsFor({ keys }: Installation, { begins }: AboutRow, entries: readonly AuditEntry[]) {
+    let { seq, digest, at } = this.#head ?? this.#lastHead(begins);
+    at = Math.max(at, currentTime());
+    const rows: { readonly row: BatchRow; readonly entries: readonly AuditEntry[] }[] = [];
+    for (const group of rowGroups(entries)) {
+      const firstSeq = seq + 1;
+      digest = digestAfter(digest, group.map(storedLine));
+      const sealed = await sealText(keys, rowContext(this.origin.id, firstSeq), textOfRow(group));
+      const since = Math.min(...group.map((entry) => entry.at));
+      const row = { first_seq: firstSeq, count: group.length, at, since, digest, sealed: sealed.buffer };
+      rows.push({ row, entries: group });
+      seq += group.length;
+    }
+    return rows;
+  }
+
+  async #sealedAddresses({ keys }: Installation, { uses }: AuditBatch, keyOf: (text: string) => number) {
+    const sealed: SealedAddress[] = [];
+    for (const [key, address] of addressesOf(this.tables, uses, keyOf)) {
+      sealed.push({ key, sealed: await sealText(keys, addressContext(this.origin.id, key), address) });
+    }
+    return sealed;
+  }
+
+  async #moved(last: BatchRow | undefined): Promise<void> {
+    if (!last) return;
+    this.#head = headAfter(last);
+    this.#unknownSince ??= currentTime();
+    await this.alarms.set();
+  }
+
+  #lastHead(begins: string): StoredHead {
+    const { good, tampered } = this.#batches.judged("ORDER BY first_seq DESC LIMIT 1");
+    // The chain goes on with what is there: a check names the row, and nothing later is lost.
+    const last = good[0] ?? tampered[0];
+    return last ? headAfter(last) : { seq: 0, digest: begins, at: 0 };
+  }
+
+  /** Reports the head of the chain to the directory, and how the chain stands at the head that the directory knows. */
+  async #report(): Promise<void> {
+    const about = this.#about.find(1);
+    if (!about) return;
+    const { at: lastAt, ...head } = this.#head ?? this.#lastHead(about.begins);
+    const [first] = this.#batches.list("ORDER BY first_seq LIMIT 1");
+    const report = {
+      ...head,
+      closed: about.closed === 1,
+      lastAt,
+      bytes: this.ctx.storage.sql.databaseSize,
+      term: first ? termOfSealed(new Uint8Array(first.sealed)) : null,
+    };
+    const directory = auditDirectoryOf(this.env);
+    const known = await directory.witness(about.name, report, this.#witnessed);
+    if (known) await directory.witness(about.name, report, this.#headAt(known.seq, about.begins));
+    this.#witnessed = head;
+    this.#unknownSince = (this.#head ?? head).seq === head.seq ? null : currentTime();
+  }
+
+  /** The head after the record `seq`; with an empty digest when no row ends with that record. */
+  #headAt(seq: number, begins: string): Head {
+    if (seq === 0) return { seq, digest: begins };
+    const [row] = this.#batches.list("WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1", seq);
+    const found = row && headAfter(row);
+    return { seq, digest: found?.seq === seq ? found.digest : "" };
+  }
+}
+
+interface StoredHead extends Head {
+  readonly at: Ms;
+}
+
+function headAfter({ first_seq, count, digest, at }: BatchRow): StoredHead {
+  return { seq: first_seq + count - 1, digest, at };
+}
+
+/** Context in which the address of uses is sealed. */
+function addressContext(object: string, key: number): string {
+  return `audit address ${object} ${key}`;
+}
