@@ -23,22 +23,20 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
 import { TokensPage } from "./pages/tokens.tsx";
+import { isEnding } from "./renewal.ts";
 import { go, type Place, partsOf, usePlace } from "./router.ts";
 import { SearchButton } from "./search/palette.tsx";
 import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
+import { SessionNotices } from "./sign-in/session-notices.tsx";
 import { Empty, Icon, keepFocus, PageHead, useNow } from "./ui/index.ts";
-
-/** With less time left than this, the end of the session is shown as a warning. */
-const ENDING_SECONDS = 300;
 
 export function App() {
   const state = useSessionState();
   useEffect(keepFocus, []);
-  if (state.starting) return <main id="main" aria-busy="true" />;
   if (!state.session) return <SignIn state={state} />;
   return (
     <SessionContext.Provider value={state.session}>
-      <Shell />
+      <Shell key={state.session.owner} />
     </SessionContext.Provider>
   );
 }
@@ -76,17 +74,22 @@ function Shell() {
         </nav>
         <Who session={session} />
       </header>
-      <main class="main" id="main" tabIndex={-1} key={place.visit}>
-        {pageAt(parts, place)}
-      </main>
+      <div class="content">
+        <SessionNotices />
+        <main class="main" id="main" tabIndex={-1} key={place.visit}>
+          {pageAt(parts, place)}
+        </main>
+      </div>
     </div>
   );
 }
 
 function beginWhereAllowed(session: Session): void {
-  const { pathname } = window.location;
+  const { pathname, search } = window.location;
+  // The sign-in page of the reference, which links may lead to, and what it is asked for.
+  const isSignIn = pathname.startsWith(href(["vault", ""])) || new URLSearchParams(search).has("with");
   const first = firstPage(session);
-  if (pathname === href([]) && first !== "") go(href([first]), "replace");
+  if (isSignIn || (pathname === href([]) && first !== "")) go(href(first === "" ? [] : [first]), "replace");
 }
 
 function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
@@ -166,17 +169,26 @@ function NavGroup({ title, items, current, session }: NavGroupProps) {
   );
 }
 
-function Who({ session: { self } }: { readonly session: Session }) {
+function Who({ session: { self, name, term, signOut } }: { readonly session: Session }) {
   const now = useNow(1000);
-  const seconds = self.expire_time === null ? null : Math.max(0, (Date.parse(self.expire_time) - now) / 1000);
+  const seconds = term.ends === null ? null : Math.max(0, (term.ends - now) / 1000);
   return (
     <div class="who">
       <a href={href(["session"])}>
-        <strong>{self.display_name || "token"}</strong>
-        <span class={`small number ${seconds !== null && seconds < ENDING_SECONDS ? "ending" : "muted"}`}>
+        <strong title={self.display_name}>{name}</strong>
+        <span class={`small number ${isEnding(term, now) ? "ending" : "muted"}`}>
           {seconds === null ? "never ends" : `ends in ${duration(seconds)}`}
         </span>
       </a>
+      <button
+        type="button"
+        class="button"
+        aria-label="Sign out"
+        title="Sign out"
+        onClick={() => signOut({ revoke: false })}
+      >
+        <Icon name="leave" />
+      </button>
     </div>
   );
 }

@@ -1,26 +1,34 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Self } from "../client/answers.d.ts";
+import type { Entity, Self } from "../client/answers.d.ts";
 import { Api } from "./api.ts";
 import { Capabilities } from "./capabilities.ts";
+import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
 import { missingOf, type Needs, refusalOf } from "./needs.ts";
-import { type Answer, done, failed } from "./result.ts";
+import { renewedTerm, type Term, termOf } from "./renewal.ts";
+import { type Answer, done } from "./result.ts";
+import { type Credential, tokenOf } from "./sign-in/credential.ts";
+import { nameOf } from "./sign-in/name-of.ts";
 import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
-
-/** A credential for the sign-in. */
-export type Credential =
-  | { readonly kind: "token" | "wrapping token"; readonly token: string }
-  /** A token that another issuer has signed, for the auth method `mount`. */
-  | { readonly kind: "jwt"; readonly mount: string; readonly role: string; readonly token: string };
+import { useRenewal } from "./use-renewal.ts";
 
 /** The session of the signed-in user. */
 export interface Session {
   readonly api: Api;
   readonly self: Self;
   readonly capabilities: Capabilities;
-  renew(): Promise<Answer<Self>>;
-  /** With `revoke`, the session stays when the revocation fails. */
+  /** Who is signed in: the entity's name, or that of the token. */
+  readonly name: string;
+  /** Whose session it is. A sign-in of the same user keeps the page. */
+  readonly owner: string;
+  /** True when the sign-in made the token: nobody else has it, and signing out revokes it. */
+  readonly isOwn: boolean;
+  readonly term: Term;
+  renew(): Promise<Answer<void>>;
+  /** A new token for this page. */
+  signInAgain(credential: Credential): Promise<Answer<void>>;
+  /** With `revoke`, the session of a token that was pasted stays when the revocation fails. */
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
 
@@ -45,65 +53,49 @@ export const ASKED_PATHS = {
   rotate: "sys/rotate",
 } as const;
 
-const STORED = "grove-token";
+/** What is known of the signed-in token. */
+type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "term"> & { readonly token: string };
 
-async function lookUp(api: Api): Promise<Answer<Pick<Session, "self" | "capabilities">>> {
+async function lookUp(token: string, isOwn: boolean): Promise<Answer<Known>> {
+  const api = new Api(token);
   const self = await api.read<Self>("auth/token/lookup-self");
   if (!self.ok) return self;
-  keepUnsavedOf(self.value.entity_id || self.value.accessor);
+  const term = termOf(self.value, Date.now());
+  const { entity_id: entityId, accessor, display_name: displayName } = self.value;
+  const owner = entityId || accessor;
+  keepUnsavedOf(owner);
   const capabilities = new Capabilities(async (paths) => {
     const answer = await api.call<Readonly<Record<string, readonly string[]>>>("sys/capabilities-self", {
       body: { paths },
     });
     return answer.ok ? answer.value.data : null;
   });
+  const entityPath = `identity/entity/id/${pathOf(entityId)}`;
   // A refused question leaves the capabilities unknown; each page then shows the server's refusals.
-  await capabilities.ask(Object.values(ASKED_PATHS));
-  return done({ self: self.value, capabilities });
-}
-
-/** The token inside a wrapping token. */
-async function unwrap(token: string): Promise<Answer<string>> {
-  const answer = await new Api(token).call<{ readonly token?: string } | null>("sys/wrapping/unwrap", { body: {} });
-  if (!answer.ok) return answer;
-  const inner = answer.value.auth?.client_token ?? answer.value.data?.token;
-  if (typeof inner === "string" && inner !== "") return done(inner);
-  return failed({ status: 0, messages: ["What was wrapped is no token. It is used up now."], requestId: "" });
-}
-
-/** The token from a login by a method. */
-async function logIn(mount: string, role: string, jwt: string): Promise<Answer<string>> {
-  const answer = await new Api("").call(`auth/${pathOf(...mount.split("/"))}/login`, { body: { role, jwt } });
-  return answer.ok ? done(answer.value.auth?.client_token ?? "") : answer;
-}
-
-function tokenOf(credential: Credential): Promise<Answer<string>> {
-  if (credential.kind === "jwt") return logIn(credential.mount, credential.role, credential.token);
-  return credential.kind === "token" ? Promise.resolve(done(credential.token)) : unwrap(credential.token);
+  await capabilities.ask([...Object.values(ASKED_PATHS), ...(entityId === "" ? [] : [entityPath])]);
+  const has = capabilities.of(entityPath);
+  const mayRead = has !== undefined && missingOf([entityPath, "read"], has).length === 0;
+  const entity = mayRead ? await api.read<Entity>(entityPath) : null;
+  const name = nameOf(entity?.ok ? entity.value.name : "", displayName);
+  return done({ token, self: self.value, capabilities, name, owner, isOwn, term });
 }
 
 export interface SessionState {
   readonly session: Session | null;
-  /** True while the token that this tab kept is looked up. */
-  readonly starting: boolean;
   /** Why the last session ended; "" when the user ended it. */
   readonly ended: string;
-  signIn(credential: Credential, keep: boolean): Promise<Answer<void>>;
+  signIn(credential: Credential): Promise<Answer<void>>;
 }
 
-/** The state of the session. The token stays in memory, and in the tab's storage only on request. */
+/** The state of the session. Its token is in the memory of the page and nowhere else. */
 export function useSessionState(): SessionState {
-  const [token, setToken] = useState(() => window.sessionStorage.getItem(STORED) ?? "");
-  const [known, setKnown] = useState<Pick<Session, "self" | "capabilities"> | null>(null);
+  const [known, setKnown] = useState<Known | null>(null);
   const [ended, setEnded] = useState("");
-  const [starting, setStarting] = useState(token !== "");
   const checking = useRef(false);
+  const token = known?.token ?? "";
 
   const forget = useCallback((why: string) => {
-    window.sessionStorage.removeItem(STORED);
-    setToken("");
     setKnown(null);
-    setStarting(false);
     setEnded(why);
   }, []);
 
@@ -117,63 +109,65 @@ export function useSessionState(): SessionState {
   }, [token, forget]);
   const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
 
+  const ends = known?.term.ends ?? null;
   useEffect(() => {
-    if (token === "" || known) return;
-    lookUp(api).then((found) => {
-      setStarting(false);
-      if (found.ok) return setKnown(found.value);
-      const { status, messages } = found.problem;
-      // The token may still be good: the tab keeps it for the next start.
-      if (status === 0 || status >= 500) setToken("");
-      else forget("");
-      setEnded(messages.join(" "));
-    });
-  }, [token, known, api, forget]);
-
-  const expires = known?.self.expire_time;
-  useEffect(() => {
-    if (!expires) return;
+    if (ends === null) return;
     const check = (): void => {
-      if (Date.now() >= Date.parse(expires)) forget("Your session has ended: the token expired.");
+      if (Date.now() >= ends) forget("Your session has ended: the token expired.");
     };
     const timer = window.setInterval(check, 1000);
     return () => window.clearInterval(timer);
-  }, [expires, forget]);
+  }, [ends, forget]);
 
-  const signIn = async (credential: Credential, keep: boolean): Promise<Answer<void>> => {
-    const inner = await tokenOf(credential);
-    if (!inner.ok) return inner;
-    const found = await lookUp(new Api(inner.value));
+  const signIn = async (credential: Credential): Promise<Answer<void>> => {
+    const given = await tokenOf(credential);
+    if (!given.ok) return given;
+    const found = await lookUp(given.value, credential.kind !== "token");
     if (!found.ok) return found;
-    if (keep) window.sessionStorage.setItem(STORED, inner.value);
-    else window.sessionStorage.removeItem(STORED);
     setEnded("");
-    setToken(inner.value);
     setKnown(found.value);
     return done(undefined);
   };
 
+  /** Changes what is known of the token, unless another one is signed in meanwhile. */
+  const update = (change: (before: Known) => Known): void =>
+    setKnown((before) => (before?.token === token ? change(before) : before));
+
+  const renew = async (): Promise<Answer<void>> => {
+    const renewed = await api.call("auth/token/renew-self", { body: {} });
+    if (!renewed.ok) {
+      const { status } = renewed.problem;
+      const isFinal = status >= 400 && status < 500 && status !== 429;
+      if (isFinal) update((before) => ({ ...before, term: { ...before.term, canRenew: false } }));
+      return renewed;
+    }
+    const self = await api.read<Self>("auth/token/lookup-self");
+    if (!self.ok) return self;
+    update((before) => ({ ...before, self: self.value, term: renewedTerm(before.term, self.value, Date.now()) }));
+    return done(undefined);
+  };
+  useRenewal(known?.term ?? null, renew);
+
   const session: Session | null = known && {
-    api,
     ...known,
-    async renew() {
-      const renewed = await api.call("auth/token/renew-self", { body: {} });
-      if (!renewed.ok) return renewed;
-      const self = await api.read<Self>("auth/token/lookup-self");
-      if (self.ok) setKnown({ ...known, self: self.value });
-      return self;
-    },
+    api,
+    renew,
+    signInAgain: signIn,
     async signOut({ revoke }) {
-      if (revoke) {
-        const revoked = await api.call("auth/token/revoke-self", { body: {} });
-        if (!revoked.ok) return revoked;
-      }
+      const revoked = revoke || known.isOwn ? await api.call("auth/token/revoke-self", { body: {} }) : done(undefined);
+      if (!revoked.ok && !known.isOwn) return revoked;
       dropAllUnsaved();
-      forget("");
+      forget(revoked.ok ? "" : notRevoked(known.term, revoked.problem.messages));
       return done(undefined);
     },
   };
-  return { session, starting, ended, signIn };
+  return { session, ended, signIn };
+}
+
+/** What the sign-in page says after a sign-out whose revocation failed. */
+function notRevoked({ ends }: Term, messages: readonly string[]): string {
+  const when = ends === null ? "never ends" : `ends ${relative(new Date(ends).toISOString(), Date.now())}`;
+  return `You are signed out, but your token could not be revoked and ${when}. ${messages.join(" ")}`;
 }
 
 export const SessionContext = createContext<Session | null>(null);

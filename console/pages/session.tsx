@@ -20,7 +20,7 @@ import {
 
 /** The signed-in token, its capabilities and its end. */
 export function SessionPage() {
-  const { self, capabilities, renew, signOut } = useSession();
+  const { self, capabilities, name, isOwn, renew, signOut } = useSession();
   const [problem, setProblem] = useState<Problem | null>(null);
   const [renewed, setRenewed] = useState(false);
   const policies = [...new Set([...self.policies, ...(self.identity_policies ?? [])])];
@@ -31,8 +31,8 @@ export function SessionPage() {
     setProblem(answer.ok ? null : answer.problem);
   };
 
-  const leave = async (options: { readonly revoke: boolean }): Promise<void> => {
-    const answer = await signOut(options);
+  const revoke = async (): Promise<void> => {
+    const answer = await signOut({ revoke: true });
     if (!answer.ok) setProblem(answer.problem);
   };
 
@@ -42,16 +42,11 @@ export function SessionPage() {
         <button type="button" class="button" onClick={onRenew} disabled={!self.renewable}>
           {self.renewable ? "Renew" : "Not renewable"}
         </button>
-        <button type="button" class="button" onClick={() => leave({ revoke: false })}>
-          Sign out
-        </button>
-        <AllowedButton
-          look="button danger"
-          needs={needsOf("auth/token/revoke-self")}
-          onClick={() => leave({ revoke: true })}
-        >
-          Sign out and revoke
-        </AllowedButton>
+        {!isOwn && (
+          <AllowedButton look="button danger" needs={needsOf("auth/token/revoke-self")} onClick={revoke}>
+            Sign out and revoke
+          </AllowedButton>
+        )}
       </PageHead>
       <div class="stack">
         {problem && <ProblemNotice problem={problem} />}
@@ -61,9 +56,13 @@ export function SessionPage() {
             <Facts
               body
               rows={{
-                Name: self.display_name || "none",
+                Name: name,
+                "Name of the token": self.display_name !== name && self.display_name,
                 Policies: <Tags names={policies} most={20} />,
                 Ends: <End at={self.expire_time} both />,
+                "On signing out": isOwn
+                  ? "it is revoked, with the tokens below it"
+                  : "it stays valid, unless you revoke it",
                 "Longest life": self.explicit_max_ttl > 0 && duration(self.explicit_max_ttl),
                 "Made at": <code>{self.path}</code>,
                 Type: self.type,

@@ -58,6 +58,19 @@ export function TextInput({ onText, ...more }: TextInputProps) {
   );
 }
 
+/** A secret that is pasted: it is not shown. */
+export function SecretInput({ onText, ...more }: Pick<TextInputProps, "value" | "onText" | "required">) {
+  return (
+    <input
+      type="password"
+      autocomplete="off"
+      spellcheck={false}
+      {...more}
+      onInput={(event) => onText(event.currentTarget.value)}
+    />
+  );
+}
+
 interface SegmentsProps<T extends string> {
   readonly legend: string;
   readonly options: readonly (readonly [value: T, label: string])[];

@@ -21,6 +21,7 @@ const PATHS = {
   up: "M8 13V3M4 7l4-4 4 4",
   down: "M8 3v10M4 9l4 4 4-4",
   close: "M4 4l8 8M12 4l-8 8",
+  leave: "M7 2.5H3.5v11H7M6.5 8H14M11.3 5.3 14 8l-2.7 2.7",
   enter: "M9 2.5h3.5v11H9M2 8h7M6.5 5.5 9 8l-2.5 2.5",
 } as const;
 

@@ -6,6 +6,8 @@ import { PROJECT, type RunningServer } from "./server.ts";
 /** Opens the console and signs in with a token. */
 export async function signIn(page: Page, server: Pick<RunningServer, "address">, token: string): Promise<void> {
   await page.goto(`${server.address}/`);
+  // Before a listed method, which would be the first choice.
+  await page.getByText("Token", { exact: true }).first().click();
   await page.getByLabel("Token", { exact: true }).last().fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();

@@ -1,0 +1,83 @@
+import { Field, SecretInput, TextInput } from "../ui/index.ts";
+import { type ChosenMethod, isUsable, type ListedMount, LOGIN_FORMS, type LoginField } from "./ways.ts";
+
+interface MethodFieldsProps {
+  readonly listed: readonly ListedMount[];
+  readonly method: ChosenMethod;
+  onMethod(method: ChosenMethod): void;
+  readonly values: Readonly<Record<string, string>>;
+  onText(name: string, text: string): void;
+}
+
+/** Value of the choice that lets somebody type a method. No path is empty. */
+const OTHER = "";
+
+/** The choice of a method, and what a login by it asks for. */
+export function MethodFields({ listed, method, onMethod, values, onText }: MethodFieldsProps) {
+  const usable = listed.filter(isUsable);
+  const choose = (path: string): void => {
+    const mount = usable.find((one) => one.path === path);
+    onMethod(mount ? { ...mount, isListed: true } : { isListed: false, path: "", type: method.type });
+  };
+  return (
+    <>
+      {usable.length > 0 && (
+        <Field label="Method">
+          <select value={method.isListed ? method.path : OTHER} onChange={(event) => choose(event.currentTarget.value)}>
+            {usable.map(({ path, description }) => (
+              <option key={path} value={path}>
+                {description ? `${description} · ${path}` : path}
+              </option>
+            ))}
+            <option value={OTHER}>Another one…</option>
+          </select>
+        </Field>
+      )}
+      {!method.isListed && <TypedMethod method={method} onMethod={onMethod} />}
+      {LOGIN_FORMS[method.type]?.fields.map((field) => (
+        <LoginInput
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? ""}
+          onText={(text) => onText(field.name, text)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** A method that is not listed. The server says nothing of it, not even that it is there. */
+function TypedMethod({ method, onMethod }: Pick<MethodFieldsProps, "method" | "onMethod">) {
+  return (
+    <>
+      <Field label="Type">
+        <select value={method.type} onChange={(event) => onMethod({ ...method, type: event.currentTarget.value })}>
+          {Object.entries(LOGIN_FORMS).map(([type, { label }]) => (
+            <option key={type} value={type}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="Path" hint={`Below auth/. Empty: ${method.type}.`}>
+        <TextInput value={method.path} onText={(path) => onMethod({ ...method, path })} />
+      </Field>
+    </>
+  );
+}
+
+interface LoginInputProps {
+  readonly field: LoginField;
+  readonly value: string;
+  onText(text: string): void;
+}
+
+function LoginInput({ field, value, onText }: LoginInputProps) {
+  const { label, hint, isSecret = false, isRequired = false } = field;
+  const Input = isSecret ? SecretInput : TextInput;
+  return (
+    <Field label={label} hint={hint}>
+      <Input value={value} onText={onText} required={isRequired} />
+    </Field>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { exact } from "../format.ts";
+import { href } from "../href.ts";
+import { isEnding } from "../renewal.ts";
+import { type Answer, done, type Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Dialog, Icon, ProblemNotice, useNow } from "../ui/index.ts";
+import type { Credential } from "./credential.ts";
+import { SignInForm } from "./form.tsx";
+
+/** Above every page: what is to be known of the session. */
+export function SessionNotices() {
+  const { self } = useSession();
+  return (
+    <>
+      {self.policies.includes("root") && <RootNotice />}
+      <EndingNotice />
+    </>
+  );
+}
+
+function RootNotice() {
+  return (
+    <aside class="session-notice" aria-label="Root token">
+      <Icon name="info" />
+      <span>
+        This is a root token: it may do everything, and nobody is named in what it does. Let people{" "}
+        <a href={href(["methods"])}>sign in with a method</a> and revoke it when that works.
+      </span>
+    </aside>
+  );
+}
+
+/** Says when the session ends, once that is soon, and offers to go on without leaving the page. */
+function EndingNotice() {
+  const session = useSession();
+  const now = useNow(1000);
+  const [isOpen, setIsOpen] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const { ends, canRenew } = session.term;
+  const signIn = async (credential: Credential): Promise<Answer<void>> => {
+    const answer = await session.signInAgain(credential);
+    if (answer.ok) setIsOpen(false);
+    return answer.ok ? done(undefined) : answer;
+  };
+  const onRenew = async (): Promise<void> => {
+    const answer = await session.renew();
+    setProblem(answer.ok ? null : answer.problem);
+  };
+  if (!isOpen && (ends === null || !isEnding(session.term, now))) return null;
+  return (
+    <>
+      <aside class="session-notice ending" aria-label="End of the session">
+        <Icon name="clock" />
+        {/* The time does not run here: a screen reader would say it each second. */}
+        <span role="status">
+          Your session ends at {exact(new Date(ends ?? now).toISOString())}.{canRenew || " It can't be renewed."}
+        </span>
+        {canRenew && (
+          <button type="button" class="button slim" onClick={onRenew}>
+            Renew
+          </button>
+        )}
+        <button type="button" class="button slim" onClick={() => setIsOpen(true)}>
+          Sign in again…
+        </button>
+      </aside>
+      {problem && <ProblemNotice problem={problem} />}
+      {isOpen && (
+        <Dialog title="Sign in again" onClose={() => setIsOpen(false)}>
+          <p class="muted">The page stays as it is for the same user.</p>
+          <SignInForm signIn={signIn} />
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import { useEffect, useRef } from "preact/hooks";
+import { isDue, type Term } from "./renewal.ts";
+
+/** Shortest time between two attempts to renew (ms). */
+const RETRY_MS = 30_000;
+/** What somebody does who uses the page. */
+const USES = ["pointerdown", "keydown", "scroll"] as const;
+
+/** Renews the session while the page is used, once half of its term has passed. A page that nobody uses lets it end. */
+export function useRenewal(term: Term | null, renew: () => Promise<unknown>): void {
+  const latest = useRef({ term, renew });
+  latest.current = { term, renew };
+  const tried = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    const onUse = (): void => {
+      const now = Date.now();
+      const { term: current, renew: act } = latest.current;
+      if (!current || !isDue(current, now) || now < tried.current + RETRY_MS) return;
+      tried.current = now;
+      void act();
+    };
+    for (const use of USES) document.addEventListener(use, onUse, { capture: true, passive: true });
+    return () => {
+      for (const use of USES) document.removeEventListener(use, onUse, { capture: true });
+    };
+  }, []);
+}

@@ -1,0 +1,207 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newIssuer } from "../support/issuer.ts";
+import { browserPath, expectAccessible, openPage, startBrowser } from "./support/browser.ts";
+import { openPlace, signIn } from "./support/console-page.ts";
+import { focusedLabel } from "./support/keyboard.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+const MINUTE = 60_000;
+
+describe.skipIf(executable === undefined)("sign-in by a method", () => {
+  let server: RunningServer;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    await api("POST", "sys/policies/acl/reader", { policy: 'path "sys/policies/acl/*" { capabilities = ["list"] }' });
+    await enable("jobs", "approle", "unauth");
+    await role("jobs", "web", { token_ttl: "1h", token_policies: "reader" });
+    await role("jobs", "short", { token_ttl: "1h", token_type: "batch" });
+    await enable("people", "jwt", "unauth", "Employees");
+    await enable("hidden/ci", "jwt", "");
+    await enable("fleet", "aws", "unauth");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const api = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+    const answer = await call(server, method, `/v1/${path}`, { token: server.rootToken, body });
+    expect(answer.status, path).toBeLessThan(300);
+    return (answer.body.data ?? {}) as Record<string, unknown>;
+  };
+  const enable = async (path: string, type: string, visibility: string, description = "") => {
+    await api("POST", `sys/auth/${path}`, { type, description, config: { listing_visibility: visibility } });
+  };
+  const role = (mount: string, name: string, body: Record<string, unknown>) =>
+    api("POST", `auth/${mount}/role/${name}`, body);
+  const credentials = async (name: string): Promise<{ roleId: string; secretId: string }> => ({
+    roleId: String((await api("GET", `auth/jobs/role/${name}/role-id`)).role_id),
+    secretId: String((await api("POST", `auth/jobs/role/${name}/secret-id`, {})).secret_id),
+  });
+
+  /** Opens the sign-in page; the tokens of its sign-ins are collected. */
+  const open = async (place = ""): Promise<{ page: Page; faults: readonly string[]; tokens: string[] }> => {
+    const { page, faults } = await openPage(browser);
+    const tokens: string[] = [];
+    page.on("response", async (response) => {
+      if (!response.url().endsWith("/login") || !response.ok()) return;
+      tokens.push(((await response.json()) as { auth: { client_token: string } }).auth.client_token);
+    });
+    await page.goto(`${server.address}/ui/${place}`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    return { page, faults, tokens };
+  };
+  const enter = async (page: Page, { roleId, secretId }: { roleId: string; secretId: string }): Promise<void> => {
+    await page.getByLabel("Role ID").fill(roleId);
+    await page.getByLabel("Secret ID").fill(secretId);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  };
+  const signedIn = (page: Page) => page.getByRole("navigation", { name: "Pages" }).waitFor();
+  const statusOf = async (token: string | undefined): Promise<number> =>
+    (await call(server, "GET", "/v1/auth/token/lookup-self", { token: token ?? "" })).status;
+
+  it("offers the listed methods, the first by path or the one that the address asks for", async () => {
+    const { page, faults } = await open();
+    const method = page.getByRole("combobox", { name: "Method" });
+    expect(await method.inputValue()).toBe("jobs");
+    expect(await method.locator("option").allTextContents()).toEqual(["jobs", "Employees · people", "Another one…"]);
+    await page.getByText("Clients also log in at auth/fleet/ (aws)").waitFor();
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    }
+    await page.goto(`${server.address}/ui/vault/auth?with=people%2F`);
+    await expect.poll(() => method.inputValue()).toBe("people");
+    expect(faults).toEqual([]);
+  });
+
+  it("signs in by AppRole, says first why not, and revokes the token when signing out", async () => {
+    const { page, faults, tokens } = await open();
+    const given = await credentials("web");
+    await enter(page, { ...given, secretId: "wrong" });
+    await page.getByRole("alert").getByText("invalid role or secret ID").waitFor();
+    expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    await expectAccessible(page);
+    await enter(page, given);
+    await signedIn(page);
+    // The policies let it list policies, and the forest is refused.
+    await page.getByRole("heading", { level: 1, name: "Policies" }).waitFor();
+    expect(await page.evaluate("JSON.stringify([Object.keys(sessionStorage), localStorage])")).not.toContain("s.");
+    expect(page.url()).not.toContain(tokens[0]);
+    await expect.poll(() => tokens.length).toBe(1);
+    expect(await statusOf(tokens[0])).toBe(200);
+    await openPlace(page, "session");
+    await page.getByText("it is revoked, with the tokens below it").waitFor();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await statusOf(tokens[0])).toBe(403);
+    expect(faults).toEqual([]);
+  });
+
+  it("signs in by a JWT at a method that is not listed, and names who it is", async () => {
+    const issuer = await newIssuer("EdDSA");
+    await api("POST", "auth/hidden/ci/config", { jwt_validation_pubkeys: [issuer.pem], default_role: "person" });
+    const bound = { role_type: "jwt", user_claim: "sub", bound_audiences: ["grove"], token_ttl: "1h" };
+    await role("hidden/ci", "person", bound);
+    const { page, faults } = await open();
+    await page.getByRole("combobox", { name: "Method" }).selectOption("Another one…");
+    await page.getByLabel("Type").selectOption("JWT");
+    await page.getByLabel("Path").fill("hidden/ci/");
+    const jwt = page.getByLabel("JWT", { exact: true }).last();
+    await jwt.fill("forged");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await jwt.fill(await issuer.sign({ sub: "alice" }));
+    await page.keyboard.press("Enter");
+    await signedIn(page);
+    const session = page.getByRole("link", { name: /^hidden-ci-alice/ });
+    await session.waitFor();
+    const { accessor } = await api("GET", "sys/auth/hidden/ci");
+    const alias = { alias_name: "alice", alias_mount_accessor: accessor };
+    const { id } = await api("POST", "identity/lookup/entity", alias);
+    await api("POST", `identity/entity/id/${id}`, { name: "Alice Example" });
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    // The address of the page says nothing of how somebody signed in.
+    await page.goto(`${server.address}/ui/?with=hidden/ci`);
+    await page
+      .getByLabel("JWT", { exact: true })
+      .last()
+      .fill(await issuer.sign({ sub: "alice" }));
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: /^Alice Example/ }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
+    expect(faults).toEqual([]);
+  });
+
+  it("renews the token while the page is used, and not while nobody is there", async () => {
+    const { page } = await open();
+    await page.clock.install();
+    const renewals: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/renew-self")) renewals.push(request.url());
+    });
+    await enter(page, await credentials("web"));
+    await signedIn(page);
+    await page.keyboard.press("Shift");
+    await page.clock.fastForward(35 * MINUTE);
+    await page.getByText(/^ends in 2[45]m/).waitFor();
+    expect(renewals.length).toBe(0);
+    await page.keyboard.press("Shift");
+    await page.getByText(/^ends in (1h|59m)/).waitFor();
+    expect(renewals.length).toBe(1);
+    await page.clock.fastForward(61 * MINUTE);
+    await page.getByText("Your session has ended: the token expired.").waitFor();
+    expect(renewals.length).toBe(1);
+  });
+
+  it("says when a session ends that can't be renewed, and goes on with a new one on the same page", async () => {
+    const { page, faults } = await open();
+    await page.clock.install();
+    await enter(page, await credentials("short"));
+    await signedIn(page);
+    await openPlace(page, "policies?new=1");
+    await page.getByLabel("Name", { exact: true }).fill("half typed");
+    await page.clock.fastForward(56 * MINUTE);
+    const notice = page.getByRole("complementary", { name: "End of the session" });
+    await notice.getByText(/^Your session ends at .* It can't be renewed\.$/).waitFor();
+    await expectAccessible(page);
+    await notice.getByRole("button", { name: "Sign in again…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Sign in again" });
+    await dialog.getByLabel("Role ID").waitFor();
+    await expectAccessible(page);
+    await enter(page, await credentials("short"));
+    await dialog.waitFor({ state: "detached" });
+    await notice.waitFor({ state: "detached" });
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("half typed");
+    // Nothing can revoke a batch token.
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText(/^You are signed out, but your token could not be revoked and ends in /).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it("says of a root token on every page that it is one, and of no other", async () => {
+    const { page } = await open();
+    await signIn(page, server, server.rootToken);
+    const notice = page.getByRole("complementary", { name: "Root token" });
+    for (const place of ["", "tokens", "methods", "session"]) {
+      await openPlace(page, place);
+      await notice.waitFor();
+    }
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    // It was pasted, so somebody else has it.
+    expect(await statusOf(server.rootToken)).toBe(200);
+    await enter(page, await credentials("web"));
+    await signedIn(page);
+    expect(await notice.count()).toBe(0);
+  });
+});

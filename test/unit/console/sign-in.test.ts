@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../console/renewal.ts";
+import { nameOf } from "../../../console/sign-in/name-of.ts";
+import { firstMethod, isUsable, listedMounts, mountPath, pathOfMethod } from "../../../console/sign-in/ways.ts";
+
+const HOUR = 3_600_000;
+const self = (ttl: number, renewable = true) => ({
+  ...{ accessor: "a", creation_time: 0, creation_ttl: 3600, display_name: "ci-alice", entity_id: "", id: "" },
+  ...{ explicit_max_ttl: 0, meta: null, num_uses: 0, orphan: true, path: "auth/ci/login", policies: [] },
+  ...{ type: "service", expire_time: "2026-01-01T01:00:00Z", ttl, renewable },
+});
+
+describe("the renewal of a session", () => {
+  const term: Term = termOf(self(3600), 1000);
+
+  it("counts from now, whatever the clock of the server says", () => {
+    expect(term).toEqual({ begins: 1000, ends: 1000 + HOUR, canRenew: true });
+    expect(termOf({ ...self(0), expire_time: null }, 1000).ends).toBe(null);
+  });
+
+  it("is due from half of the term on", () => {
+    expect(isDue(term, 999 + HOUR / 2)).toBe(false);
+    expect(isDue(term, 1000 + HOUR / 2)).toBe(true);
+    expect(isDue({ ...term, canRenew: false }, 1000 + HOUR / 2)).toBe(false);
+    expect(isDue({ ...term, ends: null }, 10 * HOUR)).toBe(false);
+  });
+
+  it("is not tried again once it hardly moves the end", () => {
+    const now = 1000 + HOUR / 2;
+    expect(renewedTerm(term, self(3600), now)).toEqual({ begins: now, ends: now + HOUR, canRenew: true });
+    expect(renewedTerm(term, self(1800 + 300), now).canRenew).toBe(false);
+    expect(renewedTerm(term, self(3600, false), now).canRenew).toBe(false);
+  });
+
+  it("says of the last five minutes, or the last third of a short term, that it ends", () => {
+    expect(isEnding(term, 999 + HOUR - 300_000)).toBe(false);
+    expect(isEnding(term, 1000 + HOUR - 300_000)).toBe(true);
+    const short = termOf(self(60), 0);
+    expect([isEnding(short, 39_999), isEnding(short, 40_000)]).toEqual([false, true]);
+    expect(isEnding({ ...term, ends: null }, 10 * HOUR)).toBe(false);
+  });
+});
+
+describe("the ways to sign in", () => {
+  const listed = listedMounts({
+    auth: {
+      "people/": { type: "jwt", description: "Employees" },
+      "fleet/": { type: "aws", description: "" },
+      "jobs/": { type: "approle", description: "" },
+    },
+  });
+
+  it("are the listed methods by path, without those that only clients use", () => {
+    expect(listed.map(({ path }) => path)).toEqual(["fleet", "jobs", "people"]);
+    expect(listed.filter(isUsable).map(({ path }) => path)).toEqual(["jobs", "people"]);
+    expect(isUsable({ type: "toString" })).toBe(false);
+  });
+
+  it("begin with the one that the address asks for, or the first", () => {
+    expect(firstMethod(listed, "")).toEqual({ isListed: true, path: "jobs", type: "approle" });
+    expect(firstMethod(listed, "people/")).toEqual({ isListed: true, path: "people", type: "jwt" });
+    expect(firstMethod(listed, "token")).toBe(null);
+    expect(firstMethod([], "")).toBe(null);
+  });
+
+  it("take a method that is not listed from the address", () => {
+    expect(firstMethod(listed, "approle")).toEqual({ isListed: false, path: "approle", type: "approle" });
+    expect(firstMethod([], "hidden/ci")).toEqual({ isListed: false, path: "hidden/ci", type: "jwt" });
+    expect(firstMethod(listed, "fleet")).toMatchObject({ isListed: false, path: "fleet" });
+  });
+
+  it("lead to the mount that was typed, or the one named as its type", () => {
+    expect(pathOfMethod({ isListed: false, path: " /team/ci/ ", type: "jwt" })).toBe("team/ci");
+    expect(pathOfMethod({ isListed: false, path: "", type: "approle" })).toBe("approle");
+    expect(mountPath("team/ci?x")).toBe("auth/team/ci%3Fx");
+  });
+});
+
+describe("the name of whoever is signed in", () => {
+  it("is that of the entity, unless it was generated", () => {
+    expect(nameOf("alice", "ci-alice@example.com")).toBe("alice");
+    expect(nameOf("entity_0c5b2a9de1f083a4a1b2.root", "ci-alice")).toBe("ci-alice");
+    expect(nameOf("", "ci-alice")).toBe("ci-alice");
+    expect(nameOf("", "")).toBe("token");
+  });
+});
