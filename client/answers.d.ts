@@ -128,6 +128,35 @@ export interface components {
             readonly cluster_name?: string;
             readonly cluster_id?: string;
         };
+        readonly Doctor: {
+            readonly state: string;
+            readonly checks: readonly {
+                readonly name: string;
+                readonly title: string;
+                readonly state: string;
+                readonly seen: string;
+                readonly advice: string;
+                readonly link: string;
+            }[];
+        };
+        readonly MetricsHistory: {
+            readonly interval_seconds: number;
+            readonly bounds: readonly number[];
+            readonly samples: readonly {
+                readonly time: string;
+                readonly requests: number;
+                readonly failures: number;
+                readonly unavailable: number;
+                readonly limited: number;
+                readonly logins_success: number;
+                readonly logins_refused: number;
+                readonly logins_failed: number;
+                readonly tokens_swept: number;
+                readonly within: readonly number[];
+                readonly tokens: number | null;
+                readonly leases: number | null;
+            }[];
+        };
         readonly KeyStatus: {
             readonly term: number;
             readonly install_time: string;
@@ -825,6 +854,8 @@ export type AuthMounts = components['schemas']['AuthMounts'];
 export type ShownMounts = components['schemas']['ShownMounts'];
 export type Self = components['schemas']['Self'];
 export type Health = components['schemas']['Health'];
+export type Doctor = components['schemas']['Doctor'];
+export type MetricsHistory = components['schemas']['MetricsHistory'];
 export type KeyStatus = components['schemas']['KeyStatus'];
 export type Quota = components['schemas']['Quota'];
 export type TidyStatus = components['schemas']['TidyStatus'];

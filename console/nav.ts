@@ -72,7 +72,7 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
         name: "health",
         label: "Health",
         icon: "health",
-        words: "receipts of revocations, tidy, keys, quotas, irrevocable leases",
+        words: "doctor, checks, backups, receipts of revocations, tidy, keys, quotas, irrevocable leases",
       },
       { name: "session", label: "Your session", icon: "user" },
     ],

@@ -16,6 +16,7 @@ import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.
 import { takeHour } from "./serve/cluster/hourly.ts";
 import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join.ts";
 import { type ClusterNode, LastError, startNode } from "./serve/cluster/node.ts";
+import { nodeName, startPresence } from "./serve/cluster/presence.ts";
 import { type ClusterPlace, readClusterSettings } from "./serve/cluster/settings.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
@@ -147,11 +148,13 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     const isElsewhere = node !== undefined && !(await takeHour(node.bucket, hourOf(Date.now())));
     return isElsewhere || succeeds(cron, "/", CRON_MS);
   }, say);
+  const presence = node && startPresence(nodeName(node.workerd), (path) => succeeds(cron, path, CRON_MS));
   return ok({
     gateway: gateway.value,
     child: worker,
     stopping: async () => {
       stopCron();
+      presence?.leave();
       alone?.pauses.close();
       await node?.handOver();
     },

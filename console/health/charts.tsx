@@ -1,8 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
-import { compact, count, duration } from "../format.ts";
+import { compact, duration } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, type ChartPoint, LineChart, ProblemNotice } from "../ui/index.ts";
+import { Card, type ChartPoint, LineChart, ProblemNotice, Segments } from "../ui/index.ts";
+import { ms, perSecond } from "./chart-words.ts";
+import { DayCharts } from "./day-charts.tsx";
 import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
 
 const POLL_MS = 3_000;
@@ -13,8 +15,23 @@ const RESULTS = ["success", "refused", "failed"] as const;
 /** Samples since the console was opened, kept while other pages are shown. */
 let seen: readonly Sample[] = [];
 
-/** The figures of `sys/metrics` since this page was opened, and how they change. */
+const SPANS = [
+  ["day", "Last day"],
+  ["now", "Now"],
+] as const;
+
+/** What happens: in the last day, or since this page was opened. */
 export function Charts() {
+  const [span, setSpan] = useState<"day" | "now">("day");
+  return (
+    <Card title="Traffic" beside={<Segments legend="Time" options={SPANS} value={span} onChange={setSpan} />}>
+      {span === "day" ? <DayCharts /> : <LiveCharts />}
+    </Card>
+  );
+}
+
+/** The figures of `sys/metrics` since this page was opened, and how they change. */
+function LiveCharts() {
   const { api } = useSession();
   const [samples, setSamples] = useState(seen);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -40,16 +57,11 @@ export function Charts() {
   }, [api]);
   const last = samples.at(-1);
   if (problem) return <ProblemNotice problem={problem} />;
-  if (!last) return <p class="muted">Loading…</p>;
+  if (!last) return <p class="body muted">Loading…</p>;
   const gauge = (of: (sample: Sample) => number | null): readonly ChartPoint[] =>
     samples.map((sample) => ({ at: sample.at, value: of(sample) }));
-  const perSecond = (value: number): string => `${value < 10 ? value.toFixed(1) : compact(Math.round(value))}/s`;
-  const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;
   return (
-    <Card
-      title="Now"
-      beside={<span class="small muted">as counted by the isolate that answered, since this page was opened</span>}
-    >
+    <>
       <div class="charts">
         <LineChart
           title="Requests"
@@ -77,15 +89,15 @@ export function Charts() {
           }))}
         />
         <LineChart
-          title="Sweep of dead tokens"
+          title="Dead tokens that are removed"
           format={(value) => compact(Math.round(value))}
           lines={[
-            { name: "trees that sweep", points: gauge(({ sweeping }) => sweeping) },
+            { name: "trees at work", points: gauge(({ sweeping }) => sweeping) },
             { name: "tokens a second", points: ratesOf(samples, ({ swept }) => swept) },
           ]}
         />
         <LineChart
-          title="Age of what is known"
+          title="Age of this instance's copy"
           format={(value) => `${value.toFixed(1)} s`}
           lines={[{ name: "policies, mounts, keys", points: gauge(({ snapshotAge }) => snapshotAge) }]}
         />
@@ -98,7 +110,10 @@ export function Charts() {
           ]}
         />
       </div>
-      {last.tidyAge !== null && <p class="body small muted">The last tidy run was {duration(last.tidyAge)} ago.</p>}
-    </Card>
+      <p class="body small muted">
+        As counted by the instance of the server that answered, since this page was opened.
+        {last.tidyAge !== null && ` The last tidy run was ${duration(last.tidyAge)} ago.`}
+      </p>
+    </>
   );
 }

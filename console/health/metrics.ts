@@ -98,11 +98,12 @@ export function latenciesOf(samples: readonly Sample[], share: number): readonly
       .sort(([a], [b]) => a - b);
     const all = grown.at(-1)?.[1] ?? 0;
     if (all <= 0 || grown.some(([, count]) => count < 0)) return { at: sample.at, value: null };
-    return { at: sample.at, value: 1000 * boundOf(grown, share * all) };
+    return { at: sample.at, value: 1000 * quantileOf(grown, share * all) };
   });
 }
 
-function boundOf(buckets: readonly (readonly [bound: number, count: number])[], wanted: number): number {
+/** The value that `wanted` of what is in cumulative buckets do not exceed, linear within a bucket. */
+export function quantileOf(buckets: readonly (readonly [bound: number, count: number])[], wanted: number): number {
   let lower = 0;
   let below = 0;
   for (const [bound, count] of buckets) {

@@ -1,5 +1,6 @@
 import type { Health } from "../../client/answers.d.ts";
 import { Charts } from "../health/charts.tsx";
+import { DoctorCard } from "../health/doctor.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
@@ -8,7 +9,7 @@ import { IrrevocableCard } from "../leases/irrevocable.tsx";
 import { useSession } from "../session.ts";
 import { Figures, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
-/** State, charts, keys, tidy and quotas of the service. */
+/** The checks of the service, what it did in the last day, its keys, tidy and quotas. */
 export function HealthPage() {
   const { api } = useSession();
   const health = useLoad("health", () => api.read<Health>("sys/health"));
@@ -31,6 +32,7 @@ export function HealthPage() {
             }}
           />
         )}
+        <DoctorCard />
         <IrrevocableCard />
         <Charts />
         <div class="columns even">

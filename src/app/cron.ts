@@ -1,32 +1,60 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { countLive } from "../api/sys/metrics.ts";
 import { backupRunsOf } from "../backup/bucket/backup-runs.ts";
+import { currentTime } from "../base/clock.ts";
+import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
+import { NO_TRAFFIC } from "../metrics/traffic.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { tidyOf } from "../tidy/tidy.ts";
 
 /**
- * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured. Does nothing while the
- * service is sealed or not initialized.
+ * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured, and counts tokens and
+ * leases for the history. Does nothing while the service is sealed or not initialized.
  */
 export async function hourly(env: Env): Promise<void> {
   const installation = await loadInstallation(env);
   if (!installation.ok) return;
-  const begun = [tidyOf(env).startHourly(), ...(env.BACKUPS ? [backupRunsOf(env).startWhenDue()] : [])];
-  // If one fails, the other is begun anyway.
+  const begun = [
+    tidyOf(env).startHourly(),
+    ...(env.BACKUPS ? [backupRunsOf(env).startWhenDue()] : []),
+    noteLiveCounts(env),
+  ];
+  // If one fails, the others are begun anyway.
   const failed = (await Promise.allSettled(begun)).find((one) => one.status === "rejected");
   if (failed) throw failed.reason;
 }
+
+/** Counts tokens and leases for the history. A failure leaves the hour without them. */
+async function noteLiveCounts(env: Env): Promise<void> {
+  try {
+    await tidyOf(env).keepHistory(currentTime(), NO_TRAFFIC, await countLive(env));
+  } catch (error) {
+    console.error(JSON.stringify({ type: "history", error: String(error) }));
+  }
+}
+
+const MAX_NODE_NAME = 300;
 
 /**
  * Replaces the cron trigger of Cloudflare's network. `npm run serve` sends a request once an hour, over a socket that
  * leads only to this entrypoint and that only the user of the server can open (scripts/local/cron.ts).
  */
 export class CronTrigger extends WorkerEntrypoint<Env> {
-  override async fetch(): Promise<Response> {
-    const work = hourly(this.env);
+  override async fetch(request: Request): Promise<Response> {
+    const work = this.#workOf(new URL(request.url));
     // The work continues if the connection ends.
     this.ctx.waitUntil(work);
     await work;
     return new Response(null, { status: 204 });
+  }
+
+  /** A node of a cluster says once a minute that it is up, and when it stops, at paths of their own. */
+  async #workOf({ pathname, searchParams }: URL): Promise<void> {
+    const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
+    if (pathname === "/") return hourly(this.env);
+    if (!(await loadInstallation(this.env)).ok) return;
+    if (pathname === "/up") await tidyOf(this.env).nodeSeen(node, groveVersion(this.env));
+    else await tidyOf(this.env).nodeLeft(node);
   }
 }

@@ -13,6 +13,7 @@ import { VAULT } from "../wire/envelope.ts";
 import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
 import { answerRefusal, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
+import { reportHistory } from "./history.ts";
 import { tableOf } from "./places.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 import { TABLES } from "./routes.ts";
@@ -63,6 +64,8 @@ export const metrics: Middleware = async (c, next) => {
   // Only the name of an existing role is a label. Anyone can log in with other names and so use up the sets of labels.
   if (isLogin) countEvent("login", [mount, c.get("record").role, result]);
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
+  const report = c.get("installation").ok ? reportHistory(c.env) : null;
+  if (report) c.executionCtx.waitUntil(report);
 };
 
 /**

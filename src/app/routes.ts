@@ -5,6 +5,8 @@ import { OIDC_ROUTES } from "../api/identity/oidc.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
+import { DOCTOR_ROUTE } from "../api/sys/health/doctor.ts";
+import { HISTORY_ROUTE } from "../api/sys/health/history.ts";
 import { GENERATE_ROOT_ROUTES, INIT_ROUTES } from "../api/sys/init.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
@@ -57,6 +59,8 @@ const FIXED = new RouteTable([
   ...GROUP_ROUTES,
   ...OIDC_ROUTES,
   ...METRICS_ROUTES,
+  HISTORY_ROUTE,
+  DOCTOR_ROUTE,
   ...CUBBYHOLE_ROUTES,
   openApiRoute(() => TABLES),
   ...explainRoutes(() => TABLES),

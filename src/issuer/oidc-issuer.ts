@@ -180,6 +180,12 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return this.#store.roles.names("", MAX_ROLES);
   }
 
+  /** When the first key is due for its rotation; null without a key. */
+  async firstRotation(): Promise<Ms | null> {
+    await this.keys.open();
+    return earliest(...this.#store.keys().map(({ nextRotation }) => nextRotation));
+  }
+
   /** Creates or changes a role. Its key must exist. The caller has checked its template. */
   async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null>> {
     await this.keys.open();

@@ -42,6 +42,7 @@ const PROTECTED_PATHS = [
   "sys/audit",
   "sys/audit/*",
   "sys/backup/*",
+  "sys/doctor",
   "sys/explain/access",
   "sys/remount",
   "sys/policies/usage/*",

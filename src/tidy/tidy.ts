@@ -3,9 +3,11 @@ import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
 import { addNumbers } from "../base/sums.ts";
+import { groveVersion } from "../base/version.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
+import type { Traffic } from "../metrics/traffic.ts";
 import { type Migration, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -13,6 +15,7 @@ import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
 import { SAFETY_AGE_MS, type TreePosition } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
+import { HISTORY_MIGRATIONS, HistoryStore, type LiveCounts } from "./history.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
 import { NO_REPORT, type ObjectCheck, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
@@ -77,10 +80,12 @@ const FINISHED = "finished_at IS NOT NULL";
  */
 export class Tidy extends GroveObject<Env> {
   readonly #shards: ShardCheckStore;
+  readonly #history: HistoryStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, TIDY_MIGRATIONS);
     this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
+    this.#history = new HistoryStore(new Tables(ctx.storage.sql, HISTORY_MIGRATIONS, "history"));
     this.alarms.addJob(DUTY, {
       running: () => this.#read(RUNNING),
       step: (run) => this.#step(run),
@@ -108,6 +113,27 @@ export class Tidy extends GroveObject<Env> {
   /** Stores the result of the check of a shard. Safe to repeat. */
   shardChecked(shard: number, check: ShardCheck): void {
     this.#shards.keep(shard, check);
+  }
+
+  /** Adds what an isolate counted at about `at` to the history. `live`: the installation's numbers, if it knows them. */
+  keepHistory(at: Ms, traffic: Traffic, live: LiveCounts | null): void {
+    this.#history.add(at, traffic, live, currentTime());
+  }
+
+  /** The history of the last day, the nodes of a cluster, and the release that this object runs. */
+  history() {
+    const now = currentTime();
+    return { slots: this.#history.day(now), nodes: this.#history.nodes(), release: groveVersion(this.env) };
+  }
+
+  /** Records that a node of a cluster is up. */
+  nodeSeen(name: string, release: string): void {
+    this.#history.see({ name, release, seenAt: currentTime() });
+  }
+
+  /** Forgets a node that is stopped on purpose. Safe to repeat. */
+  nodeLeft(name: string): void {
+    this.#history.forget(name);
   }
 
   /** Returns the run in progress, the last finished run, and a summary of the checks of the shards. */

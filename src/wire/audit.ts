@@ -115,9 +115,9 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   `.well-known access access-self accessors account acl actions attempt audit audit-hash auth
   authentication-token authentication-tokens backup batch-delete begin bind-secret-id bound-cidr-list
   capabilities capabilities-accessor capabilities-policy capabilities-self certificate certificates client
-  config count counters create create-orphan cubbyhole custom-secret-id deliveries destroy detailed details
+  config count counters create create-orphan cubbyhole custom-secret-id deliveries destroy detailed details doctor
   ended ends entities entity entity-alias explain file find finish generate-root generate-root-token group
-  group-alias ha-status health id identity identity-accesslist identity-whitelist init internal introspect jobs
+  group-alias ha-status health history id identity identity-accesslist identity-whitelist init internal introspect jobs
   key key-status keyring keys leader leases local-secret-ids login lookup lookup-accessor lookup-self map merge
   metrics mounts name not-before notification-configurations oidc openapi openid-configuration organizations
   part period ping plugins policies policy quotas rate-limit ready receipt refused register remount renew

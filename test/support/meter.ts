@@ -20,6 +20,9 @@ interface OpenCall {
   readonly cursors: { readonly rowsRead: number; readonly rowsWritten: number }[];
 }
 
+/** The report of an isolate to the history: beside any request, but once a minute, whatever that asks. */
+const EVERY_MINUTE = "Tidy.keepHistory";
+
 /** Calls to objects, from anywhere, while something is measured; with the rows that each read and wrote. */
 export class Meter {
   /** The call that the code runs in: also in what it left to a timer. */
@@ -35,7 +38,9 @@ export class Meter {
       const prototype: unknown = "prototype" in type ? type.prototype : null;
       if (!(prototype instanceof DurableObject)) continue;
       for (const method of methodsOf(prototype)) {
-        if (method !== "constructor") this.#count(prototype, method, `${name}.${method}`, namespaceOf(name));
+        const counted = `${name}.${method}`;
+        if (method !== "constructor" && counted !== EVERY_MINUTE)
+          this.#count(prototype, method, `${name}.${method}`, namespaceOf(name));
       }
     }
   }

@@ -112,9 +112,14 @@ export const BACKUP_ROUTES: readonly Route[] = [
       parts: integer().describe("Number of its parts."),
     }),
     prepare: ({ installation, fields }) => readWholeRun(installation, fields.run, fields.parts),
-    handle: async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields, prepared }) => {
       const sealed = await sealBackup(env, installation, fields.run, fields.parts);
-      return sealed.ok ? dataReply({ ...sealed.value }) : sealed;
+      if (!sealed.ok) return sealed;
+      // Health shows it. The backup is good without.
+      await backupRunsOf(env)
+        .sealedElsewhere(prepared.began)
+        .catch((error: unknown) => console.error(JSON.stringify({ type: "backup", error: String(error) })));
+      return dataReply({ ...sealed.value });
     },
   }),
 

@@ -1,7 +1,7 @@
 import { type Answered, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
-import { currentTime, formatRfc3339, type Ms } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, isWithin, type Ms } from "../../base/clock.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
 import { SharedReading } from "../../base/shared-reading.ts";
 import { groveVersion } from "../../base/version.ts";
@@ -13,13 +13,15 @@ import { type GroupCount, NEVER_KEY } from "../../listing/inventory/terms.ts";
 import { type Family, metricsObject, prometheusText, type Sample, single } from "../../metrics/family.ts";
 import { isolateFamilies } from "../../metrics/isolate-families.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
+import type { LiveCounts } from "../../tidy/history.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import { fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, plainReply } from "../../wire/reply.ts";
 import { byMountPath, sumOfCounts } from "./tokens/token-view.ts";
 
+const MAX_AGE_MS = 30_000;
 /** The figures of the installation: to read them takes some hundred calls to objects. */
-const reading = new SharedReading<InstallationFigures>(30_000, 10_000);
+const reading = new SharedReading<InstallationFigures>(MAX_AGE_MS, 10_000);
 
 /** Maximum number of policies with a sample of their own. Those with the most tokens have one. */
 const MAX_POLICIES = 200;
@@ -31,6 +33,18 @@ const SPANS = Object.entries({ "1h": 1, "1d": 24, "7d": 168, "30d": 720 });
 
 /** Numbers of the whole installation, all read at about the same time. */
 type InstallationFigures = Awaited<ReturnType<typeof readFigures>>;
+
+/** Tokens and leases as `sys/metrics` read them within the last minute; null: it did not. Costs no call. */
+export function lastLiveCounts(now: Ms): LiveCounts | null {
+  const { last } = reading;
+  if (!last || !isWithin(last.readAt, 2 * MAX_AGE_MS, now)) return null;
+  return { tokens: sumOfCounts(last.value.tokensByMount), leases: last.value.leases };
+}
+
+/** Counts tokens and leases now, in two calls to each shard. */
+export async function countLive(env: Env): Promise<LiveCounts> {
+  return { tokens: sumOfCounts(await countByMount(env, "tokens")), leases: await countLeases(env) };
+}
 
 async function readFigures(env: Env, installation: Installation) {
   // One after the other: each call asks every shard, and a scrape can wait.

@@ -37,7 +37,7 @@ const PROBE_MS = 3_000;
 const probe = new SharedReading<readonly string[]>(5_000, PROBE_MS);
 
 /** Calls the objects that every request may need, and returns the names of those that do not answer. */
-async function failingObjects(env: Env): Promise<string[]> {
+export async function failingObjects(env: Env): Promise<string[]> {
   const probes: readonly (readonly [name: string, ask: () => Promise<unknown>])[] = [
     ["system", () => systemOf(env).findMount("token/")],
     ["identity", () => identityOf(env).shards()],

@@ -34,6 +34,12 @@ export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE parts (number INTEGER PRIMARY KEY, part TEXT NOT NULL);
     `,
   },
+  {
+    version: 2,
+    description: "when a client last sealed a backup that it read over the API",
+    sql: "CREATE TABLE elsewhere (one INTEGER PRIMARY KEY CHECK (one = 1), began_at INTEGER NOT NULL);",
+    readableFrom: 1,
+  },
 ];
 
 export interface BackupRun {
@@ -54,6 +60,10 @@ export interface BackupRun {
   readonly failures: number;
   readonly error: string | null;
 }
+
+type BackupStatus = Readonly<Record<"running" | "last" | "lastGood", BackupRun | null>> & {
+  readonly elsewhereAt: Ms | null;
+};
 
 const COLUMNS = `name, run, state, started_at AS startedAt, finished_at AS finishedAt, position, parts, objects, rows, bytes,
   failures, error`;
@@ -119,9 +129,19 @@ export class BackupRuns extends GroveObject<Env> {
     return true;
   }
 
-  /** The run in progress, the last run, and the last run whose backup is complete. */
-  status(): Readonly<Record<"running" | "last" | "lastGood", BackupRun | null>> {
-    return { running: this.#newest(IN_PROGRESS), last: this.#newest("1"), lastGood: this.#newest(COMPLETE) };
+  /** Records when a backup was begun that a client read over the API and has sealed. Safe to repeat. */
+  sealedElsewhere(beganAt: Ms): void {
+    this.tables.exec("INSERT OR REPLACE INTO elsewhere (one, began_at) VALUES (1, ?)", beganAt);
+  }
+
+  /**
+   * The run in progress, the last run, and the last run whose backup is complete. `elsewhereAt`: when the last backup
+   * was begun that a client read and sealed; null: there is none.
+   */
+  status(): BackupStatus {
+    const [elsewhereAt = null] = columnOf<Ms>(this.tables, "SELECT began_at FROM elsewhere");
+    const runs = { running: this.#newest(IN_PROGRESS), last: this.#newest("1"), lastGood: this.#newest(COMPLETE) };
+    return { ...runs, elsewhereAt };
   }
 
   async #goOn(run: BackupRun): Promise<void> {

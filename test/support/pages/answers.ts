@@ -16,6 +16,8 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
     ShownMounts: ["get", "/sys/internal/ui/mounts"],
     Self: ["get", "/auth/token/lookup-self"],
     Health: ["get", "/sys/health"],
+    Doctor: ["get", "/sys/doctor"],
+    MetricsHistory: ["get", "/sys/metrics/history"],
     KeyStatus: ["get", "/sys/key-status"],
     Quota: ["get", "/sys/quotas/rate-limit/{name}"],
     TidyStatus: ["get", "/auth/token/tidy-status"],

@@ -340,7 +340,7 @@ describe("runs", () => {
 
   it("begin by the cron of a server of one's own as well", async () => {
     later();
-    const answer = await new CronTrigger(createExecutionContext(), bindings).fetch();
+    const answer = await new CronTrigger(createExecutionContext(), bindings).fetch(new Request("http://localhost/"));
     expect([answer.status, answer.body]).toEqual([204, null]);
     expect(await status()).toMatchObject({ running: { time_started: new Date(clock).toISOString() } });
     await finish();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
-import { CHECKS } from "../../../../scripts/grove/commands/doctor.ts";
+import { type Check, checkAddress } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 import { BackupStore } from "../../../../scripts/saved/store.ts";
@@ -309,56 +309,77 @@ describe("grove revoke", () => {
 
 describe("grove doctor", () => {
   const health = (change: Record<string, unknown> = {}): Reply => ({
-    body: { initialized: true, sealed: false, server_time_utc: Math.floor(Date.now() / 1000), ...change },
+    body: { initialized: true, sealed: false, ...change },
+  });
+  const check = (name: string, state: string, more: Record<string, string> = {}) => ({
+    ...{ name, title: name, state, seen: `${name} was seen`, advice: "", link: "" },
+    ...more,
+  });
+  const statesOf = (text: string | undefined) =>
+    Object.fromEntries((JSON.parse(text ?? "") as Check[]).map(({ name, state }) => [name, state]));
+
+  beforeEach(() => {
+    replies["GET /v1/sys/health"] = health({ grove_version: "1.0.0" });
+    replies["GET /v1/auth/token/lookup-self"] = data({ policies: ["ops"], ttl: 60, expire_time: null });
   });
 
-  it("ends with 0 when there is nothing to do, and leaves out what the token may not ask", async () => {
-    replies["GET /v1/sys/health"] = health({ grove_version: "1.0.0" });
-    replies["GET /v1/auth/token/lookup-self"] = data({
-      policies: ["ops"],
-      ttl: 60,
-      expire_time: "2026-11-22T01:02:03Z",
-    });
-    replies["GET /v1/sys/key-status"] = { status: 403, body: { errors: ["permission denied"] } };
-    // The server of this test is one that refuses LIST.
-    replies["GET /v1/sys/quotas/config"] = data({ rate_limit_exempt_paths: [] });
+  it("shows the server's checks after its own, and ends with 0 when none is failing", async () => {
+    const checks = [check("backups", "unknown"), check("tidy", "attention")];
+    replies["GET /v1/sys/doctor"] = data({ state: "attention", checks });
     expect(await grove("doctor --json")).toBe(0);
-    const findings = JSON.parse(out[0] ?? "") as { about: string; state: string }[];
-    expect(Object.fromEntries(findings.map(({ about, state }) => [about, state]))).toEqual({
-      server: "ok",
-      address: "ok",
-      clock: "ok",
-      token: "ok",
-      LIST: "note",
-      keys: "skipped",
-      "root tokens": "skipped",
-      "tokens without end": "skipped",
-      leases: "skipped",
-      quotas: "note",
+    // The server of this test is one that refuses LIST.
+    expect(statesOf(out[0])).toEqual({
+      ...{ server: "ok", address: "ok", token: "ok", list_method: "attention" },
+      ...{ backups: "unknown", tidy: "attention" },
     });
+    const { request = "" } = asked.find(({ request }) => request.startsWith("GET /v1/sys/doctor?")) ?? {};
+    expect(Number(request.split("client_time=")[1])).toBeGreaterThan(Date.now() / 1000 - 60);
+  });
+
+  it("says below a finding what to do and where that is described, and ends with 1", async () => {
+    const more = { advice: "Start one.", link: "docs/runbook.md#backups-are-missing" };
+    replies["GET /v1/sys/doctor"] = data({ state: "failing", checks: [check("backups", "failing", more)] });
+    expect(await grove("doctor")).toBe(1);
+    expect(out.slice(-2)).toEqual([
+      expect.stringMatching(/^failing +backups +backups was seen/),
+      "    Start one. (docs/runbook.md#backups-are-missing)",
+    ]);
   });
 
   it.each([
-    ["is sealed", { sealed: true }, /^fault {2}server {2}sealed/],
-    ["is not initialised", { initialized: false }, /^fault {2}server {2}not initialised/],
+    ["its token may not ask", { status: 403, body: { errors: ["permission denied"] } }, "sudo on sys/doctor"],
+    ["the server is older", { status: 404, body: { errors: [] } }, "older release"],
+  ])("leaves out the server's checks when %s", async (_, reply, seen) => {
+    replies["GET /v1/sys/doctor"] = reply;
+    expect(await grove("doctor")).toBe(0);
+    expect(out.at(-1)).toMatch(/^unknown +Installation/);
+    expect(out.at(-1)).toContain(seen);
+  });
+
+  it.each([
+    ["is sealed", { sealed: true }, /^failing {2}Server {2}sealed/],
+    ["is not initialised", { initialized: false }, /^failing {2}Server {2}not initialised/],
   ])("ends with 1 at once when the server %s", async (_, change, line) => {
     replies["GET /v1/sys/health"] = health(change);
     expect(await grove("doctor")).toBe(1);
-    expect(out).toHaveLength(2);
     expect(out[1]).toMatch(line);
+    expect(out).toHaveLength(3);
   });
 
-  it("finds an address without TLS that is not of this machine", async () => {
-    const asked = new GroveClient("http://grove.example.com", "");
-    const { check } = CHECKS.find(({ about }) => about === "address") ?? {};
-    expect(await check?.(asked)).toMatchObject({ state: "fault", text: expect.stringContaining("no TLS") });
-    expect(await check?.(new GroveClient("https://grove.example.com", ""))).toMatchObject({ state: "ok" });
+  it("finds an address without TLS that is not of this machine", () => {
+    const stateAt = (address: string) => checkAddress({ url: new URL(address) }).state;
+    expect(stateAt("http://grove.example.com")).toBe("failing");
+    expect(["https://grove.example.com", "http://127.0.0.1:8200", "http://[::1]:8200"].map(stateAt)).toEqual([
+      "ok",
+      "ok",
+      "ok",
+    ]);
   });
 
   it("ends with 1 when nobody answers", async () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await grove("doctor")).toBe(1);
-    expect(out[1]).toMatch(/^fault {2}server {2}no answer from http/);
+    expect(out[1]).toMatch(/^failing {2}Server {2}no answer from http/);
   });
 });
 

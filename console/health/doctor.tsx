@@ -1,0 +1,72 @@
+import type { Doctor } from "../../client/answers.d.ts";
+import { counted } from "../format.ts";
+import { useSession } from "../session.ts";
+import { Card, Icon, type IconName, useLoad } from "../ui/index.ts";
+import { byUrgency, stateWord } from "./urgency.ts";
+
+type Check = Doctor["checks"][number];
+
+const LOOKS: Readonly<Record<string, readonly [look: string, icon: IconName]>> = {
+  ok: ["good", "check"],
+  attention: ["warn", "alert"],
+  failing: ["bad", "alert"],
+};
+
+/** What an operator should know: every check of the server, the worst first, with what to do. */
+export function DoctorCard() {
+  const { api } = useSession();
+  const doctor = useLoad("doctor", () =>
+    api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
+  );
+  const checks = byUrgency(doctor.value?.checks ?? []);
+  const [urgent, others] = [checks.filter(({ state }) => state !== "ok"), checks.filter(({ state }) => state === "ok")];
+  return (
+    <Card
+      of={doctor}
+      title="Checks"
+      beside={
+        <button type="button" class="button slim" aria-disabled={doctor.busy} onClick={doctor.reload}>
+          Check again
+        </button>
+      }
+    >
+      {doctor.value && <CheckList checks={urgent} />}
+      {doctor.value && others.length > 0 && (
+        <details class="body" open={urgent.length === 0}>
+          <summary>{counted(others.length, "check")} without a finding</summary>
+          <CheckList checks={others} />
+        </details>
+      )}
+    </Card>
+  );
+}
+
+function CheckList({ checks }: { readonly checks: readonly Check[] }) {
+  if (checks.length === 0) return null;
+  return (
+    <ul class="checks">
+      {checks.map((check) => (
+        <CheckRow key={check.name} check={check} />
+      ))}
+    </ul>
+  );
+}
+
+function CheckRow({ check: { title, state, seen, advice, link } }: { readonly check: Check }) {
+  const [look, icon] = LOOKS[state] ?? ["muted", "info"];
+  return (
+    <li>
+      <span class={`state ${look}`}>
+        <Icon name={icon} /> {stateWord(state)}
+      </span>
+      <div>
+        <strong>{title}</strong>: {seen}
+        {advice !== "" && (
+          <p class="small">
+            {advice} {link !== "" && <span class="mono muted">{link}</span>}
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,15 @@
+const WORDS: Readonly<Record<string, string>> = {
+  failing: "Act",
+  attention: "Look",
+  unknown: "Unknown",
+  ok: "Good",
+};
+
+/** The state of a check in a word. */
+export const stateWord = (state: string): string => WORDS[state] ?? "Unknown";
+
+/** The checks, the most urgent first; those of one state stay in their order. */
+export function byUrgency<T extends { readonly state: string }>(checks: readonly T[]): readonly T[] {
+  const order = Object.keys(WORDS);
+  return [...checks].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+}

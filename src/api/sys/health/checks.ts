@@ -1,0 +1,205 @@
+import { backupIntervalMs, backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
+import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
+import { groveVersion } from "../../../base/version.ts";
+import type { Env } from "../../../env.ts";
+import { oidcIssuerOf } from "../../../issuer/oidc-issuer.ts";
+import { countIrrevocable } from "../../../lease/queries.ts";
+import { countByMount, countOf, pageOfInventory } from "../../../listing/inventory/queries.ts";
+import { NEVER_KEY } from "../../../listing/inventory/terms.ts";
+import { publishRecent } from "../../../listing/updates/publish.ts";
+import { ROOT_POLICY } from "../../../policy/names.ts";
+import type { Installation } from "../../../system/installation.ts";
+import { systemOf } from "../../../system/system.ts";
+import { tidyOf } from "../../../tidy/tidy.ts";
+import { failingObjects } from "../status.ts";
+import { sumOfCounts } from "../tokens/token-view.ts";
+import {
+  type Finding,
+  type HealthState,
+  judgeAudit,
+  judgeBackups,
+  judgeClock,
+  judgeEndless,
+  judgeFaults,
+  judgeIssuer,
+  judgeKeys,
+  judgeLeases,
+  judgeLists,
+  judgeNodes,
+  judgeObjects,
+  judgeQuotas,
+  judgeReleases,
+  judgeRootTokens,
+  judgeSealKey,
+  judgeTidy,
+  type TokenFacts,
+} from "./rules.ts";
+
+/** What the checks are made with. */
+interface CheckContext {
+  readonly env: Env;
+  readonly installation: Installation;
+  readonly now: Ms;
+  /** The time that the client says it has; null: it says none. */
+  readonly clientTime: Ms | null;
+}
+
+/** A check with its result. */
+export interface CheckResult extends Finding {
+  readonly name: string;
+  readonly title: string;
+}
+
+type Facts = ReturnType<typeof factsOf>;
+
+/** Facts that several checks need, each read once. Nothing is read before a check asks. */
+function factsOf(context: CheckContext) {
+  const { env } = context;
+  return {
+    context,
+    history: once(async () => tidyOf(env).history()),
+    tidy: once(async () => tidyOf(env).status()),
+    tokens: once(() => readTokens(env)),
+  };
+}
+
+type Check = readonly [name: string, title: string, check: (facts: Facts) => Finding | null | Promise<Finding | null>];
+
+/** Every check of `sys/doctor`, in the order in which people read them. null: it does not apply here. */
+const CHECKS: readonly Check[] = [
+  ["objects", "Objects", async ({ context }) => judgeObjects(await failingObjects(context.env))],
+  ["faults", "Faults of the last day", async ({ history }) => judgeFaults((await history()).slots)],
+  [
+    "cluster",
+    "Nodes of the cluster",
+    async ({ history, context: { env, now } }) =>
+      env.CLUSTER === "true" ? judgeNodes((await history()).nodes, now) : null,
+  ],
+  [
+    "releases",
+    "Release",
+    async ({ history, context: { env } }) => {
+      const { release, nodes } = await history();
+      return judgeReleases(groveVersion(env), [release, ...nodes.map((node) => node.release)]);
+    },
+  ],
+  ["clock", "Clock", ({ context: { now, clientTime } }) => judgeClock(now, clientTime)],
+  ["backups", "Backups", async ({ context: { env, now } }) => judgeBackups(await readBackups(env), now)],
+  ["audit", "Audit log", () => judgeAudit()],
+  ["leases", "Leases", async ({ context: { env } }) => judgeLeases(sumOfValues(await countIrrevocable(env)))],
+  [
+    "tidy",
+    "Tidy",
+    async ({ tidy, context: { now } }) => {
+      const { last } = await tidy();
+      const { failures = 0, tampered = 0 } = last?.report ?? {};
+      return judgeTidy({ lastAt: last?.finishedAt ?? null, failures, tampered }, now);
+    },
+  ],
+  ["lists", "Lists", async ({ tidy, context: { now } }) => judgeLists((await tidy()).shards, now)],
+  [
+    "seal_key",
+    "Seal key",
+    ({ context: { env, installation } }) =>
+      judgeSealKey(installation.sealKeyVersion, Boolean(env.GROVE_SEAL_KEY_PREVIOUS)),
+  ],
+  [
+    "keys",
+    "Keys",
+    async ({ context: { env, installation, now } }) => {
+      const { terms } = installation.keys;
+      const [{ version: term, installedAt }] = terms;
+      const { settings } = await systemOf(env).keyUse(term);
+      const { enabled: isAutomatic, interval } = settings;
+      return judgeKeys({ term, installedAt, kept: terms.length, isAutomatic, interval }, now);
+    },
+  ],
+  [
+    "issuer",
+    "Signing keys",
+    async ({ context: { env, now } }) => judgeIssuer(await oidcIssuerOf(env).firstRotation(), now),
+  ],
+  ["root_tokens", "Root tokens", async ({ tokens }) => judgeRootTokens(await tokens())],
+  ["endless_tokens", "Tokens without an end", async ({ tokens }) => judgeEndless(await tokens())],
+  [
+    "quotas",
+    "Quotas",
+    async ({ history, context: { installation } }) =>
+      judgeQuotas((await history()).slots, installation.quotas.isExempt("sys/health")),
+  ],
+];
+
+/** Time within which the facts of a check have to be read. */
+const CHECK_MS: Ms = 10_000;
+
+const UNREAD: Finding = {
+  state: "unknown",
+  seen: "it could not be read: an object did not answer",
+  advice: "Check again in a minute; the log has the error.",
+  link: "docs/runbook.md#an-object-is-overloaded",
+};
+
+/** Makes all checks at the same time. One whose facts can't be read is unknown, and hides no other. */
+export async function checkAll(context: Omit<CheckContext, "now">): Promise<CheckResult[]> {
+  const facts = factsOf({ ...context, now: currentTime() });
+  const results = await Promise.all(
+    CHECKS.map(async ([name, title, check]): Promise<CheckResult | null> => {
+      try {
+        const finding = await inTime(Promise.resolve(check(facts)), CHECK_MS);
+        return finding && { name, title, ...finding };
+      } catch (error) {
+        console.error(JSON.stringify({ type: "doctor", check: name, error: String(error) }));
+        return { name, title, ...UNREAD };
+      }
+    }),
+  );
+  return results.filter((result) => result !== null);
+}
+
+/** The worst state of all: `failing`, then `attention`. What is unknown is no reason to act. */
+export function worstOf(results: readonly CheckResult[]): HealthState {
+  const has = (state: HealthState) => results.some((result) => result.state === state);
+  return has("failing") ? "failing" : has("attention") ? "attention" : "ok";
+}
+
+async function readBackups(env: Env) {
+  const { last, lastGood, elsewhereAt } = await backupRunsOf(env).status();
+  return {
+    hasBucket: env.BACKUPS !== undefined,
+    intervalMs: backupIntervalMs(env),
+    lastGoodAt: lastGood?.startedAt ?? null,
+    lastError: last?.state === "failed" ? last.error : null,
+    elsewhereAt,
+  };
+}
+
+/** Root tokens that are counted one by one. */
+const MAX_ROOT_TOKENS = 1000;
+
+async function readTokens(env: Env): Promise<TokenFacts> {
+  const now = currentTime();
+  await publishRecent(env, now);
+  const order = { by: "created", descending: false } as const;
+  const query = { filter: { policy: ROOT_POLICY }, order, after: null, limit: MAX_ROOT_TOKENS, now };
+  const { tokens, next } = await pageOfInventory(env, query);
+  const endless = (await countOf(env, "end_hour", [NEVER_KEY])).get(NEVER_KEY) ?? 0;
+  return {
+    root: tokens.length,
+    endlessRoot: tokens.filter(({ expiresAt }) => expiresAt === null).length,
+    more: next !== null,
+    endless,
+    total: sumOfCounts(await countByMount(env, "tokens")),
+  };
+}
+
+function sumOfValues(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let begun: Promise<T> | null = null;
+  return () => {
+    begun ??= read();
+    return begun;
+  };
+}

@@ -1,0 +1,37 @@
+import { lastLiveCounts } from "../api/sys/metrics.ts";
+import { currentTime, isWithin, type Ms } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import { NO_TRAFFIC, type Traffic, trafficSince, trafficSoFar } from "../metrics/traffic.ts";
+import { tidyOf } from "../tidy/tidy.ts";
+
+/** Interval between two reports of an isolate. */
+const REPORT_MS: Ms = 60_000;
+
+let reportedAt: Ms = Number.NEGATIVE_INFINITY;
+let reported: Traffic = NO_TRAFFIC;
+
+/**
+ * Reports what this isolate has counted to the history, once a minute while it answers requests; `null` in between. A
+ * request costs a comparison. What an isolate counts after its last report is lost when it ends. A failure fails no
+ * request: its counts are sent with the next report.
+ */
+export function reportHistory(env: Env): Promise<void> | null {
+  const now = currentTime();
+  return isWithin(reportedAt, REPORT_MS, now) ? null : sendHistory(env, now);
+}
+
+async function sendHistory(env: Env, now: Ms): Promise<void> {
+  // The requests are about as old as the last report; those of an isolate that was idle are older than this one.
+  const at = Number.isFinite(reportedAt) && reportedAt <= now ? Math.max(reportedAt, now - REPORT_MS) : now;
+  const before = reported;
+  const counted = trafficSoFar();
+  reportedAt = now;
+  reported = counted;
+  try {
+    await tidyOf(env).keepHistory(at, trafficSince(counted, before), lastLiveCounts(now));
+  } catch (error) {
+    // The object may have added them: counting twice is better than a fault that no one sees.
+    reported = trafficSince(reported, trafficSince(counted, before));
+    console.error(JSON.stringify({ type: "history", error: String(error) }));
+  }
+}
