@@ -44,7 +44,7 @@ export function DoctorCard() {
 function CheckList({ checks }: { readonly checks: readonly Check[] }) {
   if (checks.length === 0) return null;
   return (
-    <ul class="checks">
+    <ul class="findings">
       {checks.map((check) => (
         <CheckRow key={check.name} check={check} />
       ))}

@@ -67,6 +67,8 @@ export function dataPoint({ route, mount, operation, status }: RequestKind, ms: 
 const EVENTS = {
   cloud_call: ["service", "result"],
   login: ["mount", "role", "result"],
+  // Beside the above, whose labels can be used up.
+  login_result: ["result"],
   tokens_swept: [],
   sweep: [],
   lease_revocation: ["result"],

@@ -46,7 +46,7 @@ export function trafficSoFar(): Traffic {
   const answered = (...statuses: number[]) =>
     figures.reduce((sum, { status, count }) => (statuses.includes(status) ? sum + count : sum), 0);
   const logins = (result: string) =>
-    eventFigures("login").reduce((sum, { labels, value }) => (labels.result === result ? sum + value : sum), 0);
+    eventFigures("login_result").reduce((sum, { labels, value }) => (labels.result === result ? sum + value : sum), 0);
   return {
     requests: figures.reduce((sum, { count }) => sum + count, 0),
     faults: answered(500),

@@ -14,8 +14,8 @@ it("what an isolate counted since an earlier count is the difference, by status,
   answer(429, 0.5);
   answer(500, 60_000);
   answer(503, 3);
-  countEvent("login", ["auth/a/", "r", "success"]);
-  countEvent("login", ["auth/b/", "r", "refused"], 2);
+  countEvent("login_result", ["success"]);
+  countEvent("login_result", ["refused"], 2);
   countEvent("tokens_swept", [], 7);
   const since = trafficSince(trafficSoFar(), before);
   expect(since).toMatchObject({ requests: 5, faults: 1, unavailable: 1, limited: 1 });
