@@ -25,9 +25,10 @@ export const ORGANIZATION_SETTINGS: readonly FieldGroup[] = [
         name: "default-team-token-ttl-ms",
         label: "Team tokens live, unless they name an end",
         kind: "duration",
-        hint: "Empty: they never end.",
+        hint: "Empty: as the flags below say, else they never end.",
       },
-      { name: "max-ttl-enabled", label: "Team tokens live no longer than their greatest lifetime", kind: "flag" },
+      { name: "end-tokens-after-24-months", label: "Tokens without an end end after 24 months", kind: "flag" },
+      { name: "max-ttl-enabled", label: "Tokens live no longer than their greatest lifetime", kind: "flag" },
     ],
   },
 ];
@@ -111,6 +112,9 @@ function newEnd(token: TeamToken, organization: Organization | null): string {
   const isBound = organization["max-ttl-enabled"] === true;
   if (usual > 0) {
     return `after ${duration(usual / 1000)}, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
+  }
+  if (organization["end-tokens-after-24-months"]) {
+    return `after 24 months, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
   }
   return isBound ? "with the greatest lifetime of the organization" : "never, like the old one";
 }

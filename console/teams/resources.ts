@@ -20,6 +20,7 @@ export interface Organization {
   readonly name: string;
   readonly email: string;
   readonly "created-at": string;
+  readonly "end-tokens-after-24-months"?: boolean;
   readonly "max-ttl-enabled"?: boolean;
   readonly "default-team-token-ttl-ms"?: number | null;
 }

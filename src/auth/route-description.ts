@@ -15,6 +15,8 @@ export interface RouteDescription {
   readonly parameters?: Readonly<Record<string, string>>;
   /** Fields that the schema of the endpoint does not list. For JSON:API: the query, or the attributes of a write. */
   readonly fields?: Readonly<Record<string, FieldDescription>>;
+  /** Names of the fields that a write takes from its query. */
+  readonly queryOfWrite?: readonly string[];
   /** The answers to a request that succeeds: one, or one for each status. By operation where these differ. */
   readonly answers:
     | AnswerDescription

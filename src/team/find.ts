@@ -5,6 +5,7 @@ import type { Keys } from "../crypto/key-ring.ts";
 import { allPages } from "../storage/pages.ts";
 import type { TeamEnv } from "./env.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
+import type { TeamRecord } from "./record.ts";
 
 /** The team at `route`. The object of a team that does not exist stores nothing. */
 export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"]["getByName"]> {
@@ -54,19 +55,15 @@ export async function teamRoutesOf(env: TeamEnv): Promise<string[]> {
 /** The path of a team or of a token: the first segment, the id, and the rest. */
 const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
 
-/** A team and its organization, which never change. */
-interface Place {
-  readonly organization: string;
-  readonly teamId: string;
-}
-
 const MAX_PLACES = 10_000;
-const places = new GenerationalCache<string, Place>(MAX_PLACES);
+/** By the route of a team: its path below its organization, which never changes. */
+const places = new GenerationalCache<string, string>(MAX_PLACES);
 
 /**
  * The path of a team or of a token below its organization: `organizations/:name/teams/:id`, and for a token
- * `authentication-tokens/:id` or `authentication-token` after it. Policies can name it instead of the path of the
- * request. null for other paths, and for a team that does not exist.
+ * `authentication-tokens/:id` or `authentication-token` after it; for a token of the organization itself
+ * `organizations/:name/authentication-tokens/:id`. Policies can name it instead of the path of the request. null for
+ * other paths, and for a team that does not exist.
  */
 export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
@@ -74,23 +71,27 @@ export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string):
   const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
   const route = tokenRoute ?? (await readTeamId(keys, id));
   const place = route === null ? null : await placeOf(env, route);
-  if (!place) return null;
+  if (place === null) return null;
   const below =
     kind === "teams" ? rest : tokenRoute === null ? `/authentication-token${rest}` : `/${kind}/${id}${rest}`;
-  return canonicalPathOf(place, below);
+  return place + below;
 }
 
-/** The path of a team below its organization. `rest` is "" or begins with a slash. */
-export function canonicalPathOf({ organization, teamId }: Place, rest: string): string {
-  return `organizations/${organization}/teams/${teamId}${rest}`;
+/** The path of a team below its organization. That of a holder is the organization's. */
+export function canonicalPathOf({
+  organization,
+  teamId,
+  holder,
+}: Pick<TeamRecord, "organization" | "teamId" | "holder">): string {
+  return holder ? `organizations/${organization}` : `organizations/${organization}/teams/${teamId}`;
 }
 
-async function placeOf(env: TeamEnv, route: string): Promise<Place | null> {
+async function placeOf(env: TeamEnv, route: string): Promise<string | null> {
   const known = places.get(route);
-  if (known) return known;
+  if (known !== undefined) return known;
   const team = await teamAt(env, route).show();
   if (!team) return null;
-  const place = { organization: team.organization, teamId: team.teamId };
+  const place = canonicalPathOf(team);
   places.set(route, place, 1);
   return place;
 }

@@ -12,8 +12,8 @@ import { termInUse } from "../crypto/row-keys.ts";
  *     token id   `at-`   route (8) random (4) tag (4)
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
- * All have only letters and digits. New team ids are in base58, without characters that look alike. A tag is a part of
- * a keyed hash over everything before it. The team stores the other part of the hash of a token. Texts are compared
+ * All have only letters and digits. New team ids are in base58, without characters that look alike. The tokens of an
+ * organization have the route to their holder, which is told apart by its first character. A tag is a part of a keyed hash over everything before it. The team stores the other part of the hash of a token. Texts are compared
  * without decoding, so each id has only one spelling.
  */
 const ROUTE = 8;
@@ -26,6 +26,8 @@ const TOKEN_TAG = 11;
 const ID_RANDOM = 16;
 /** Number of bytes of the hash in a tag: 64 bits, which fit in 11 characters. */
 const TAG_BYTES = 8;
+/** Begins the routes of holders. It is not in base58, so no route of a new team begins with it. */
+const HOLDER_MARK = "0";
 
 const TEAM_ID = /^team-[0-9A-Za-z]{16}$/;
 const TOKEN_ID = /^at-[0-9A-Za-z]{16}$/;
@@ -51,7 +53,18 @@ export async function newTeamId(keys: Keys): Promise<string> {
   }
 }
 
-/** The route in a team id; null for an id that this installation has not made. */
+/** Makes an id for the holder of an organization's tokens. Its tag is another one, so that no client can name it. */
+export async function newHolderId(keys: Keys): Promise<string> {
+  const body = `team-${HOLDER_MARK}${randomBase58(ROUTE - HOLDER_MARK.length)}`;
+  return body + (await tag(keys, `holder\0${body}`, TEAM_TAG));
+}
+
+/** True for the route to a holder. Decides only what tokens are called: older teams can have such routes. */
+export function isHolderRoute(route: string): boolean {
+  return route.startsWith(HOLDER_MARK);
+}
+
+/** The route in a team id; null for an id that this installation has not made, and for that of a holder. */
 export async function readTeamId(keys: Keys, text: string): Promise<string | null> {
   return TEAM_ID.test(text) && (await isTagged(keys, text, TEAM_TAG)) ? teamRoute(text) : null;
 }

@@ -4,7 +4,7 @@ import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts"
 import { freshCopies } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
-import type { TeamRecord } from "./record.ts";
+import type { TeamRecord, TokenKind } from "./record.ts";
 import type { LifetimeRules } from "./rules/lifetime.ts";
 import type { TeamStore } from "./team-store.ts";
 
@@ -14,8 +14,8 @@ export const NO_ANSWER = unavailable("the organization does not answer; try agai
 /** The rules of a team's organization for the lifetimes of tokens, with the copy that the team has of them. */
 export class OrganizationRules {
   readonly #env: TeamEnv;
-  /** By the id of the organization. */
-  readonly #copy = new Copies<string, LifetimeRules | undefined>(1);
+  /** By organization and kind. A holder has tokens of two kinds. */
+  readonly #copy = new Copies<string, LifetimeRules | undefined>(2);
 
   constructor(env: TeamEnv) {
     this.#env = env;
@@ -25,16 +25,16 @@ export class OrganizationRules {
    * The rules, no older than POLICY_CACHE_SECONDS; undefined when the organization does not exist. The deletion of an
    * organization is answered after that time, so none of its team tokens is valid from that answer on.
    */
-  copied(team: TeamRecord): Promise<LifetimeRules | undefined> {
-    const read = async () => (await this.#read(team)) ?? undefined;
-    return this.#copy.load(team.organizationId, freshCopies(this.#env), read);
+  copied(team: TeamRecord, kind: TokenKind = "team"): Promise<LifetimeRules | undefined> {
+    const read = async () => (await this.#read(team, kind)) ?? undefined;
+    return this.#copy.load(`${team.organizationId} ${kind}`, freshCopies(this.#env), read);
   }
 
   /** Reads the current rules. "not_found" without a team or organization, "unavailable" without an answer. */
-  async current(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
+  async current(team: TeamRecord | null, kind: TokenKind = "team"): Promise<Result<LifetimeRules>> {
     if (!team) return NOT_FOUND;
     try {
-      const rules = await this.#read(team);
+      const rules = await this.#read(team, kind);
       return rules ? ok(rules) : NOT_FOUND;
     } catch (error) {
       console.error(JSON.stringify({ type: "team_lifetimes", error: String(error) }));
@@ -42,8 +42,8 @@ export class OrganizationRules {
     }
   }
 
-  #read(team: TeamRecord): Promise<LifetimeRules | null> {
-    return organizationNamed(this.#env, team.organization).lifetimes(team.organizationId);
+  #read(team: TeamRecord, kind: TokenKind): Promise<LifetimeRules | null> {
+    return organizationNamed(this.#env, team.organization).lifetimes(team.organizationId, kind);
   }
 }
 

@@ -11,9 +11,9 @@ import { GroveObject } from "../system/grove-object.ts";
 import { mustServe } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
-import { newTeamId, teamRoute } from "./ids.ts";
+import { newHolderId, newTeamId, teamRoute } from "./ids.ts";
 import { type Delivery, type SealedWebhook, WebhookStore } from "./notices/webhooks.ts";
-import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore, type TokenOrder } from "./organization-store.ts";
+import { ORGANIZATION_MIGRATIONS, OrganizationStore, type TokenOrder } from "./organization-store.ts";
 import type {
   Applied,
   ListedTeamToken,
@@ -21,9 +21,11 @@ import type {
   OrganizationRecord,
   TeamRecord,
   TeamState,
+  TokenKind,
 } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
+import { type ComparedTeam, makeHolder, tokenHolders } from "./token-holder.ts";
 
 const RETRY_MS = 500;
 /** Maximum number of teams that a deletion ends before it answers. Few organizations have more. */
@@ -125,9 +127,19 @@ export class Organization extends GroveObject<TeamEnv> {
     return this.#record?.organizationId === organizationId;
   }
 
-  /** The rules for the lifetimes of tokens; null when the organization with this id does not exist. */
-  lifetimes(organizationId: string): LifetimeRules | null {
-    return this.#record && this.has(organizationId) ? lifetimeRules(this.#record) : null;
+  /** The rules for the lifetimes of tokens of a kind; null when the organization with this id does not exist. */
+  lifetimes(organizationId: string, kind: TokenKind = "team"): LifetimeRules | null {
+    return this.#record && this.has(organizationId) ? lifetimeRules(this.#record, kind) : null;
+  }
+
+  /** Returns the route to the holder of the organization's tokens, which is made before the first of them. */
+  async tokenHolder(name: string): Promise<Result<string>> {
+    if (!this.show(name)) return NOT_FOUND;
+    await this.alarms.attempt("organization_setup", () => this.#setUp());
+    const newId = await newHolderId((await mustServe(this.env)).keys);
+    await this.keys.open();
+    const record = this.show(name) && this.#withId("holderId", newId);
+    return record ? makeHolder(this.env, record) : NOT_FOUND;
   }
 
   /** All webhooks; null without the organization. */
@@ -168,7 +180,9 @@ export class Organization extends GroveObject<TeamEnv> {
   /** Updates the copy of a team. An older state than the known one changes nothing. */
   apply(state: TeamState): Applied {
     if (!this.has(state.team.organizationId)) return { kind: "no_organization" };
-    const { teamId, name } = state.team;
+    const { teamId, name, holder } = state.team;
+    // The holder is in no list. A second one would not end with the organization.
+    if (holder) return teamId === this.#record?.holderId ? { kind: "applied" } : { kind: "name_taken", name: null };
     const found = this.#store.find(teamId);
     if (state.ended) this.#store.remove(teamId);
     else if (found && found.revision >= state.revision) return { kind: "applied" };
@@ -209,17 +223,26 @@ export class Organization extends GroveObject<TeamEnv> {
   async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []) {
     const organizationId = this.#record?.organizationId;
     if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
-    const teams = this.#store.teamsAfter(after, limit);
+    const { teams, next } = this.#teamsAfter(after, limit);
     const compared = await inGroups(teams, (team) => this.#compare(team, organizationId, aged));
     const answered = compared.filter((checks) => checks !== null);
     const failures = compared.length - answered.length;
-    return { ...joinedChecks(answered), next: rowAfter(teams, limit), failures };
+    return { ...joinedChecks(answered), next, failures };
   }
 
-  /** Routes of at most `limit` teams after the row `after`. `next` is the row after which the next page begins. */
+  /**
+   * Routes of at most `limit` teams after the row `after`, and before them that of the holder. `next` is the row after
+   * which the next page begins.
+   */
   teamRoutes(after: number, limit: number): { readonly routes: string[]; readonly next: number | null } {
+    const { teams, next } = this.#teamsAfter(after, limit);
+    return { routes: teams.map(({ teamId }) => teamRoute(teamId)), next };
+  }
+
+  #teamsAfter(after: number, limit: number) {
     const teams = this.#store.teamsAfter(after, limit);
-    return { routes: teams.map(({ teamId }) => teamRoute(teamId)), next: rowAfter(teams, limit) };
+    const all: ComparedTeam[] = after === 0 ? [...tokenHolders(this.#record), ...teams] : teams;
+    return { teams: all, next: rowAfter(teams, limit) };
   }
 
   #write(record: OrganizationRecord): void {
@@ -228,7 +251,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Compares a team with its copy, and repairs the copy. null when the team does not answer. */
-  async #compare({ teamId, revision: known }: KnownTeam, organizationId: string, aged: readonly AgedTerm[]) {
+  async #compare({ teamId, revision: known }: ComparedTeam, organizationId: string, aged: readonly AgedTerm[]) {
     try {
       const team = teamAt(this.env, teamRoute(teamId));
       const { revision, ...checked } = await team.compare(organizationId, aged);
@@ -271,18 +294,22 @@ export class Organization extends GroveObject<TeamEnv> {
     }
   }
 
-  /** Creates the owners team. Its id is stored first, so that there is only one, even after a crash. */
   async #makeOwners(): Promise<void> {
     if (!this.#lacksOwners()) return;
     const newId = await newTeamId((await mustServe(this.env)).keys);
     await this.keys.open();
-    const before = this.#record;
-    if (!before) return;
-    const ownersTeamId = before.ownersTeamId ?? newId;
-    this.#write({ ...before, ownersTeamId });
-    const team = teamAt(this.env, teamRoute(ownersTeamId));
-    const made = await team.create(ownersOf(before, ownersTeamId, currentTime()));
+    const record = this.#withId("ownersTeamId", newId);
+    if (record?.ownersTeamId === undefined) return;
+    const team = teamAt(this.env, teamRoute(record.ownersTeamId));
+    const made = await team.create(ownersOf(record, record.ownersTeamId, currentTime()));
     if (!made.ok) throw new Error("the owners team could not be created");
+  }
+
+  /** Stores an id before its team is created, so that there is only one, even after a crash. */
+  #withId(name: "ownersTeamId" | "holderId", newId: string): OrganizationRecord | null {
+    const before = this.#record;
+    if (before && before[name] === undefined) this.#write({ ...before, [name]: newId });
+    return this.#record;
   }
 
   #lacksOwners(): boolean {
@@ -299,8 +326,10 @@ export class Organization extends GroveObject<TeamEnv> {
   async #finish(limit: number): Promise<boolean> {
     const row = this.#store.row();
     if (!row) return true;
-    const { name, organizationId } = storedJson<OrganizationRecord>(row.record);
+    const record = storedJson<OrganizationRecord>(row.record);
+    const { name, organizationId } = record;
     await organizationDirectory(this.env).remove(name, organizationId);
+    for (const { teamId } of tokenHolders(record)) await teamAt(this.env, teamRoute(teamId)).end(organizationId);
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async (team) => {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);

@@ -1,12 +1,15 @@
 import type { Ms } from "../base/clock.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
-/** The kinds of tokens that clients set a maximum lifetime for. Only tokens of teams exist here. */
+/** The kinds of tokens that clients set a maximum lifetime for. Here users have no tokens. */
 export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
+/** The kinds of tokens of an organization itself. It has one of each. */
+export type OrganizationTokenKind = Extract<TokenKind, "organization" | "audit_trails">;
+
 export interface Author {
-  readonly type: "users" | "teams";
+  readonly type: "users" | "teams" | "organizations";
   readonly id: string;
   /** Display name; tokens are sorted by it. */
   readonly name: string;
@@ -31,11 +34,15 @@ export interface TeamRecord extends TeamSettings {
   readonly createdAt: Ms;
   /** True for the team that manages the organization, except where a policy denies it. */
   readonly owners?: true;
+  /** Only of the holder: it is no team, and has the tokens of its organization. */
+  readonly holder?: { readonly ownersTeamId: string };
 }
 
-/** A token of a team without its secret. */
+/** A token of a team or of an organization, without its secret. */
 export interface TeamToken {
   readonly tokenId: string;
+  /** Absent: a token of a team. */
+  readonly kind?: OrganizationTokenKind;
   /** Unique in the team; null for the one token without a description. */
   readonly description: string | null;
   readonly createdAt: Ms;
@@ -71,7 +78,7 @@ export interface TeamWithToken {
 
 /** A token in the list of an organization. */
 export interface ListedTeamToken {
-  readonly team: Pick<TeamRecord, "name" | "teamId">;
+  readonly team: Pick<TeamRecord, "name" | "teamId" | "holder">;
   readonly token: TeamToken;
 }
 
@@ -107,6 +114,8 @@ export interface OrganizationRecord {
   readonly maxTtls?: Readonly<Partial<Record<TokenKind, Ms>>>;
   /** The owners team; absent until it has an id. */
   readonly ownersTeamId?: string;
+  /** The holder of the organization's tokens; absent until there is one. */
+  readonly holderId?: string;
 }
 
 export interface OrganizationChange extends Pick<OrganizationRecord, "settings" | "maxTtls"> {

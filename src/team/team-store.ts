@@ -112,14 +112,14 @@ export class TeamStore {
     return records.flatMap((record) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
   }
 
-  /** The token with this id, or with "" the token without a description. */
-  token(tokenId: string): StoredToken | null {
-    return tokenId === "" ? this.described(null) : this.#token("token_id", tokenId);
+  /** A token by its id (`at-…`), by its kind for one of an organization, or by "" for the one without a description. */
+  token(which: string): StoredToken | null {
+    return this.#token(which.startsWith("at-") ? "token_id" : "slot", which);
   }
 
-  /** The token with this description; null for the token without one. */
-  described(description: string | null): StoredToken | null {
-    return this.#token("slot", slotOf(description));
+  /** The token whose place a new token takes: of its kind, or with its description. */
+  inSlotOf(token: TeamToken): StoredToken | null {
+    return this.#token("slot", slotOf(token));
   }
 
   tokenOf(verifier: Uint8Array): StoredToken | null {
@@ -143,7 +143,7 @@ export class TeamStore {
 
   /** Adds a token. Replaces a token with the same description, which can only be one that was tampered with. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
-    const slot = slotOf(token.description);
+    const slot = slotOf(token);
     this.#sql.exec("DELETE FROM tokens WHERE slot = ?", slot);
     this.#tokens.put({
       token_id: token.tokenId,
@@ -258,6 +258,7 @@ function stateOf({ record, revision, ended }: TeamRow) {
   return { team: storedJson<TeamRecord>(record), revision, ended: ended !== 0 };
 }
 
-function slotOf(description: string | null): string {
-  return description === null ? "" : `=${description}`;
+/** Unique in the team: "" for the token without a description. That of an organization's token is its kind. */
+function slotOf({ kind, description }: TeamToken): string {
+  return kind ?? (description === null ? "" : `=${description}`);
 }

@@ -35,7 +35,7 @@ type Revision = number | null | "tampered";
 
 /**
  * A team and its tokens: one without a description, which each new one replaces, and any number with different
- * descriptions. The organization has a copy of everything but the hashes, for lists and searches. A change is written
+ * descriptions. Or the holder of an organization's own tokens, one of each kind. The organization has a copy of everything but the hashes, for lists and searches. A change is written
  * here first, in one transaction with the entry in the outbox; then the organization is notified, and the alarm repeats
  * that until it answers.
  *
@@ -68,7 +68,8 @@ export class Team extends GroveObject<TeamEnv> {
   async create(team: TeamRecord): Promise<Result<TeamRecord>> {
     await this.keys.open();
     // A repeat of a call whose answer was lost.
-    if (team.owners && this.#store.team()?.owners) return ok(team);
+    const made = this.#store.team();
+    if ((team.owners && made?.owners) || (team.holder && made?.holder)) return ok(team);
     if (this.tables.exist) return err(unavailable("the id is taken; try again"));
     this.#store.create(team);
     const synced = await this.#syncOrganization();
@@ -122,19 +123,19 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Adds a token. A token without a description replaces the previous one. A description of another token is refused,
-   * and so is an end that the organization does not allow.
+   * Adds a token. A token without a description replaces the previous one of its kind. A description of another token
+   * is refused, and so is an end that the organization does not allow.
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
     await this.keys.open();
-    const rules = await this.#rules.current(this.#store.team());
+    const rules = await this.#rules.current(this.#store.team(), given.kind);
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return badExpiry(expiry.error);
     const { verifier, ...token } = { ...given, ...expiry.value };
     const team = this.#store.team();
-    if (!team) return NOT_FOUND;
-    const same = this.#store.described(token.description);
+    if (!team || (team.holder === undefined) !== (token.kind === undefined)) return NOT_FOUND;
+    const same = this.#store.inSlotOf(token);
     if (same && token.description !== null) return err(DESCRIPTION_TAKEN);
     if (!same && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
     if (same) this.#removeTokens([same.token.tokenId]);
@@ -150,7 +151,8 @@ export class Team extends GroveObject<TeamEnv> {
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
     await this.keys.open();
-    const rules = await this.#rules.current(this.#store.team());
+    const kind = this.#store.token(tokenId)?.token.kind;
+    const rules = await this.#rules.current(this.#store.team(), kind);
     if (!rules.ok) return rules;
     const team = this.#store.team();
     const stored = team && this.#store.token(tokenId);
@@ -174,26 +176,27 @@ export class Team extends GroveObject<TeamEnv> {
     return this.#store.team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
-  /** The team with the token with this id, or with "" the token without a description; null when there is none. */
-  async token(tokenId: string): Promise<TeamWithToken | null> {
+  /** The team with a token, see `TeamStore.token`; null when there is none. */
+  async token(which: string): Promise<TeamWithToken | null> {
     await this.keys.open();
-    return this.#token(tokenId);
+    return this.#token(which);
   }
 
-  /** Deletes the token with this id, or with "" the token without a description. Returns its id; null for none. */
-  async removeToken(tokenId: string): Promise<string | null> {
+  /** Deletes a token, see `TeamStore.token`. Returns its id; null for none. */
+  async removeToken(which: string): Promise<string | null> {
     await this.keys.open();
-    const found = this.#token(tokenId);
+    const found = this.#token(which);
     if (!found) return null;
     this.#removeTokens([found.token.tokenId]);
     await this.#syncOrganization();
     return found.token.tokenId;
   }
 
-  /** The ids that are not of tokens of this team. All ids when the team is not in the organization. */
+  /** The ids that are not of tokens of this team. All ids when the team is not in the organization, and of a holder. */
   async unknownTokens(organization: string, tokenIds: readonly string[]): Promise<string[]> {
     await this.keys.open();
-    const known = this.#store.team()?.organization === organization;
+    const team = this.#store.team();
+    const known = team?.organization === organization && !team.holder;
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
@@ -211,7 +214,8 @@ export class Team extends GroveObject<TeamEnv> {
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
     await this.keys.open();
     const known = this.#store.team();
-    const rules = known && this.#validToken(verifier, NO_RULES) && (await this.#rules.copied(known));
+    const sent = this.#validToken(verifier, NO_RULES);
+    const rules = known && sent && (await this.#rules.copied(known, sent.kind));
     // Checked again, because other calls may have changed the team or the token meanwhile.
     const token = rules && this.#validToken(verifier, rules);
     const team = this.#store.team();
@@ -248,9 +252,9 @@ export class Team extends GroveObject<TeamEnv> {
     return this.resync(organizationId, knownRevision);
   }
 
-  #token(tokenId: string): TeamWithToken | null {
+  #token(which: string): TeamWithToken | null {
     const team = this.#store.team();
-    const token = team && this.#store.token(tokenId)?.token;
+    const token = team && this.#store.token(which)?.token;
     return token ? { team, token: this.#withLastUse(token) } : null;
   }
 

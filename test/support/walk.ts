@@ -149,6 +149,7 @@ const FIELDS: Readonly<Record<string, Fill>> = {
 const TYPES: Readonly<Record<string, string>> = {
   "organizations/:organization/token-ttl-policies": "organization-token-ttl-policies",
   "organizations/:organization/teams": "teams",
+  "organizations/:organization/authentication-token": "authentication-token",
   "teams/:team": "teams",
   "teams/:team/authentication-token": "authentication-token",
   "teams/:team/authentication-tokens": "authentication-tokens",

@@ -16,9 +16,15 @@ import {
   readTokenHeader,
 } from "../../wire/request.ts";
 import { readSender } from "../../wire/sender.ts";
-import { readDocument } from "./routes.ts";
+import { type Resource, readDocument } from "./routes.ts";
 
 const MEDIA_TYPE = "application/vnd.api+json";
+
+/**
+ * The one parameter that a write takes from its query, where clients name a kind of token by it. It is a field as the
+ * attributes are: what a policy says of it holds, and routes that don't know it refuse it.
+ */
+const WRITE_PARAMETER = "token";
 
 /** Its fields, which policies can limit, are the attributes of the resource in a write, and the query in a read. */
 async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
@@ -55,9 +61,19 @@ async function readFields(request: Request, env: Env, operation: Operation, quer
   const isWrite = operation === "update" || operation === "patch";
   const body = isWrite || operation === "delete" ? await readBody(request, env) : ok(null);
   if (!body.ok) return body;
-  if (isWrite && body.value) return readDocument(body.value);
-  const fields = isWrite || body.value ? ok(body.value ?? {}) : readParameters(query);
+  if (isWrite) return withParameter(body.value ? readDocument(body.value) : ok({ type: "", attributes: {} }), query);
+  const fields = body.value ? ok(body.value) : readParameters(query);
   return fields.ok ? ok({ type: "", attributes: fields.value }) : fields;
+}
+
+function withParameter(document: Result<Resource>, query: URLSearchParams): Result<Resource> {
+  if (!document.ok || !query.has(WRITE_PARAMETER)) return document;
+  const values = query.getAll(WRITE_PARAMETER);
+  const { type, attributes } = document.value;
+  if (values.length > 1 || Object.hasOwn(attributes, WRITE_PARAMETER)) {
+    return refuse(`${WRITE_PARAMETER} was given more than once`);
+  }
+  return ok({ type, attributes: { ...attributes, [WRITE_PARAMETER]: values[0] } });
 }
 
 /** Reads the document in the body; null without a body, whatever the content type. */

@@ -88,20 +88,36 @@ export function readListQuery<Q>(
 ): Result<ListQuery<Q>> {
   const included = readInclude(data.include, related);
   if (!included.ok) return included;
+  const isKnown = (name: string) => name === "include" || isIn(PAGE_FIELDS, name) || isIn(own, name);
+  const parameters = knownParameters(data, isKnown);
+  if (!parameters.ok) return parameters;
+  const page = parameterValues(PAGE_FIELDS, parameters.value);
+  if (!page.ok) return page;
+  const values = parameterValues(own, parameters.value);
+  if (!values.ok) return values;
+  const { [NUMBER]: number, [SIZE]: size } = page.value;
+  return ok({ page: { number, size }, parameters: parameters.value, own: values.value });
+}
+
+function isIn({ shape }: FieldSchema<unknown>, name: string): boolean {
+  return Object.hasOwn(shape, name);
+}
+
+function knownParameters(data: Readonly<Record<string, unknown>>, isKnown: (name: string) => boolean) {
   const parameters: Record<string, string> = {};
   for (const [name, value] of Object.entries(data)) {
-    const isKnown = name === "include" || Object.hasOwn(PAGE_FIELDS.shape, name) || Object.hasOwn(own.shape, name);
     // A text that is no name is not repeated.
     const shown = /^[\w[\]-]{1,64}$/.test(name) ? name : "";
-    if (!isKnown) return refusedParameter(shown, "this query parameter is not supported");
+    if (!isKnown(name)) return refusedParameter(shown, "this query parameter is not supported");
     if (typeof value !== "string") return refusedParameter(name, `${name} was given more than once`);
     parameters[name] = value;
   }
-  const page = readValues(PAGE_FIELDS, parameters);
-  if (!page.ok) return refusedParameter(page.error.name, `${page.error.name} ${page.error.message}`);
-  const values = readValues(own, parameters);
-  if (!values.ok) return refusedParameter(values.error.name, `${values.error.name} ${values.error.message}`);
-  return ok({ page: { number: page.value[NUMBER], size: page.value[SIZE] }, parameters, own: values.value });
+  return ok(parameters);
+}
+
+function parameterValues<Q>(schema: FieldSchema<Q>, parameters: Readonly<Record<string, string>>): Result<Q> {
+  const values = readValues(schema, parameters);
+  return values.ok ? values : refusedParameter(values.error.name, `${values.error.name} ${values.error.message}`);
 }
 
 function pageNumber(otherwise: number, max: number, message: string): Field<number> {
@@ -231,6 +247,24 @@ export function documentRoute<A>(
       const read = readResource({ type: request.resourceType, attributes: fields }, types, attributes);
       const failure = (read.ok && check?.(read.value, context)) || null;
       return failure ? err(failure) : read;
+    },
+  });
+}
+
+/** Defines a read or a deletion of one resource with a query. Unknown parameters are refused. */
+export function queryRoute<Q>(
+  operation: "read" | "delete",
+  path: string,
+  declared: Declared<Q> & { readonly query: FieldSchema<Q> },
+): TokenRoute {
+  const { query, ...route } = declared;
+  return tokenRoute<Record<string, unknown>, Q>(operation, path, {
+    ...route,
+    fields: describeFields(query),
+    input: ANY_FIELDS,
+    prepare: async ({ fields }) => {
+      const parameters = knownParameters(fields, (name) => isIn(query, name));
+      return parameters.ok ? parameterValues(query, parameters.value) : parameters;
     },
   });
 }

@@ -1,17 +1,20 @@
+import type { Caller } from "../../auth/caller.ts";
 import type { CredentialFormat, RegisteredCaller } from "../../auth/credential.ts";
 import type { Ms } from "../../base/clock.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
 import type { Installation } from "../../system/installation.ts";
 import { teamAt } from "../../team/find.ts";
-import { looksLikeTeamToken, readTeamToken } from "../../team/ids.ts";
+import { isHolderRoute, looksLikeTeamToken, readTeamToken } from "../../team/ids.ts";
 import type { TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
+import { organizationTokenMay } from "../../team/rules/organization-tokens.ts";
 import { manages } from "../../team/rules/settings.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../token/record.ts";
 
-const TYPE = "team";
+const TEAM = "team";
+const ORGANIZATION = "organization";
 
-/** How tokens of teams are read. */
+/** How tokens of teams and of organizations are read. */
 export const TEAM_TOKENS: CredentialFormat = {
   matches: looksLikeTeamToken,
   async read(keys, text) {
@@ -20,7 +23,7 @@ export const TEAM_TOKENS: CredentialFormat = {
     const { route, verifier } = credential;
     return {
       kind: "registered",
-      type: TYPE,
+      type: isHolderRoute(route) ? ORGANIZATION : TEAM,
       text,
       async owner(env) {
         const team = await teamAt(env, route).show();
@@ -28,7 +31,7 @@ export const TEAM_TOKENS: CredentialFormat = {
       },
       async authenticate(env, purpose) {
         const found = await teamAt(env, route).authenticate(verifier, purpose);
-        return found && new TeamCaller(found);
+        return found && callerWith(found);
       },
     };
   },
@@ -36,16 +39,26 @@ export const TEAM_TOKENS: CredentialFormat = {
 
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
-/** For the owners team in its organization. Without sudo: with it the owners could give their own token any policy. */
+/** For an organization by its owners or its own token. Without sudo: with it they could give a token any policy. */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
+
+/** The caller with a token of a team or of an organization. */
+export function callerWith(found: TeamWithToken): TeamCaller | OrganizationCaller {
+  return found.team.holder ? new OrganizationCaller(found) : new TeamCaller(found);
+}
+
+/** True for a caller with a token of a team or of an organization. */
+export function isOfTeam(caller: Caller): caller is TeamCaller | OrganizationCaller {
+  return caller instanceof TeamCaller || caller instanceof OrganizationCaller;
+}
 
 /**
  * A caller with a team's token. It has the policies of its team and no others. It may also read itself and its team, and
  * the owners' token may manage the organization unless a `deny` holds.
  */
-export class TeamCaller implements RegisteredCaller {
+class TeamCaller implements RegisteredCaller {
   readonly kind = "registered";
-  readonly type = TYPE;
+  readonly type = TEAM;
   readonly record: TokenRecord;
   readonly accessor: string;
   readonly team: TeamRecord;
@@ -62,16 +75,20 @@ export class TeamCaller implements RegisteredCaller {
 
   ownVerdict({ policies }: Installation, access: AccessRequest, now: Ms): Verdict | null {
     if (this.#looksAtItself(access)) return OWN_READ;
-    if (!manages(this.team, access)) return null;
+    if (!this.manages(access)) return null;
     return isDenied(policies.aclFor(this.team.tokenPolicies, null, now), access, now) ? null : MANAGE;
+  }
+
+  /** True for a request by the owners about their organization. */
+  manages(access: AccessRequest): boolean {
+    return manages(this.team, access);
   }
 
   #looksAtItself({ operation, path }: AccessRequest): boolean {
     if (operation !== "read") return false;
     const { teamId } = this.team;
     const own = [
-      "account/details",
-      "auth/token/lookup-self",
+      ...OWN_PATHS,
       `teams/${teamId}`,
       `teams/${teamId}/authentication-token`,
       `authentication-tokens/${teamId}`,
@@ -81,8 +98,49 @@ export class TeamCaller implements RegisteredCaller {
   }
 }
 
-function ownerOf({ organization, name, teamId }: TeamRecord): Record<string, string> {
-  return { organization, team: name, team_id: teamId };
+/** A caller with a token of an organization itself. It has no policies, see `organizationTokenMay`. */
+class OrganizationCaller implements RegisteredCaller {
+  readonly kind = "registered";
+  readonly type = ORGANIZATION;
+  readonly record: TokenRecord;
+  readonly accessor: string;
+  /** The holder of the token. */
+  readonly team: TeamRecord;
+  readonly token: TeamToken;
+  readonly ownRights =
+    "The token of an organization may look at itself and manage the teams of its organization, but not the owners; that of " +
+    "its audit trails may only read these.";
+
+  constructor({ team, token }: TeamWithToken) {
+    this.team = team;
+    this.token = token;
+    this.record = {
+      ...tokenRecordOf(team, token),
+      meta: { ...ownerOf(team), kind: token.kind ?? "" },
+      displayName: `${token.kind === "audit_trails" ? "audit-trails" : "organization"}-${team.organization}`,
+      path: `organizations/${team.organization}/authentication-token`,
+    };
+    this.accessor = token.tokenId;
+  }
+
+  ownVerdict(_installation: Installation, access: AccessRequest): Verdict | null {
+    const { operation, path } = access;
+    const looksAtItself = this.token.kind !== "audit_trails" && operation === "read" && OWN_PATHS.includes(path);
+    if (looksAtItself) return OWN_READ;
+    return this.manages(access) ? MANAGE : null;
+  }
+
+  /** True for a request that the token may make. */
+  manages(access: AccessRequest): boolean {
+    return organizationTokenMay(this.token.kind, this.team, access);
+  }
+}
+
+/** The paths by which a token looks at itself. */
+const OWN_PATHS = ["account/details", "auth/token/lookup-self"];
+
+function ownerOf({ organization, name, teamId, holder }: TeamRecord): Record<string, string> {
+  return holder ? { organization } : { organization, team: name, team_id: teamId };
 }
 
 function tokenRecordOf(team: TeamRecord, token: TeamToken): TokenRecord {

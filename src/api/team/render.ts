@@ -6,13 +6,24 @@ import type { Operation } from "../../policy/operation.ts";
 import { canonicalPathOf } from "../../team/find.ts";
 import type { Author, ListedTeamToken, OrganizationRecord, TeamRecord, TeamWithToken } from "../../team/record.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
-import { manages, ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
+import { ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
-import { TeamCaller } from "./credential.ts";
+import { isOfTeam } from "./credential.ts";
 
-/** A relationship to one other resource. */
-export function reference<T>(of: (thing: T) => { readonly id: string; readonly type: string }): ViewFields<T>[string] {
-  return [{ data: { id: "string", type: "string" } }, (thing) => ({ data: of(thing) })];
+interface Identifier {
+  readonly id: string;
+  readonly type: string;
+}
+
+/** A relationship to one other resource, or to none where the field is optional. */
+export function reference<T>(of: (thing: T) => Identifier | undefined): ViewFields<T>[string] {
+  return [
+    { data: { id: "string", type: "string" } },
+    (thing) => {
+      const data = of(thing);
+      return data && { data };
+    },
+  ];
 }
 
 /** A token with its text, which is secret and null except in the answer to its creation. */
@@ -20,11 +31,13 @@ interface ShownToken extends ListedTeamToken {
   readonly text: string | null;
 }
 
+const ofTeam = ({ team }: ShownToken) => (team.holder ? undefined : team);
+
 const TOKEN_FIELDS: ViewFields<ShownToken> = {
   id: ["string", ({ token }) => token.tokenId],
   type: ["string", () => "authentication-tokens"],
   attributes: inner({
-    "team-name": ["string", ({ team }) => team.name],
+    "team-name?": ["string", (shown) => ofTeam(shown)?.name],
     "created-at": ["string", ({ token }) => formatRfc3339(token.createdAt)],
     "last-used-at": ["string | null", ({ token }) => formatTime(token.lastUsedAt)],
     "expired-at": ["string | null", ({ token }) => token.expiredAt],
@@ -34,7 +47,10 @@ const TOKEN_FIELDS: ViewFields<ShownToken> = {
     token: ["string | null", ({ text }) => text],
   }),
   relationships: inner({
-    team: reference(({ team }) => ({ id: team.teamId, type: "teams" })),
+    "team?": reference((shown) => {
+      const team = ofTeam(shown);
+      return team && { id: team.teamId, type: "teams" };
+    }),
     "created-by": reference(({ token: { createdBy } }) => ({ id: createdBy.id, type: createdBy.type })),
   }),
 };
@@ -112,7 +128,7 @@ export const ORGANIZATION_VIEW = view<{
   links: inner({ self: ["string", ({ organization }) => `/api/v2/organizations/${organization.name}`] }),
 });
 
-/** The user that a token stands for. `service` is the team and its token for a token of a team. */
+/** The user that a token stands for. `service` is the holder and its token for one of a team or an organization. */
 export const USER_VIEW = view<{ readonly user: Pick<Author, "id" | "name">; readonly service: TeamWithToken | null }>({
   id: ["string", ({ user }) => user.id],
   type: ["string", () => "users"],
@@ -121,7 +137,7 @@ export const USER_VIEW = view<{ readonly user: Pick<Author, "id" | "name">; read
     "is-service-account": ["boolean", ({ service }) => service !== null],
     email: ["string | null", () => null],
   }),
-  "relationships?": ["object", ({ service }) => service?.team && { "authenticated-resource": teamLink(service.team) }],
+  "relationships?": ["object", ({ service }) => service?.team && { "authenticated-resource": linkTo(service.team) }],
   links: inner({
     self: ["string", ({ user }) => `/api/v2/users/${user.id}`],
     "auth-token?": [
@@ -131,15 +147,16 @@ export const USER_VIEW = view<{ readonly user: Pick<Author, "id" | "name">; read
   }),
 });
 
-function teamLink({ teamId }: TeamRecord): Record<string, unknown> {
-  return { data: { id: teamId, type: "teams" }, links: { related: `/api/v2/teams/${teamId}` } };
+function linkTo({ teamId, organization, holder }: TeamRecord): Record<string, unknown> {
+  const data = holder ? { id: organization, type: "organizations" } : { id: teamId, type: "teams" };
+  return { data, links: { related: `/api/v2/${data.type}/${data.id}` } };
 }
 
 /** Returns a function that shows teams, with the permissions of the caller. */
 export async function teamsFor(context: CallContext) {
   const may = await mayOf(context);
   return (team: TeamRecord) => {
-    const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
+    const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team));
     // A team has no members, so its membership can't be changed.
     return TEAM_VIEW.show({ team, permissions: { "can-update-membership": false, "can-destroy": canDestroy } });
   };
@@ -166,8 +183,6 @@ async function mayOf({ env, installation, caller }: CallContext) {
   return (operation: Operation, path: string, alternatePath?: string): boolean => {
     if (!acl.ok) return false;
     const access = { operation, path, alternatePath };
-    return (
-      (caller instanceof TeamCaller && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed
-    );
+    return (isOfTeam(caller) && caller.manages(access)) || evaluateAcl(acl.value, access, now).allowed;
   };
 }

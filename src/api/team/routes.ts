@@ -4,11 +4,13 @@ import { ok } from "../../base/result.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
-import { TeamCaller } from "./credential.ts";
+import { isOfTeam } from "./credential.ts";
+import { authorOf } from "./new-token.ts";
+import { ORGANIZATION_TOKEN_ROUTES } from "./organization-tokens.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
-import { authorOf, TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 const TEAMS_BASE = "/api/v2/";
@@ -37,17 +39,19 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     summary: "Shows the caller as a user.",
     operationId: "teams-read-account",
     answers: documentAnswer(USER_VIEW),
-    // A team is shown as a service user, as in HCP Terraform.
+    // A team and an organization are shown as service users, as in HCP Terraform.
     handle: async ({ caller, installation: { keys } }) => {
-      if (!(caller instanceof TeamCaller)) {
+      if (!isOfTeam(caller)) {
         return documentReply(USER_VIEW.show({ user: await authorOf(keys, caller), service: null }));
       }
-      const { teamId, name } = caller.team;
-      const user = { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
+      const { teamId, name, organization, holder } = caller.team;
+      const id = await userIdOf(keys, `team\0${teamId}`);
+      const user = { id, name: holder ? `api-org_${organization}` : `api-team_${name}` };
       return documentReply(USER_VIEW.show({ user, service: caller }));
     },
   }),
   ...ORGANIZATION_ROUTES,
+  ...ORGANIZATION_TOKEN_ROUTES,
   ...TEAMS_ROUTES,
   ...TEAM_TOKEN_ROUTES,
   ...WEBHOOK_ROUTES,

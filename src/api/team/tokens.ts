@@ -1,16 +1,13 @@
-import { auditCaller, type Caller } from "../../auth/caller.ts";
+import { auditCaller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
-import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { teamAt } from "../../team/find.ts";
-import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
+import { readTeamId, readTokenId } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/organization-store.ts";
-import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
-import { ALREADY_ROTATED, type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
+import { ALREADY_ROTATED } from "../../team/rules/lifetime.ts";
 import { descriptionProblem } from "../../team/rules/settings.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues, sent, strictSchema, type Values } from "../../wire/fields.ts";
@@ -25,25 +22,9 @@ import {
   resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
-import { TeamCaller } from "./credential.ts";
+import { callerWith } from "./credential.ts";
+import { createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
-
-/** The caller as an author: a team, or the user that stands for the caller's entity or display name. */
-export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
-  if (caller instanceof TeamCaller) return { type: "teams", id: caller.team.teamId, name: caller.team.name };
-  const { entityId, displayName } = caller.record;
-  const identity = entityId === "" ? `name\0${displayName}` : `entity\0${entityId}`;
-  return { type: "users", id: await userIdOf(keys, identity), name: displayName };
-}
-
-const TOKEN_TYPES = ["authentication-token", "authentication-tokens"];
-
-const EXPIRY = exact("string | null", (value) => readExpiry(value, currentTime()));
-
-// All schemas here refuse unknown attributes: an ignored misspelling of expired-at would create a token that never expires.
-const NEW_TOKEN_FIELDS = {
-  "expired-at": EXPIRY.describe("When the token expires (RFC 3339). Default: the rule of the organization, or never"),
-};
 
 const UNDESCRIBED = strictSchema({
   ...NEW_TOKEN_FIELDS,
@@ -176,25 +157,6 @@ async function readPlace({ installation: { keys }, params }: CallContext) {
   return teamRoute === null ? null : { route: teamRoute, tokenId: "" };
 }
 
-async function generate({ installation: { keys }, caller }: CallContext, route: string, expiry: Expiry) {
-  const { text, verifier } = await newTeamToken(keys, route);
-  const token: NewTeamTokenRecord = {
-    tokenId: await newTokenId(keys, route),
-    description: null,
-    createdAt: currentTime(),
-    createdBy: await authorOf(keys, caller),
-    ...expiry,
-    lastUsedAt: null,
-    verifier,
-  };
-  return { text, token };
-}
-
-function createdReply({ request }: CallContext, created: TeamWithToken, text: string) {
-  request.notes.issuedToken = auditCaller(new TeamCaller(created));
-  return documentReply(TOKEN_VIEW.show({ ...created, text }), 201);
-}
-
 async function create(context: CallContext<unknown, Values<typeof DESCRIBED | typeof UNDESCRIBED>>): Answered {
   const { env, installation, params, prepared } = context;
   const route = await readTeamId(installation.keys, params.team ?? "");
@@ -246,7 +208,7 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   let shown: string | null = text;
   if (replay !== null) shown = sealedFor === null ? null : await openText(keys, sealedFor, replay);
   if (shown !== null) return createdReply(context, created, shown);
-  request.notes.issuedToken = auditCaller(new TeamCaller(created));
+  request.notes.issuedToken = auditCaller(callerWith(created));
   return err(ALREADY_ROTATED);
 }
 

@@ -139,7 +139,9 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
     ...new Map(placed.flatMap((one) => routeFields(one.route)).map((field) => [field.name, field])).values(),
   ];
   const hasQuery = !writes && (operation !== "delete" || dialect.described.queriesDeletions);
-  const query = hasQuery ? queryOf(fields, placed) : [];
+  const inQuery = ({ name }: DocumentedField) => hasQuery || route.description.queryOfWrite?.includes(name) === true;
+  const query = queryOf(fields.filter(inQuery), placed);
+  const inBody = fields.filter((field) => !inQuery(field));
   const answers = placed.flatMap((each) => answersOf(each.route.description, each.operation));
   return {
     summary: route.description.summary,
@@ -148,7 +150,7 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
     tags: [tagOf(main)],
     ...(needsSudo(main) && { "x-vault-sudo": true }),
     ...(query.length > 0 && { parameters: query }),
-    ...(writes && { requestBody: requestBody(fields, operation, dialect) }),
+    ...(writes && { requestBody: requestBody(inBody, operation, dialect) }),
     responses: responsesOf(route, answers, dialect),
     ...(route.access !== "token" && { security: [] }),
   };

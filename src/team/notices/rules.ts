@@ -22,9 +22,12 @@ export const NOTICE_PAUSE_MS: Ms = 15_000;
 /** How long a rotation can be repeated. */
 export const REPLAY_MS: Ms = DAY_MS;
 
-/** The notices of a token that are due from `from` to `until` (inclusive), after the creation of the token. */
-export function noticesBetween({ expiresAt, createdAt }: TeamToken, from: Ms, until: Ms) {
-  if (expiresAt === null) return [];
+/**
+ * The notices of a team's token that are due from `from` to `until` (inclusive), after the creation of the token. The
+ * tokens of organizations have none.
+ */
+export function noticesBetween({ kind, expiresAt, createdAt }: TeamToken, from: Ms, until: Ms) {
+  if (kind !== undefined || expiresAt === null) return [];
   const notices = STAGES.map(({ trigger, beforeMs }) => ({ trigger, at: expiresAt - beforeMs }));
   return notices.filter(({ at }) => at > createdAt && at >= from && at <= until);
 }

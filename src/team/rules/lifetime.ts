@@ -1,6 +1,6 @@
 import type { Ms } from "../../base/clock.ts";
 import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
-import type { OrganizationRecord, TeamToken } from "../record.ts";
+import type { OrganizationRecord, TeamToken, TokenKind } from "../record.ts";
 
 const UTC_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/;
 
@@ -32,33 +32,44 @@ export function readExpiry(value: unknown, now: Ms): Result<Expiry, string> {
 /** The default maximum lifetime: two years. */
 export const DEFAULT_MAX_TTL_MS: Ms = 63_072_000_000;
 
-/** The rules of an organization for the lifetimes of its team tokens; null for none. */
+/** The rules of an organization for the lifetimes of its tokens of a kind; null for none. */
 export interface LifetimeRules {
   readonly defaultMs: Ms | null;
   readonly maxMs: Ms | null;
+  /** True: without another default, tokens end after 24 months of the calendar. */
+  readonly endAfter24Months?: boolean;
 }
 
 export const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
 
-/** The rules of an organization. The maximum lifetime applies only while it is enabled. */
-export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): LifetimeRules {
+/** The rules of an organization for tokens of a kind. The maximum lifetime applies only while it is enabled. */
+export function lifetimeRules({ settings, maxTtls }: OrganizationRecord, kind: TokenKind): LifetimeRules {
   return {
-    defaultMs: settings?.["default-team-token-ttl-ms"] ?? null,
-    maxMs: settings?.["max-ttl-enabled"] ? (maxTtls?.team ?? DEFAULT_MAX_TTL_MS) : null,
+    defaultMs: (kind === "team" && settings?.["default-team-token-ttl-ms"]) || null,
+    maxMs: settings?.["max-ttl-enabled"] ? (maxTtls?.[kind] ?? DEFAULT_MAX_TTL_MS) : null,
+    // HCP Terraform's audit trail tokens have no such end either.
+    endAfter24Months: kind !== "audit_trails" && settings?.["end-tokens-after-24-months"] === true,
   };
 }
 
 /**
  * Decides when a token that is created at `createdAt` expires. A given end must be within the maximum lifetime.
- * Without one, the default lifetime applies, or else the maximum. The error is a phrase.
+ * Without one, the default applies, or else the maximum. The error is a phrase.
  */
 export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: Ms): Result<Expiry, string> {
   const latest = createdAt + (rules.maxMs ?? Number.POSITIVE_INFINITY);
   if (given.expiresAt !== null) {
-    return given.expiresAt <= latest ? ok(given) : err("is later than the organization allows for tokens of teams");
+    return given.expiresAt <= latest ? ok(given) : err("is later than the organization allows for such tokens");
   }
-  const end = Math.min(createdAt + (rules.defaultMs ?? Number.POSITIVE_INFINITY), latest);
+  const end = Math.min(defaultEnd(rules, createdAt), latest);
   return ok(end === Number.POSITIVE_INFINITY ? given : expiryAt(end));
+}
+
+function defaultEnd({ defaultMs, endAfter24Months }: LifetimeRules, createdAt: Ms): Ms {
+  if (defaultMs !== null) return createdAt + defaultMs;
+  if (!endAfter24Months) return Number.POSITIVE_INFINITY;
+  const end = new Date(createdAt);
+  return end.setUTCMonth(end.getUTCMonth() + 24);
 }
 
 function expiryAt(ms: Ms): Expiry {
@@ -78,7 +89,7 @@ export const ALREADY_ROTATED = invalidDocument(
 );
 
 /**
- * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the
+ * Decides a rotation. The new token gets kind and description of the old one. Without an end, it gets the lifetime of the
  * old one, within the maximum. The old token ends with the overlap, and never later than before. The error is a
  * phrase about the end of the new token, which is `token` in the result; `retired` is the old token.
  */
@@ -95,7 +106,8 @@ export function planRotation(
       ? expiryUnder(rules, given, now)
       : ok(expiryAt(now + Math.min(inherited, rules.maxMs ?? inherited)));
   if (!expiry.ok) return expiry;
-  const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description };
+  const { description, kind } = old;
+  const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description, ...(kind && { kind }) };
   const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
   return ok({ token, retired: { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId } });
 }

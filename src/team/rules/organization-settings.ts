@@ -15,8 +15,8 @@ const FLAG = stored(exactFlag());
 const MINUTES = stored(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION)));
 
 /**
- * The settings of an organization, under their names in documents. `max-ttl-enabled` and `default-team-token-ttl-ms`
- * apply to the lifetimes of tokens. The others are stored for clients and have no effect here.
+ * The settings of an organization, under their names in documents. `max-ttl-enabled`, `default-team-token-ttl-ms` and
+ * `end-tokens-after-24-months` apply to the lifetimes of tokens. The others are stored for clients and have no effect here.
  */
 export const ORGANIZATION_SETTINGS = {
   "aggregated-commit-status-enabled": FLAG,
@@ -30,8 +30,11 @@ export const ORGANIZATION_SETTINGS = {
     orNull(exactInteger("must be a whole number of milliseconds, or null", 1, MAX_TTL_MS)),
   ).describe("Lifetime of tokens without an end of their own"),
   "default-execution-mode": stored(oneOf(["remote", "local"], "must be remote or local: there are no agents")),
+  "end-tokens-after-24-months": sent(exactFlag()).describe(
+    "True: tokens without an end of their own end after 24 months, as in HCP Terraform; not of audit trails",
+  ),
   "enforce-hyok": FLAG,
-  "max-ttl-enabled": FLAG.describe("True: the token TTL policy of teams limits the lifetime of tokens"),
+  "max-ttl-enabled": FLAG.describe("True: the token TTL policies limit the lifetimes of tokens"),
   "owners-team-saml-role-id": stored(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))),
   "registry-monorepo-support-enabled": FLAG,
   "send-passing-statuses-for-untriggered-speculative-plans": FLAG,
@@ -63,6 +66,7 @@ const DEFAULTS: AllSettings = {
   "cost-estimation-enabled": true,
   "default-execution-mode": "remote",
   "default-team-token-ttl-ms": null,
+  "end-tokens-after-24-months": false,
   "enforce-hyok": false,
   "max-ttl-enabled": false,
   "owners-team-saml-role-id": null,

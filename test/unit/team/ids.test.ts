@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { base62Digest, isBase58, randomBase58, randomBase62 } from "../../../src/crypto/base62.ts";
 import { importKeys, type Keys, keyedHash, newKeyRing, withNewTerm } from "../../../src/crypto/key-ring.ts";
 import {
+  isHolderRoute,
+  newHolderId,
   newTeamId,
   newTeamToken,
   newTokenId,
@@ -136,5 +138,18 @@ describe("ids of a team", () => {
     expect(await userIdOf(keys, "name\0ann")).toBe(id);
     expect(await userIdOf(keys, "entity\0ann")).not.toBe(id);
     expect(await userIdOf(others, "name\0ann")).not.toBe(id);
+  });
+});
+
+describe("holders of an organization's tokens", () => {
+  it("have routes that no team has, and ids that can't be named", async () => {
+    for (let count = 0; count < 100; count++) {
+      const id = await newHolderId(keys);
+      expect(id).toMatch(/^team-0[0-9A-Za-z]{15}$/);
+      expect(isHolderRoute(teamRoute(id))).toBe(true);
+      expect(isHolderRoute(teamRoute(await newTeamId(keys)))).toBe(false);
+      expect(await readTeamId(keys, id)).toBeNull();
+      expect(await readTokenId(keys, await newTokenId(keys, teamRoute(id)))).toBe(teamRoute(id));
+    }
   });
 });

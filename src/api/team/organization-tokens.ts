@@ -1,0 +1,75 @@
+import type { Answered, CallContext, Route } from "../../auth/route.ts";
+import { NO_CONTENT } from "../../auth/route-description.ts";
+import { err, NOT_FOUND, ok } from "../../base/result.ts";
+import { teamAt } from "../../team/find.ts";
+import { teamRoute } from "../../team/ids.ts";
+import type { OrganizationTokenKind } from "../../team/record.ts";
+import { exact } from "../../wire/exact-fields.ts";
+import { fieldSchema, strictSchema } from "../../wire/fields.ts";
+import { EMPTY } from "../../wire/reply.ts";
+import { documentAnswer, documentReply, documentRoute, organizationIn, queryRoute } from "../json-api/routes.ts";
+import { createdReply, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
+import { TOKEN_VIEW } from "./render.ts";
+
+const KIND = {
+  token: exact("string", (value) => {
+    if (value === undefined || value === "") return ok<OrganizationTokenKind>("organization");
+    return value === "audit-trails"
+      ? ok<OrganizationTokenKind>("audit_trails")
+      : err("must be audit-trails, or left out");
+  }).describe("`audit-trails`: the token that may only read the audit trail. Default: the organization's token"),
+};
+
+const PATH = "organizations/:organization/authentication-token";
+
+/** The tokens of organizations: one of each kind. */
+export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
+  documentRoute("update", PATH, {
+    summary: "Creates the token of an organization; it replaces the previous one.",
+    operationId: "teams-create-organization-token",
+    answers: documentAnswer(TOKEN_VIEW, 201),
+    queryOfWrite: ["token"],
+    types: TOKEN_TYPES,
+    attributes: strictSchema({ ...NEW_TOKEN_FIELDS, ...KIND }),
+    handle: async (context) => {
+      const { env, prepared } = context;
+      const { name, organization } = organizationIn(context);
+      const holder = await organization.tokenHolder(name);
+      if (!holder.ok) return holder;
+      const { text, token } = await generate(context, holder.value, prepared["expired-at"]);
+      const added = await teamAt(env, holder.value).addToken({ ...token, kind: prepared.token });
+      return added.ok ? createdReply(context, added.value, text) : added;
+    },
+  }),
+  queryRoute("read", PATH, {
+    summary: "Shows the token of an organization, without its text.",
+    operationId: "teams-read-organization-token",
+    answers: documentAnswer(TOKEN_VIEW),
+    query: fieldSchema(KIND),
+    handle: async (context): Answered => {
+      const found = (await (await holderIn(context))?.token(context.prepared.token)) ?? null;
+      if (!found) return NOT_FOUND;
+      context.request.notes.targetAccessor = found.token.tokenId;
+      return documentReply(TOKEN_VIEW.show({ ...found, text: null }));
+    },
+  }),
+  queryRoute("delete", PATH, {
+    summary: "Deletes the token of an organization.",
+    operationId: "teams-delete-organization-token",
+    answers: NO_CONTENT,
+    query: fieldSchema(KIND),
+    handle: async (context): Answered => {
+      const removed = (await (await holderIn(context))?.removeToken(context.prepared.token)) ?? null;
+      if (removed === null) return NOT_FOUND;
+      context.request.notes.targetAccessor = removed;
+      return ok(EMPTY);
+    },
+  }),
+];
+
+/** The holder of the tokens of the organization in the path; null when it has none. */
+async function holderIn(context: CallContext<unknown, unknown>) {
+  const { name, organization } = organizationIn(context);
+  const found = await organization.show(name);
+  return found?.holderId === undefined ? null : teamAt(context.env, teamRoute(found.holderId));
+}
