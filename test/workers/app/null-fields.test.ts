@@ -81,6 +81,7 @@ describe("a field that is null is absent", () => {
       "teams/:team": ["sso-team-id"],
       "organizations/:organization/notification-configurations": ["token"],
       "organizations/:organization/notification-configurations/:id": ["token"],
+      "organizations/:organization/authentication-token": ["expired-at"],
       "teams/:team/authentication-token": ["expired-at"],
       "teams/:team/authentication-tokens": ["expired-at"],
       "authentication-tokens/:id/actions/rotate": ["expired-at"],

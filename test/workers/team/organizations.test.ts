@@ -73,6 +73,7 @@ describe("organizations", () => {
         "cost-estimation-enabled": true,
         "default-execution-mode": "remote",
         "default-team-token-ttl-ms": null,
+        "end-tokens-after-24-months": false,
         "max-ttl-enabled": false,
         "enforce-hyok": false,
         "owners-team-saml-role-id": null,
