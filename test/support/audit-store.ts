@@ -43,3 +43,20 @@ export async function failure(called: PromiseLike<unknown>): Promise<string> {
   }
   throw new Error("the call did not fail");
 }
+
+/**
+ * Puts `rows` rows of ten records each before those that an object is going to store: with mentions of their own, and
+ * contents that nothing can read. The object begins anew.
+ */
+export async function plantRows(name: string, rows: number, at: number): Promise<void> {
+  const stub = shard(name);
+  await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const numbers = "WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ?)";
+    sql.exec(
+      `${numbers} INSERT INTO batches SELECT 10 * n + 2, 10, ? + n, ? + n, '', x'00', NULL FROM n`,
+      ...[rows - 1, at, at],
+    );
+    sql.exec(`${numbers} INSERT INTO mentions SELECT abs(random()) >> 12, n + 2 FROM n`, 10 * rows - 1);
+  });
+  await crash(stub);
+}

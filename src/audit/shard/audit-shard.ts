@@ -9,7 +9,10 @@ import type { AppendAnswer, AuditBatch, AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { mentionKeys } from "../mention-keys.ts";
 import { auditDirectoryOf } from "../object-name.ts";
+import type { AuditPage, AuditQuestion, AuditUse } from "../question.ts";
 import { openBytes, openMs } from "../retention.ts";
+import { AuditReader } from "./reader.ts";
+import { addressContext, rowContext } from "./rows.ts";
 import { ABOUT, type AboutRow, AUDIT_SHARD_MIGRATIONS, BATCH, type BatchRow } from "./tables.ts";
 import { addressesOf, type SealedAddress, writeAddresses, writeMentions, writeUses } from "./uses.ts";
 import { hasTaken, noteTaken } from "./writers.ts";
@@ -19,11 +22,6 @@ const WITNESS_MS = 10_000;
 const RETRY_MS = 10_000;
 const WITNESS = "audit witness";
 
-/** Context in which the records of a row are sealed. */
-function rowContext(object: string, firstSeq: number): string {
-  return `audit batch ${object} ${firstSeq}`;
-}
-
 /**
  * One object of the audit store: records in the order in which they came, in a chain. It is full after a time or at a
  * size; then the next object of its shard goes on with the chain. Its name is given by the caller, and is stored with
@@ -32,6 +30,7 @@ function rowContext(object: string, firstSeq: number): string {
 export class AuditShard extends GroveObject<AuditEnv> {
   readonly #about: SealedTable<AboutRow>;
   readonly #batches: SealedTable<BatchRow>;
+  readonly #reader: AuditReader;
   /** Appends are made one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #head: StoredHead | null = null;
@@ -44,6 +43,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     super(ctx, env, AUDIT_SHARD_MIGRATIONS);
     this.#about = new SealedTable(this.tables, this.seals, ABOUT);
     this.#batches = new SealedTable(this.tables, this.seals, BATCH);
+    this.#reader = new AuditReader(this.tables, this.origin.id);
     this.alarms.add(WITNESS, {
       dueAt: () => (this.#unknownSince === null ? null : this.#unknownSince + WITNESS_MS),
       run: () => this.#report(),
@@ -59,6 +59,19 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const mine = this.#turn.then(() => this.#append(name, batch));
     this.#turn = mine.catch(() => undefined);
     return mine;
+  }
+
+  /** Returns records, at most `limit` of the question. */
+  async query(question: AuditQuestion): Promise<AuditPage> {
+    const { keys } = await mustLoadInstallation(this.env);
+    await this.keys.open();
+    return this.#reader.page(keys, question, this.#lastSeq());
+  }
+
+  /** Returns the uses of a token in whole hours before one, the newest first. See `AuditReader.uses`. */
+  async uses(accessor: string, from: Ms, before: Ms): Promise<{ uses: AuditUse[]; more: boolean }> {
+    const { keys } = await mustLoadInstallation(this.env);
+    return this.#reader.uses(keys, accessor, from, before);
   }
 
   async #append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
@@ -144,6 +157,10 @@ export class AuditShard extends GroveObject<AuditEnv> {
     return last ? headAfter(last) : { seq: 0, digest: begins, at: 0 };
   }
 
+  #lastSeq(): number {
+    return (this.#head ?? this.#lastHead("")).seq;
+  }
+
   /** Reports the head of the chain to the directory, and how the chain stands at the head that the directory knows. */
   async #report(): Promise<void> {
     const about = this.#about.find(1);
@@ -179,9 +196,4 @@ interface StoredHead extends Head {
 
 function headAfter({ first_seq, count, digest, at }: BatchRow): StoredHead {
   return { seq: first_seq + count - 1, digest, at };
-}
-
-/** Context in which the address of uses is sealed. */
-function addressContext(object: string, key: number): string {
-  return `audit address ${object} ${key}`;
 }

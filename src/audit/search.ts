@@ -1,0 +1,197 @@
+import { currentTime, isWithin, type Ms } from "../base/clock.ts";
+import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
+import type { AuditEnv } from "./env.ts";
+import { auditDirectoryOf, auditShardAt, readObjectName } from "./object-name.ts";
+import type { AuditEvent, AuditFilter, AuditUse } from "./question.ts";
+
+/** Maximum number of objects of a shard that one page of events asks. */
+const MAX_OBJECTS = 32;
+/** For how long an isolate knows the objects. */
+const OBJECTS_MS = 5_000;
+/** A record can have a later time than that of its storage, by the difference of two clocks. */
+const SKEW_MS = 120_000;
+/** Maximum length of a cursor, in characters. */
+const MAX_CURSOR_LENGTH = 4096;
+
+interface AuditSearch {
+  readonly mentions: readonly string[];
+  readonly filter: AuditFilter;
+  readonly newestFirst: boolean;
+  readonly limit: number;
+  /** The `next` of the page before; "" for the first page. */
+  readonly cursor: string;
+}
+
+/** An event, with the object that has it. */
+export interface FoundEvent extends AuditEvent {
+  readonly object: string;
+}
+
+interface FoundEvents {
+  readonly events: readonly FoundEvent[];
+  /** The cursor of the next page; "" after the last one. A page with a next one can have fewer events than asked for. */
+  readonly next: string;
+}
+
+/** Position in a shard: the number of an object, and of the record in it after which the next page begins. */
+type Position = readonly [number: number, seq: number | null];
+/** By shard; null: nothing is left. */
+type Positions = Readonly<Record<string, Position | null>>;
+
+type KnownObject = { readonly name: string; readonly number: number; readonly openedAt: Ms; readonly lastAt: Ms };
+
+let known: { readonly readAt: Ms; readonly objects: ReadonlyMap<number, readonly KnownObject[]> } | null = null;
+
+/** The objects that have records, by shard, the newest first. An object that was opened since is asked too. */
+async function objectsByShard(env: AuditEnv) {
+  const now = currentTime();
+  if (known && isWithin(known.readAt, OBJECTS_MS, now)) return known.objects;
+  const all = await auditDirectoryOf(env).shards();
+  const objects = all.flatMap(({ name, state, openedAt, lastAt }) => {
+    const place = readObjectName(name);
+    const last = state === "open" ? Number.POSITIVE_INFINITY : lastAt;
+    return place && state !== "dropped" ? [{ name, ...place, openedAt, lastAt: last }] : [];
+  });
+  known = { readAt: now, objects: Map.groupBy(objects, ({ shard }) => shard) };
+  return known.objects;
+}
+
+/** Drops what this isolate knows of the objects. */
+export function forgetAuditObjects(): void {
+  known = null;
+}
+
+/** Finds events in all objects, in the order of their time of storage. null: the cursor is none of this store. */
+export async function searchEvents(env: AuditEnv, search: AuditSearch): Promise<FoundEvents | null> {
+  const begins = readCursor(search.cursor);
+  if (!begins) return null;
+  const shards = [...(await objectsByShard(env))].filter(([shard]) => begins[shard] !== null);
+  const answers = await Promise.all(
+    shards.map(([shard, objects]) => searchShard(env, search, shard, objects, begins[shard])),
+  );
+  const sign = search.newestFirst ? -1 : 1;
+  const stops = answers.flatMap(({ stoppedAt }) => stoppedAt ?? []);
+  // What comes after the place where a shard has stopped waits for the next page.
+  const isBefore = (at: Ms) => stops.every((stop) => (at - stop) * sign <= 0);
+  const inOrder = answers
+    .flatMap(({ events }) => events)
+    .filter(({ storedAt }) => isBefore(storedAt))
+    .sort((a, b) => (a.storedAt - b.storedAt) * sign || compare(a.object, b.object) || (a.seq - b.seq) * sign);
+  const events = inOrder.slice(0, search.limit);
+  const next: Record<string, Position | null> = { ...begins };
+  for (const { shard, events: found, position } of answers) {
+    const taken = found.filter((event) => events.includes(event));
+    const last = taken.at(-1);
+    const begin = begins[shard] ?? null;
+    if (taken.length === found.length) next[shard] = position;
+    else next[shard] = last ? [numberOf(last.object), last.seq] : (begin ?? firstPosition(found, search.newestFirst));
+  }
+  const isEnd = Object.values(next).every((position) => position === null);
+  return { events, next: isEnd ? "" : writeCursor(next) };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function numberOf(object: string): number {
+  return readObjectName(object)?.number ?? 0;
+}
+
+/** The position right before the first of some events. */
+function firstPosition([first]: readonly FoundEvent[], newestFirst: boolean): Position | null {
+  return first ? [numberOf(first.object), first.seq + (newestFirst ? 1 : -1)] : null;
+}
+
+interface ShardAnswer {
+  readonly shard: number;
+  readonly events: readonly FoundEvent[];
+  /** Where it goes on; null: nothing is left. */
+  readonly position: Position | null;
+  /** Time of storage up to which the answer is complete; null: to the end. */
+  readonly stoppedAt: Ms | null;
+}
+
+async function searchShard(
+  env: AuditEnv,
+  { mentions, filter, newestFirst, limit }: AuditSearch,
+  shard: number,
+  newest: readonly KnownObject[],
+  begin: Position | null | undefined,
+): Promise<ShardAnswer> {
+  const objects = (newestFirst ? newest : newest.toReversed()).filter(
+    ({ number, lastAt }) =>
+      (!begin || (newestFirst ? number <= begin[0] : number >= begin[0])) &&
+      (filter.from === undefined || lastAt >= filter.from - SKEW_MS),
+  );
+  const events: FoundEvent[] = [];
+  for (const [asked, { name, number, openedAt, lastAt }] of objects.entries()) {
+    const isLeft = limit - events.length > 0 && asked < MAX_OBJECTS;
+    if (!isLeft) return { shard, events, position: [number, null], stoppedAt: newestFirst ? lastAt : openedAt };
+    const after = begin && begin[0] === number ? begin[1] : null;
+    const question = { mentions, filter, newestFirst, after, limit: limit - events.length };
+    const page = await auditShardAt(env, name).query(question);
+    events.push(...page.events.map((event) => ({ ...event, object: name })));
+    if (page.next) return { shard, events, position: [number, page.next.seq], stoppedAt: page.next.storedAt };
+  }
+  return { shard, events, position: null, stoppedAt: null };
+}
+
+function writeCursor(positions: Positions): string {
+  return toBase64Url(new TextEncoder().encode(JSON.stringify(positions)));
+}
+
+/** Reads a cursor as a client sent it; null when it is malformed. It says only where a page begins. */
+function readCursor(cursor: string): Positions | null {
+  if (cursor === "") return {};
+  const bytes = cursor.length <= MAX_CURSOR_LENGTH ? fromBase64Url(cursor) : null;
+  try {
+    const positions: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
+    return isPositions(positions) ? positions : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPositions(value: unknown): value is Positions {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).every((position) => position === null || isPosition(position));
+}
+
+function isPosition(value: unknown): value is Position {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [number, seq] = value;
+  return Number.isSafeInteger(number) && (seq === null || Number.isSafeInteger(seq));
+}
+
+/** The uses of a token in whole hours, the newest first. `before`: of the next page; null after the last one. */
+interface FoundUses {
+  readonly uses: readonly AuditUse[];
+  readonly before: Ms | null;
+}
+
+/** Finds the uses of a token from `from` on, before the hour `before`. */
+export async function searchUses(env: AuditEnv, accessor: string, from: Ms, before: Ms): Promise<FoundUses> {
+  // Counts can come to an object long after their hour, so its times tell nothing.
+  const objects = [...(await objectsByShard(env)).values()].flat();
+  const all: AuditUse[] = [];
+  let oldest: Ms = from;
+  for (let at = 0; at < objects.length; at += MAX_OBJECTS) {
+    const asked = objects.slice(at, at + MAX_OBJECTS);
+    const answers = await Promise.all(asked.map(({ name }) => auditShardAt(env, name).uses(accessor, from, before)));
+    for (const { uses, more } of answers) {
+      all.push(...uses);
+      if (more) oldest = Math.max(oldest, uses.at(-1)?.hour ?? from);
+    }
+  }
+  const whole = all.filter(({ hour }) => hour >= oldest);
+  const groups = Map.groupBy(whole, ({ hour, address }) => `${hour} ${address}`);
+  const uses = [...groups.values()].flatMap((group) => {
+    const [one] = group;
+    if (!one) return [];
+    const count = group.reduce((sum, use) => sum + use.count, 0);
+    const first = Math.min(...group.map((use) => use.first));
+    return [{ ...one, count, first, last: Math.max(...group.map((use) => use.last)) }];
+  });
+  return { uses: uses.sort((a, b) => b.hour - a.hour || b.last - a.last), before: oldest > from ? oldest : null };
+}
