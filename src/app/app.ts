@@ -20,8 +20,8 @@ app.route("/", consolePages);
 // Middleware around every request of the API.
 app.use(
   arrival, // reads the head; a request goes on when its client disconnects
-  audit, // writes the last audit line
   metrics,
+  audit, // writes the last audit line, and waits until the store has it
   faults, // passes everything that is thrown below to onError
   installation, // loads policies, mounts and keys; refuses everything without a seal key
   limitRequests, // before the body is read

@@ -40,7 +40,7 @@ export const audit: Middleware = async (c, next) => {
   const head = c.get("head");
   const { clientAddress } = head;
   const subject = { operation: operationOf(head), path: "", clientAddress, token: "", data: {}, notes: {} };
-  const record = new AuditRecord("http", c.get("requestId"), subject);
+  const record = new AuditRecord(c.env, "http", c.get("requestId"), subject);
   c.set("record", record);
   await next();
   if (!record.hasPath) record.learn({ path: unservedPathOf(c) });

@@ -1,5 +1,7 @@
+import { keepAnswer } from "../audit/writer/keep.ts";
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import {
   type AuditAuth,
@@ -30,10 +32,11 @@ const MAX_PRINCIPAL_LENGTH = 2048;
 
 /**
  * The audit log of one request, over HTTP or RPC: a request line before it changes anything or issues a token, and a
- * response line when it is answered. Facts are added as they become known, so that the response line can be written
- * wherever the request ends.
+ * response line when it is answered, which the audit store keeps too. Facts are added as they become known, so that
+ * the response line can be written wherever the request ends.
  */
 export class AuditRecord {
+  readonly #env: Env;
   readonly #via: AuditLine["via"];
   readonly #id: string;
   readonly #arrivedAt = currentTime();
@@ -41,8 +44,11 @@ export class AuditRecord {
   #installation: Installation | null = null;
   /** State of the request line. "handed over": the code that authenticates the token writes it if the token is good. */
   #firstLine: "none" | "handed over" | "written" = "none";
+  /** The fields of the request as its first line has them. */
+  #firstData: AuditLine["data"];
 
-  constructor(via: AuditLine["via"], id: string, subject: AuditSubject) {
+  constructor(env: Env, via: AuditLine["via"], id: string, subject: AuditSubject) {
+    this.#env = env;
     this.#via = via;
     this.#id = id;
     this.#subject = { ...subject };
@@ -79,7 +85,10 @@ export class AuditRecord {
     return this.#request(CALLER_ENTRIES);
   }
 
-  /** Writes the response line. @param reply null for an answer that can't contain a token. */
+  /**
+   * Writes the response line, and gives it to the audit store. Resolves when the request may be answered.
+   * @param reply null for an answer that can't contain a token.
+   */
   async end(status: number, result: Result<unknown>, reply: Reply | null): Promise<void> {
     const now = currentTime();
     const error = firstError(result, this.#subject);
@@ -87,7 +96,7 @@ export class AuditRecord {
     const { role, roleExists, principal } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
-    writeAuditLine({
+    const line: AuditLine = {
       type: "response",
       time: formatRfc3339(now),
       ...(await this.#known(caller !== undefined)),
@@ -102,12 +111,23 @@ export class AuditRecord {
       ...(revocation && { revocation }),
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal: principal.slice(0, MAX_PRINCIPAL_LENGTH) }),
+    };
+    const text = writeAuditLine(line);
+    await keepAnswer(this.#env, {
+      line,
+      text,
+      data: this.#firstData,
+      at: now,
+      acts: this.#firstLine !== "none",
+      failure: result.ok ? null : result.error.code,
     });
   }
 
   async #request(mostEntries: number): Promise<AuditLine> {
     const known = await this.#known(false);
-    return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data(mostEntries)) };
+    const { data } = await this.#data(mostEntries);
+    this.#firstData = data;
+    return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(data && { data }) };
   }
 
   async #known(accepted: boolean) {

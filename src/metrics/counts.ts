@@ -72,6 +72,9 @@ const EVENTS = {
   tokens_swept: [],
   sweep: [],
   lease_revocation: ["result"],
+  audit_record: ["result"],
+  audit_waiting: [],
+  audit_append_failure: [],
 } as const;
 
 type EventName = keyof typeof EVENTS;

@@ -38,7 +38,14 @@ export function isolateFamilies(): Family[] {
       eventFigures("lease_revocation"),
     ),
     counter("grove_tokens_swept_total", "Dead tokens that were removed.", eventFigures("tokens_swept")),
-    single("gauge", "grove_sweeps_running", "Trees that remove dead tokens now.", sweepsRunning()),
+    single("gauge", "grove_sweeps_running", "Trees that remove dead tokens now.", balanceOf("sweep")),
+    counter("grove_audit_records_total", "Records of the audit store, by result.", eventFigures("audit_record")),
+    single("gauge", "grove_audit_records_waiting", "Records that are not stored yet.", balanceOf("audit_waiting")),
+    counter(
+      "grove_audit_append_failures_total",
+      "Calls to the audit store that failed or were late.",
+      eventFigures("audit_append_failure"),
+    ),
   ];
 }
 
@@ -87,9 +94,9 @@ function counter(name: string, help: string, samples: readonly Sample[]): Family
   return { name, help, type: "counter", samples };
 }
 
-/** Returns the number of sweeps in progress: the start of a sweep counts 1, its end -1. */
-function sweepsRunning(): number {
-  return eventFigures("sweep").reduce((sum, { value }) => sum + value, 0);
+/** Returns the number of things in progress: the start of one counts 1, its end -1. */
+function balanceOf(event: "sweep" | "audit_waiting"): number {
+  return eventFigures(event).reduce((sum, { value }) => sum + value, 0);
 }
 
 function countOf(figures: readonly RequestFigure[], status: number): number {

@@ -34,7 +34,7 @@ export function audited<T>(
 async function answerOnRecord<T>(env: Env, { acts, ...asked }: AuditedCall, answer: Answer<T>): Promise<Result<T>> {
   const id = crypto.randomUUID();
   const notes: AuditNotes = {};
-  const record = new AuditRecord("rpc", id, { ...asked, notes });
+  const record = new AuditRecord(env, "rpc", id, { ...asked, notes });
   let result: Result<T>;
   try {
     const loaded = await openInstallation(env);

@@ -207,7 +207,7 @@ function settingsOfRow(row: PolicyColumns): PolicySettings {
 }
 
 /** Size of one generation of the cache of compiled sets of policies, in rules. The names of a set count as well. */
-const MAX_COMPILED_RULES = 2 ** 16;
+const MAX_COMPILED_RULES = 48 * 1024;
 /** This many characters of names count as one rule: a token's names of absent policies may have 250,000 characters. */
 const CHARACTERS_OF_RULE = 64;
 

@@ -226,7 +226,12 @@ function escapeInJson(character: string): string {
   return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Writes a line to the log. No other code does. A text in it can't change how the line is shown. */
-export function writeAuditLine(line: AuditLine): void {
-  console.log(escapeUnprintable(JSON.stringify(line), escapeInJson));
+/**
+ * Writes a line to the log. No other code does. A text in it can't change how the line is shown.
+ * @returns the line as it is written.
+ */
+export function writeAuditLine(line: AuditLine): string {
+  const text = escapeUnprintable(JSON.stringify(line), escapeInJson);
+  console.log(text);
+  return text;
 }

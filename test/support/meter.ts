@@ -22,6 +22,8 @@ interface OpenCall {
 
 /** The report of an isolate to the history: beside any request, but once a minute, whatever that asks. */
 const EVERY_MINUTE = "Tidy.keepHistory";
+/** The objects of the audit store, which get a record of most requests: they are measured apart. */
+const OF_AUDIT = /^Audit/;
 
 /** Calls to objects, from anywhere, while something is measured; with the rows that each read and wrote. */
 export class Meter {
@@ -32,9 +34,10 @@ export class Meter {
   readonly #watched = new Map<Counted, () => void>();
   readonly #restores: (() => void)[] = [];
 
-  /** Counts from now on, until `stop`. */
-  constructor() {
+  /** Counts from now on, until `stop`. @param what the audit store alone, or everything else. */
+  constructor(what: "audit store" | "all but the audit store" = "all but the audit store") {
     for (const [name, type] of Object.entries(entry)) {
+      if (OF_AUDIT.test(name) !== (what === "audit store")) continue;
       const prototype: unknown = "prototype" in type ? type.prototype : null;
       if (!(prototype instanceof DurableObject)) continue;
       for (const method of methodsOf(prototype)) {

@@ -91,12 +91,16 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
 };
 
-/** What an isolate copies as a whole, with its maximum. */
+/** What an isolate copies or collects as a whole, with its maximum. */
 const COPIES: readonly (readonly [module: string, constant: string, bytes: number])[] = [
   ["system/policies.ts", "MAX_RULES_LENGTH", 2],
   ["system/watermarks.ts", "MAX_WATERMARKS", 400],
   ["system/mount.ts", "MAX_MOUNTS", 6000],
   ["system/custom-id-list.ts", "MAX_LISTED_IDS", 4],
+  ["audit/writer/backlog.ts", "MAX_WAITING_BYTES", 1],
+  ["audit/writer/use-counts.ts", "MAX_COUNTERS", 400],
+  // Those of an hour, and of hours that are over.
+  ["audit/writer/refusal-bound.ts", "MAX_NETWORKS", 2 * 100],
 ];
 
 const SOURCES = join(import.meta.dirname, "../../../src");

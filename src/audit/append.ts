@@ -1,0 +1,32 @@
+import { repeated } from "../base/repeated-call.ts";
+import type { AuditBatch } from "./entry.ts";
+import type { AuditEnv } from "./env.ts";
+import { auditDirectoryOf, auditShardAt, nameOfObject } from "./object-name.ts";
+
+/** Maximum number of full objects that an append passes. The directory knows all but the last ones. */
+const MAX_FULL = 8;
+
+/** Returns what appends a batch to a shard: to its newest object, and to the next one when that is full. */
+export function appender(env: AuditEnv): (shard: number, batch: AuditBatch) => Promise<void> {
+  /** Numbers of the newest objects, by shard. */
+  const newest = new Map<number, number>();
+  return async (shard, batch) => {
+    for (let full = 0; full < MAX_FULL; full++) {
+      const number = newest.get(shard) ?? (await newestObject(env, shard));
+      const name = nameOfObject({ shard, number });
+      const answer = await repeated(env.deployment, () => auditShardAt(env, name).append(name, batch));
+      newest.set(shard, answer === "full" ? number + 1 : number);
+      if (answer === "stored") return;
+    }
+    throw new Error("the objects of the shard are full");
+  };
+}
+
+/** Number of the object of a shard that takes records, as far as the directory knows. */
+async function newestObject(env: AuditEnv, shard: number): Promise<number> {
+  const objects = await repeated(env.deployment, () => auditDirectoryOf(env).shards());
+  const last = objects.find(({ name }) => name.startsWith(`${shard}/`));
+  if (!last) return 1;
+  const number = Number(last.name.slice(last.name.indexOf("/") + 1));
+  return last.state === "open" ? number : number + 1;
+}

@@ -1,0 +1,149 @@
+import type { Failure } from "../base/result.ts";
+import type { AuditAuth, AuditLine } from "../wire/audit.ts";
+import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, mentionOf } from "./entry.ts";
+
+/**
+ * What becomes of an answered request in the store: a `record` in full, a `refusal` of a client without a valid token,
+ * whose number is bounded, a `use` that is counted, or `nothing`.
+ */
+export type Fate = "record" | "refusal" | "use" | "nothing";
+
+/** What decides about the fate of a request. */
+export interface AnsweredRequest {
+  /** True when it could change something or issue a token: its first line was written before it acted. */
+  readonly acts: boolean;
+  readonly path: string;
+  /** True when its token was valid. */
+  readonly hasCaller: boolean;
+  /** null for a success. */
+  readonly failure: Failure["code"] | null;
+}
+
+/** Endpoints whose writes read only: the client sends what must not stand in an address. */
+const READING_WRITES: ReadonlySet<string> = new Set([
+  ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entity", "identity/lookup/group"],
+  ...["identity/oidc/introspect", "sys/audit/events", "sys/audit/events-self", "sys/capabilities"],
+  ...["sys/capabilities-accessor", "sys/capabilities-policy", "sys/capabilities-self", "sys/explain/access"],
+  ...["sys/explain/access-self", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended"],
+  "sys/wrapping/lookup",
+]);
+const READING_PATHS = /^sys\/audit-hash\/|^auth\/.+\/secret-id(?:-accessor)?\/lookup$/;
+
+/** Failures that say that there is nothing to read, and refuse nothing. */
+const ABSENT: ReadonlySet<Failure["code"]> = new Set(["not_found", "no_route", "unsupported_path"]);
+/** Failures while there are no keys with which a record could be sealed. */
+const UNSEALABLE: ReadonlySet<Failure["code"]> = new Set(["sealed", "uninitialized"]);
+
+/** True for a write that changes nothing. */
+export function onlyReads(path: string): boolean {
+  return READING_WRITES.has(path) || READING_PATHS.test(path);
+}
+
+export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fate {
+  if (failure !== null && UNSEALABLE.has(failure)) return "nothing";
+  const changes = acts && !onlyReads(path);
+  if (failure === null) return changes ? "record" : hasCaller ? "use" : "nothing";
+  if (!hasCaller) return "refusal";
+  return !changes && ABSENT.has(failure) ? "use" : "record";
+}
+
+/** True when the answer of a request waits until its record is stored: what it changed must not be without one. */
+export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest, "acts" | "failure">): boolean {
+  return fate === "record" && acts && (failure === null || failure === "internal" || failure === "unavailable");
+}
+
+/** A role, also one that is changed: its mount, and its name in the path. */
+const ROLE_PATH = /^(auth\/.+?\/)(?:roles?|create)\/([^/]+)(?:$|\/)/;
+const ORGANIZATION_PATH = /^organizations\/([^/]+)/;
+
+/** Returns what a line is found by, without repeats: at most `MAX_MENTIONS`. */
+export function mentionsOf(line: AuditLine): readonly string[] {
+  const { auth, response, token_hash: tokenHash, mount = "", path } = line;
+  const made = response?.auth;
+  // The line of a login has the new token in the place of the caller.
+  const caller = auth && !(made && isSame(auth, made)) ? auth : undefined;
+  const all: string[] = [];
+  const add = (kind: MentionKind, value: string | null | undefined) => value && all.push(mentionOf(kind, value));
+  add("request", line.request_id);
+  add("accessor", made?.accessor || made?.token_hash);
+  add("accessor", response?.wrap_info?.accessor);
+  add("accessor", response?.wrap_info?.wrapped_accessor);
+  add("accessor", line.target_accessor);
+  // A caller without an accessor, and a token that is not valid, are found by the keyed hash.
+  add("actor", caller ? caller.accessor || tokenHash : made ? undefined : tokenHash);
+  add("entity", caller?.entity_id);
+  add("entity", made?.entity_id);
+  add("address", line.client_address);
+  const named = ROLE_PATH.exec(path);
+  add("role", line.role && mount && `${mount} ${line.role}`);
+  add("role", named && `${named[1]} ${named[2]}`);
+  add("organization", ORGANIZATION_PATH.exec(path)?.[1]);
+  for (const accessor of line.target_accessors ?? []) add("accessor", accessor);
+  return [...new Set(all)].slice(0, MAX_MENTIONS);
+}
+
+function isSame(one: AuditAuth, other: AuditAuth): boolean {
+  return one === other || (one.accessor === other.accessor && one.token_hash === other.token_hash);
+}
+
+/** Returns the keyed hash or accessor under which the uses of a line's caller are counted; "" for none. */
+export function userOf({ auth, token_hash: tokenHash = "" }: Pick<AuditLine, "auth" | "token_hash">): string {
+  return auth ? auth.accessor || tokenHash : "";
+}
+
+/** What a line without room has in the place of what was cut. */
+const CUT = "<more>";
+
+/**
+ * Returns the text of a record. It is the text of the line in the log, with the fields of its first line as `data`. A
+ * text that would be too long is cut: first its fields, then metadata, then lists.
+ * @param text the line as it is logged.
+ */
+export function recordText(line: AuditLine, text: string, data: AuditLine["data"]): string {
+  const fields = data && !line.data ? `,"data":${JSON.stringify(data)}` : "";
+  const whole = `${text.slice(0, -1)}${fields}}`;
+  if (whole.length <= MAX_RECORD_LENGTH) return whole;
+  const { data: _, ...plain } = line;
+  const withoutData = { ...plain, data: { [CUT]: Object.keys(data ?? line.data ?? {}).length } };
+  const shorter = [withoutData, withoutMetadata(withoutData), shortest(line)].map((one) => JSON.stringify(one));
+  return shorter.find(({ length }) => length <= MAX_RECORD_LENGTH) ?? "{}";
+}
+
+const MAX_CUT_LIST = 20;
+const MAX_CUT_TEXT = 256;
+
+function cutAuth(auth: AuditAuth): AuditAuth {
+  const policies = auth.policies.slice(0, MAX_CUT_LIST).map((name) => name.slice(0, MAX_CUT_TEXT));
+  const cut = { [CUT]: String(Object.keys(auth.metadata).length) };
+  return { ...auth, display_name: auth.display_name.slice(0, MAX_CUT_TEXT), policies, metadata: cut };
+}
+
+function withoutMetadata(line: AuditLine): AuditLine {
+  const { auth, response, target_accessors: targets } = line;
+  return {
+    ...line,
+    ...(auth && { auth: cutAuth(auth) }),
+    ...(response && { response: { ...response, ...(response.auth && { auth: cutAuth(response.auth) }) } }),
+    ...(targets && { target_accessors: targets.slice(0, MAX_CUT_LIST) }),
+  };
+}
+
+/** What each record has, whatever a client sent. */
+function shortest(line: AuditLine): Partial<AuditLine> {
+  const { type, time, via, request_id, operation, path, client_address, token_hash, status } = line;
+  const cut = (text: string) => text.slice(0, MAX_CUT_TEXT);
+  const address = client_address === null ? null : cut(client_address);
+  const known = { type, time, via, request_id, operation, path: cut(path), client_address: address };
+  const whom = line.auth && { auth: cutAuth(line.auth) };
+  return {
+    ...known,
+    ...(token_hash !== undefined && { token_hash }),
+    ...(status !== undefined && { status }),
+    ...whom,
+  };
+}
+
+/** Returns the entry of a line for the store. */
+export function entryOf(at: number, line: AuditLine, text: string, data: AuditLine["data"]): AuditEntry {
+  return { at, line: recordText(line, text, data), mentions: mentionsOf(line) };
+}

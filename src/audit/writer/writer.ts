@@ -1,0 +1,183 @@
+import { currentTime, isWithin, LATE, type Ms, orLate, SoonestTimer, sleep } from "../../base/clock.ts";
+import { countEvent } from "../../metrics/counts.ts";
+import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../entry.ts";
+import { Backlog } from "./backlog.ts";
+import { type MoreRefusals, RefusalBound } from "./refusal-bound.ts";
+import { MANY_COUNTERS, UseCounts } from "./use-counts.ts";
+
+/** Time after which an append is given to the next shard. */
+export const LATE_MS: Ms = 2_000;
+/** Maximum time that an answer waits for its record, whatever the shards do. */
+export const MAX_WAIT_MS: Ms = 5_000;
+/** Maximum time that uses and refusals wait for an append that they ride with. */
+export const RIDE_MS: Ms = 10_000;
+/** Attempts before a writer gives up for a moment: each shard once, and a single shard twice. */
+const MIN_ATTEMPTS = 2;
+/** Pauses of an isolate that no shard serves, before it tries again. */
+const FIRST_PAUSE_MS: Ms = 1_000;
+const LAST_PAUSE_MS: Ms = 60_000;
+
+/** What the writer needs of the platform. */
+export interface WriterPlatform {
+  /** Number of shards. They are interchangeable. */
+  readonly shards: number;
+  /** Appends a batch to a shard. Rejects when the shard may not have stored it. */
+  append(shard: number, batch: AuditBatch): Promise<void>;
+  /** Continues work after the request. */
+  inBackground(work: Promise<unknown>): void;
+  readonly wait?: (ms: Ms) => Promise<void>;
+  readonly now?: () => Ms;
+}
+
+/**
+ * Writes the audit records of an isolate to the shards of the store, in batches: records that come while an append is
+ * under way go together in the next one. The store never stops the service: when no shard takes a batch, the records
+ * wait in a bounded backlog, and no answer waits.
+ *
+ * Each append is made in the context of a request that waits for it. When that request is cancelled, another one
+ * repeats the append.
+ */
+export class AuditWriter {
+  readonly #platform: Required<WriterPlatform>;
+  readonly #backlog: Backlog;
+  readonly #uses = new UseCounts();
+  readonly #refusals = new RefusalBound();
+  readonly #ride: SoonestTimer;
+  readonly #entryOf: (more: MoreRefusals, now: Ms) => AuditEntry;
+  #underWay: { readonly beganAt: Ms; readonly done: Promise<void> } | null = null;
+  /** The shard that the next append goes to. */
+  #shard: number;
+  /** Failed appends since the last success. */
+  #failures = 0;
+  /** When to try again; null while the store works. */
+  #triesAgainAt: Ms | null = null;
+
+  /** @param entryOf makes the record that says how many refusals were not kept in full. */
+  constructor(
+    writer: string,
+    platform: WriterPlatform,
+    entryOf: (more: MoreRefusals, now: Ms) => AuditEntry,
+    firstShard = 0,
+  ) {
+    this.#platform = { wait: sleep, now: currentTime, ...platform };
+    const { now, wait, inBackground } = this.#platform;
+    this.#ride = new SoonestTimer({ now, after: (ms, work) => inBackground(wait(ms).then(work)) });
+    this.#backlog = new Backlog(writer);
+    this.#entryOf = entryOf;
+    this.#shard = firstShard % platform.shards;
+  }
+
+  /** Number of records that no shard has confirmed. */
+  get waiting(): number {
+    return this.#backlog.size;
+  }
+
+  /** Stores a record. Resolves when a shard has it, or when the answer must not wait any longer. */
+  async store(entry: AuditEntry): Promise<void> {
+    const ticket = this.#add(entry);
+    const began = this.#platform.now();
+    const mayWait = () => this.#triesAgainAt === null && isWithin(began, MAX_WAIT_MS, this.#platform.now());
+    while (ticket !== null && !this.#backlog.isStored(ticket) && mayWait()) await this.#advance();
+    if (ticket === null || !this.#backlog.isStored(ticket)) this.#push();
+  }
+
+  /** Stores a record whose answer does not wait. */
+  ride(entry: AuditEntry): void {
+    this.#add(entry);
+    this.#rideAlong();
+  }
+
+  /** True when a refusal without a caller is stored in full. Otherwise it is counted. */
+  admitsRefusal(address: string | null): boolean {
+    return this.#refusals.admit(address, this.#platform.now());
+  }
+
+  /** Counts a use of a token. @param accessor the accessor or the keyed hash of the token. */
+  countUse(accessor: string, address: string): void {
+    if (!this.#uses.add(accessor, address, this.#platform.now())) countEvent("audit_record", ["dropped use"]);
+    if (this.#uses.size >= MANY_COUNTERS) this.#push();
+    else this.#rideAlong();
+  }
+
+  /** Stores what waits, as far as the shards take it. Uses and refusals that came before the call are included. */
+  async flush(): Promise<void> {
+    while (this.#hasWork() && (await this.#advance()));
+  }
+
+  #add(entry: AuditEntry): number | null {
+    const ticket = this.#backlog.add(entry);
+    if (ticket === null) countEvent("audit_record", ["dropped"]);
+    else countEvent("audit_waiting", []);
+    return ticket;
+  }
+
+  #rideAlong(): void {
+    // A full batch does not wait.
+    if (this.#triesAgainAt !== null || this.#backlog.size >= MAX_BATCH_ENTRIES) this.#push();
+    else this.#ride.in(RIDE_MS, () => this.#platform.inBackground(this.flush()));
+  }
+
+  /** Begins to send what waits, in the background, unless it is too early. */
+  #push(): void {
+    const now = this.#platform.now();
+    if (this.#triesAgainAt !== null && now < this.#triesAgainAt) return;
+    if (this.#underWay && isWithin(this.#underWay.beganAt, LATE_MS, now)) return;
+    this.#platform.inBackground(this.flush());
+  }
+
+  #hasWork(): boolean {
+    return this.#backlog.hasNews || this.#uses.size > 0 || this.#underWay !== null;
+  }
+
+  /** Waits for the append that is under way, or makes the next one. Returns false when it failed or was not due. */
+  async #advance(): Promise<boolean> {
+    const { now } = this.#platform;
+    const other = this.#underWay;
+    const left = other ? other.beganAt + LATE_MS - now() : 0;
+    if (other && left > 0) {
+      await orLate(other.done, left);
+      return this.#triesAgainAt === null;
+    }
+    if (this.#triesAgainAt !== null && now() < this.#triesAgainAt) return false;
+    const done = this.#append();
+    const mine = { beganAt: now(), done: done.then(() => {}) };
+    this.#underWay = mine;
+    const isStored = await done;
+    if (this.#underWay === mine) this.#underWay = null;
+    return isStored;
+  }
+
+  /** Sends one batch to one shard. */
+  async #append(): Promise<boolean> {
+    const { shards, append, now } = this.#platform;
+    for (const more of this.#refusals.takeEnded(now())) this.#add(this.#entryOf(more, now()));
+    const batch = this.#backlog.next(() => this.#uses.take(), now());
+    if (!batch) return true;
+    const shard = this.#shard;
+    try {
+      if ((await orLate(append(shard, batch), LATE_MS)) === LATE) throw new Error(`no answer in ${LATE_MS} ms`);
+    } catch (error) {
+      // Another request may have repeated the append meanwhile.
+      if (this.#shard === shard) this.#shard = (shard + 1) % shards;
+      this.#noteFailure(error);
+      return false;
+    }
+    this.#failures = 0;
+    this.#triesAgainAt = null;
+    const confirmed = this.#backlog.confirm(batch);
+    countEvent("audit_waiting", [], -confirmed);
+    countEvent("audit_record", ["stored"], confirmed);
+    return true;
+  }
+
+  #noteFailure(error: unknown): void {
+    this.#failures++;
+    countEvent("audit_append_failure", []);
+    const enough = Math.max(this.#platform.shards, MIN_ATTEMPTS);
+    if (this.#failures < enough) return;
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - enough), LAST_PAUSE_MS);
+    this.#triesAgainAt = this.#platform.now() + pause;
+    const message = error instanceof Error ? error.message.slice(0, 200) : "";
+    console.error(JSON.stringify({ type: "audit_store", error: message, waiting: this.#backlog.size }));
+  }
+}

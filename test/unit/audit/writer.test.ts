@@ -1,0 +1,199 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AuditBatch, AuditEntry } from "../../../src/audit/entry.ts";
+import { AuditWriter, LATE_MS, MAX_WAIT_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  vi.spyOn(console, "error").mockReturnValue();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function entry(line: string): AuditEntry {
+  return { at: Date.now(), line, mentions: [] };
+}
+
+type Behaviour = "stored" | "refused" | "lost" | "hangs" | "cancelled";
+
+/** Shards that store what they are told to, as real ones do: a repeated batch once. */
+class Shards {
+  behaviour: (shard: number) => Behaviour = () => "stored";
+  /** Time that an append takes. */
+  takesMs = 1;
+  readonly calls: { readonly shard: number; readonly batch: AuditBatch }[] = [];
+  readonly stored: string[][];
+  readonly #taken = new Set<string>();
+
+  constructor(count: number) {
+    this.stored = Array.from({ length: count }, () => []);
+  }
+
+  readonly append = async (shard: number, batch: AuditBatch): Promise<void> => {
+    this.calls.push({ shard, batch });
+    const behaviour = this.behaviour(shard);
+    await new Promise((resolve) => setTimeout(resolve, this.takesMs));
+    if (behaviour === "refused") throw new Error("overloaded");
+    const key = `${shard} ${batch.number}`;
+    if (!this.#taken.has(key)) this.stored[shard]?.push(...batch.entries.map(({ line }) => line));
+    this.#taken.add(key);
+    if (behaviour === "lost") throw new Error("Network connection lost.");
+    if (behaviour !== "stored") await new Promise(() => {});
+  };
+
+  get all(): Set<string> {
+    return new Set(this.stored.flat());
+  }
+}
+
+function writerOf(shards: Shards): AuditWriter {
+  const background: Promise<unknown>[] = [];
+  const platform = { append: shards.append, inBackground: (work: Promise<unknown>) => void background.push(work) };
+  const more = () => entry("more refusals");
+  return new AuditWriter("writer", { shards: shards.stored.length, ...platform }, more);
+}
+
+/** Whether a promise is settled now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(() => {
+    settled = true;
+  });
+  await vi.advanceTimersByTimeAsync(0);
+  return settled;
+}
+
+describe("the writer", () => {
+  it("answers when the record is stored, and sends together what came meanwhile", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    const first = writer.store(entry("1"));
+    const others = ["2", "3", "4"].map((line) => writer.store(entry(line)));
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    expect(await isSettled(first)).toBe(true);
+    expect(await isSettled(Promise.any(others))).toBe(false);
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    await Promise.all(others);
+    expect(shards.calls.map(({ batch }) => batch.entries.map(({ line }) => line))).toEqual([["1"], ["2", "3", "4"]]);
+  });
+
+  it("gives an append that fails, or is late, to the next shard at once", async () => {
+    const shards = new Shards(4);
+    const writer = writerOf(shards);
+    shards.behaviour = (shard) => (shard === 0 ? "refused" : shard === 1 ? "hangs" : "stored");
+    const stored = writer.store(entry("1"));
+    await vi.advanceTimersByTimeAsync(LATE_MS + 3 * shards.takesMs);
+    expect(await isSettled(stored)).toBe(true);
+    expect(shards.calls.map(({ shard }) => shard)).toEqual([0, 1, 2]);
+    expect(new Set(shards.calls.map(({ batch }) => batch.number)).size).toBe(1);
+    await Promise.race([writer.store(entry("2")), vi.advanceTimersByTimeAsync(shards.takesMs)]);
+    expect(shards.calls.at(-1)?.shard).toBe(2);
+  });
+
+  it("holds up no answer while no shard takes anything, and stores everything when one does", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    shards.behaviour = () => "refused";
+    const first = writer.store(entry("1"));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await isSettled(first)).toBe(true);
+    for (let at = 2; at <= 2000; at++) {
+      expect(await isSettled(writer.store(entry(`${at}`)))).toBe(true);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    // It tries again with pauses of up to a minute.
+    expect(shards.calls.length).toBeLessThan(20);
+    shards.behaviour = () => "stored";
+    await vi.advanceTimersByTimeAsync(60_000);
+    await writer.store(entry("2001"));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(shards.stored[0]).toEqual(Array.from({ length: 2001 }, (_, at) => `${at + 1}`));
+    expect(writer.waiting).toBe(0);
+    const next = writer.store(entry("2002"));
+    expect(await isSettled(next)).toBe(false);
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    expect(await isSettled(next)).toBe(true);
+  });
+
+  it("lets no answer wait longer than the bound, whatever shards do", async () => {
+    const shards = new Shards(4);
+    const writer = writerOf(shards);
+    shards.behaviour = () => "hangs";
+    const waits = writer.store(entry("1"));
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_MS + LATE_MS);
+    expect(await isSettled(waits)).toBe(true);
+  });
+
+  it("repeats an append whose request was cancelled", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    // Nothing of a cancelled request goes on, so its timers don't either.
+    shards.behaviour = () => "cancelled";
+    vi.spyOn(globalThis, "setTimeout").mockImplementationOnce(() => 0 as never);
+    writer.store(entry("1"));
+    shards.behaviour = () => "stored";
+    const second = writer.store(entry("2"));
+    await vi.advanceTimersByTimeAsync(LATE_MS + 2 * shards.takesMs);
+    expect(await isSettled(second)).toBe(true);
+    expect(shards.stored[0]).toEqual(["1", "2"]);
+  });
+
+  it("sends uses and refusals within the bound, without an answer that waits", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    writer.countUse("a", "192.0.2.1");
+    writer.countUse("a", "192.0.2.1");
+    writer.ride(entry("refusal"));
+    await vi.advanceTimersByTimeAsync(RIDE_MS - 1);
+    expect(shards.calls).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1 + shards.takesMs);
+    expect(shards.calls).toHaveLength(1);
+    expect(shards.calls[0]?.batch.uses).toMatchObject([{ accessor: "a", count: 2 }]);
+    expect(shards.stored[0]).toEqual(["refusal"]);
+  });
+
+  it("counts refusals beyond the bound, and stores the count in the next hour", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    while (writer.admitsRefusal("192.0.2.1"));
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await Promise.all([writer.store(entry("1")), vi.advanceTimersByTimeAsync(shards.takesMs)]);
+    expect(shards.stored[0]).toEqual(["1", "more refusals"]);
+  });
+
+  it("stores all that was answered while a shard worked, whatever happened", async () => {
+    const behaviours = fc.array(fc.constantFrom<Behaviour>("stored", "stored", "refused", "lost", "hangs"));
+    const step = fc.record({ records: fc.integer({ min: 0, max: 5 }), afterMs: fc.constantFrom(0, 0, 1, 700, 3_000) });
+    const histories = fc.array(step, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(histories, behaviours, fc.constantFrom(1, 2, 4), async (history, fates, count) => {
+        const shards = new Shards(count);
+        const left = [...fates];
+        shards.behaviour = () => left.shift() ?? "stored";
+        const writer = writerOf(shards);
+        let made = 0;
+        let answered = 0;
+        for (const { records, afterMs } of history) {
+          for (let at = 0; at < records; at++) writer.store(entry(`${made++}`)).then(() => answered++);
+          await vi.advanceTimersByTimeAsync(afterMs);
+        }
+        await vi.advanceTimersByTimeAsync(MAX_WAIT_MS + LATE_MS);
+        expect(answered).toBe(made);
+        left.length = 0;
+        for (let round = 0; round < 3; round++) {
+          writer.ride(entry(`end ${round}`));
+          await vi.advanceTimersByTimeAsync(60_000 + RIDE_MS);
+        }
+        expect(writer.waiting).toBe(0);
+        for (let at = 0; at < made; at++) expect(shards.all).toContain(`${at}`);
+        // In each shard in the order in which they came.
+        for (const stored of shards.stored) {
+          const numbers = stored.filter((line) => !line.startsWith("end")).map(Number);
+          expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
