@@ -120,6 +120,30 @@ export const END_OF_LONE = {
   "TokenTree.endSingleToken": cost(14, 1),
 } as const satisfies Calls;
 
+/** What the record of an operation costs in the audit store, for its answer waits. A read has none. */
+const RECORDS: Readonly<Record<keyof typeof OPERATIONS, Cost | null>> = {
+  lookUp: null,
+  lookUpOfEntity: null,
+  lookUpOfBatch: null,
+  createChild: cost(10, 6),
+  createByRole: cost(10, 6),
+  createOrphan: cost(10, 6),
+  createBatch: cost(10, 6),
+  renew: cost(10, 6),
+  renewLogin: cost(10, 6),
+  revoke: cost(10, 6),
+  loginByDocument: cost(10, 6),
+  loginBySignature: cost(10, 6),
+  loginForBatch: cost(10, 6),
+  listAccessors: null,
+};
+
+/** The calls to the audit store that the answer of an operation waits for. */
+export function recordOf(name: OperationName): Calls {
+  const record = RECORDS[name];
+  return record ? { "AuditShard.append": record } : {};
+}
+
 export type OperationName = keyof typeof OPERATIONS;
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];

@@ -2,6 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
+import { flushAudit } from "../../../src/audit/writer/keep.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
@@ -11,7 +12,15 @@ import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
 import { userArn } from "../../support/fake-cloud/world.ts";
 import { Meter } from "../../support/meter.ts";
-import { allCalls, type Calls, cost, END_OF_LONE, OPERATIONS, type OperationName } from "../../support/operations.ts";
+import {
+  allCalls,
+  type Calls,
+  cost,
+  END_OF_LONE,
+  OPERATIONS,
+  type OperationName,
+  recordOf,
+} from "../../support/operations.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, locate } from "../../support/trees.ts";
 
@@ -49,6 +58,7 @@ let mount: CloudMount;
 let root: string;
 let maker: string;
 let meter: Meter;
+let auditMeter: Meter;
 
 beforeAll(async () => {
   // What an isolate remembers stays fresh, alarms come when the test says so, and no hour begins.
@@ -66,6 +76,7 @@ beforeAll(async () => {
   await mount.write("role/people", people);
   await mount.write("role/batches", { ...people, token_type: "batch" });
   meter = new Meter();
+  auditMeter = new Meter("audit store");
   // Tables are made, and isolates learn, at the first requests of a kind.
   for (const [name, prepare] of Object.entries(REQUESTS) as [OperationName, () => Promise<Prepared>][]) {
     vi.setSystemTime(Date.now() + 1);
@@ -76,6 +87,7 @@ beforeAll(async () => {
 
 afterAll(() => {
   meter.stop();
+  auditMeter.stop();
   vi.useRealTimers();
 });
 
@@ -145,18 +157,20 @@ async function followUp({ sweeps }: Prepared): Promise<void> {
   }
 }
 
-/** Sends a request, waits for what follows from it, and returns all calls. */
-async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
+/** Sends a request, waits for what follows from it, and returns all calls, and those to the audit store apart. */
+async function costsOf(prepare: () => Promise<Prepared>): Promise<{ readonly all: Calls; readonly audit: Calls }> {
   const prepared = await prepare();
   await followUp(prepared);
+  await flushAudit(bindings);
   // Rows are numbered by their ms.
   vi.setSystemTime(Date.now() + 1);
   meter.reset();
+  auditMeter.reset();
   await send(prepared);
   await followUp(prepared);
   // A tree reads its pending updates by itself, and writes one row for all that were sent together.
   const { "TokenTree.publishUpdates": _, "TokenTree.enqueueUpdates": _2, ...costs } = await meter.costs();
-  return costs;
+  return { all: costs, audit: await auditMeter.costs() };
 }
 
 /**
@@ -176,11 +190,11 @@ it.each(Object.keys(OPERATIONS) as OperationName[])(
   async (name) => {
     const measured: Calls[] = [];
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const costs = await costsOf(REQUESTS[name]);
-      if (agree(costs, allCalls(name))) return;
-      measured.push(costs);
+      const { all, audit } = await costsOf(REQUESTS[name]);
+      if (agree(all, allCalls(name)) && agree(audit, recordOf(name))) return;
+      measured.push({ ...all, ...audit });
     }
-    expect(measured).toContainEqual(allCalls(name));
+    expect(measured).toContainEqual({ ...allCalls(name), ...recordOf(name) });
   },
 );
 
