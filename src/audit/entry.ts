@@ -10,7 +10,7 @@ export const MAX_BATCH_CHARACTERS = 2 ** 20;
 export const MAX_MENTIONS = 64;
 
 /** What a record is found by. A mention is written as "kind:value". */
-type MentionKind = "accessor" | "actor" | "entity" | "request" | "address" | "role" | "organization";
+export type MentionKind = "accessor" | "entity" | "request" | "address" | "role" | "organization";
 
 /** One record as the isolate hands it over. */
 export interface AuditEntry {
@@ -19,8 +19,8 @@ export interface AuditEntry {
   /** The audit line as JSON text, at most `MAX_RECORD_LENGTH` characters. */
   readonly line: string;
   /**
-   * What it is found by: each `kind:value`, see `mentionOf`. "accessor" is a token that was made, changed or ended,
-   * "actor" the accessor of the caller, "role" has the value "mount role".
+   * What it is found by: each `kind:value`, see `mentionOf`. "accessor" is the caller's token, or one that was made,
+   * changed or ended; the keyed hash of one without an accessor. "role" has the value "mount role".
    */
   readonly mentions: readonly string[];
 }

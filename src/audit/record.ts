@@ -70,7 +70,7 @@ export function mentionsOf(line: AuditLine): readonly string[] {
   add("accessor", response?.wrap_info?.wrapped_accessor);
   add("accessor", line.target_accessor);
   // A caller without an accessor, and a token that is not valid, are found by the keyed hash.
-  add("actor", caller ? caller.accessor || tokenHash : made ? undefined : tokenHash);
+  add("accessor", caller ? caller.accessor || tokenHash : made ? undefined : tokenHash);
   add("entity", caller?.entity_id);
   add("entity", made?.entity_id);
   add("address", line.client_address);

@@ -3,7 +3,7 @@ import type { AuditBatch, AuditEntry } from "../../src/audit/entry.ts";
 import { mentionOf } from "../../src/audit/entry.ts";
 import { auditDirectoryOf, auditShardAt } from "../../src/audit/object-name.ts";
 import { crash } from "./objects.ts";
-import { bindings } from "./service.ts";
+import { bindings, initialized } from "./service.ts";
 
 /** A record about one token, with its number in the line. */
 export function entryOf(
@@ -59,4 +59,10 @@ export async function plantRows(name: string, rows: number, at: number): Promise
     sql.exec(`${numbers} INSERT INTO mentions SELECT abs(random()) >> 12, n + 2 FROM n`, 10 * rows - 1);
   });
   await crash(stub);
+}
+
+/** Initialises the service for a test whose objects have no records but its own: requests write none. */
+export async function initializedAlone(): Promise<string> {
+  Object.assign(bindings, { AUDIT_STORE: "off" });
+  return initialized();
 }

@@ -114,7 +114,7 @@ describe("a record is found by", () => {
     expect(mentionsOf({ ...LINE, auth: AUTH, response: { auth: made } })).toEqual([
       "request:request",
       "accessor:accessor-of-child",
-      "actor:accessor-of-caller",
+      "accessor:accessor-of-caller",
       "entity:entity",
       "address:192.0.2.1",
     ]);
@@ -140,8 +140,8 @@ describe("a record is found by", () => {
 
   it("the keyed hash of a token without an accessor, and of one that is not valid", () => {
     const batch = { ...AUTH, accessor: "", entity_id: "" };
-    expect(mentionsOf({ ...LINE, auth: batch })).toContain("actor:hmac-sha256:00");
-    expect(mentionsOf(LINE)).toContain("actor:hmac-sha256:00");
+    expect(mentionsOf({ ...LINE, auth: batch })).toContain("accessor:hmac-sha256:00");
+    expect(mentionsOf(LINE)).toContain("accessor:hmac-sha256:00");
     const made = { ...batch, token_hash: "hmac-sha256:11" };
     expect(mentionsOf({ ...LINE, auth: AUTH, response: { auth: made } })).toContain("accessor:hmac-sha256:11");
   });

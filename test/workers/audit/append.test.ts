@@ -10,15 +10,23 @@ import {
   mentionOf,
   type UseCount,
 } from "../../../src/audit/entry.ts";
-import { append, batchOf, deleteAll, directory, entryOf, failure, shard } from "../../support/audit-store.ts";
+import {
+  append,
+  batchOf,
+  deleteAll,
+  directory,
+  entryOf,
+  failure,
+  initializedAlone,
+  shard,
+} from "../../support/audit-store.ts";
 import { callsTo, failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
-import { initialized } from "../../support/service.ts";
 
 const DAY_MS = 86_400_000;
 
-beforeAll(initialized);
+beforeAll(initializedAlone);
 
 beforeEach(() => {
   holdAlarms();

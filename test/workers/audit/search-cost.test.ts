@@ -1,10 +1,9 @@
 import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { mentionOf } from "../../../src/audit/entry.ts";
 import type { AuditFilter } from "../../../src/audit/question.ts";
-import { append, batchOf, entryOf, plantRows, shard } from "../../support/audit-store.ts";
+import { append, batchOf, entryOf, initializedAlone, plantRows, shard } from "../../support/audit-store.ts";
 import { holdAlarms } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
-import { initialized } from "../../support/service.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const PLANTED_ROWS = 2000;
@@ -13,7 +12,7 @@ const PAGE = 100;
 beforeAll(async () => {
   holdAlarms();
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
-  await initialized();
+  await initializedAlone();
   await append("0/1", batchOf([entryOf(0)]));
   await plantRows("0/1", PLANTED_ROWS, NOW);
   vi.setSystemTime(NOW + PLANTED_ROWS);

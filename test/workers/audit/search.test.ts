@@ -3,16 +3,16 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_BATCH_ENTRIES, mentionOf, type UseCount } from "../../../src/audit/entry.ts";
 import { AUDIT_KINDS, type AuditFilter, kindOfLine } from "../../../src/audit/question.ts";
 import { type FoundEvent, forgetAuditObjects, searchEvents, searchUses } from "../../../src/audit/search.ts";
-import { append, batchOf, entryOf, shard } from "../../support/audit-store.ts";
+import { append, batchOf, entryOf, initializedAlone, shard } from "../../support/audit-store.ts";
 import { holdAlarms } from "../../support/calls.ts";
-import { bindings, initialized } from "../../support/service.ts";
+import { bindings } from "../../support/service.ts";
 import { alter, changeRows, deleteRows } from "../../support/storage-writer.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-beforeAll(initialized);
+beforeAll(initializedAlone);
 
 beforeEach(() => {
   holdAlarms();
