@@ -43,7 +43,7 @@ export class Meter {
       for (const method of methodsOf(prototype)) {
         const counted = `${name}.${method}`;
         if (method !== "constructor" && counted !== EVERY_MINUTE)
-          this.#count(prototype, method, `${name}.${method}`, namespaceOf(name));
+          this.#count(prototype, method, counted, namespaceOf(name));
       }
     }
   }
