@@ -6,7 +6,7 @@ import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, men
  * What becomes of an answered request in the store: a `record` in full, a `refusal` of a client without a valid token,
  * whose number is bounded, a `use` that is counted, or `nothing`.
  */
-export type Fate = "record" | "refusal" | "use" | "nothing";
+type Fate = "record" | "refusal" | "use" | "nothing";
 
 /** What decides about the fate of a request. */
 export interface AnsweredRequest {

@@ -10,12 +10,12 @@ import type { MoreRefusals } from "./refusal-bound.ts";
 import { AuditWriter } from "./writer.ts";
 
 /** What the writer uses of the bindings and settings. */
-export interface WriterEnv extends AuditEnv {
+interface WriterEnv extends AuditEnv {
   readonly deployment: Deployment;
 }
 
 /** An answered request with its line in the log. */
-export interface KeptAnswer extends Pick<AnsweredRequest, "acts" | "failure"> {
+interface KeptAnswer extends Pick<AnsweredRequest, "acts" | "failure"> {
   readonly line: AuditLine;
   /** The line as it is logged. */
   readonly text: string;

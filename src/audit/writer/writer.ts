@@ -8,7 +8,7 @@ import { MANY_COUNTERS, UseCounts } from "./use-counts.ts";
 /** Time after which an append is given to the next shard. */
 export const LATE_MS: Ms = 2_000;
 /** Maximum time that an answer waits for its record, whatever the shards do. */
-export const MAX_WAIT_MS: Ms = 5_000;
+export const MAX_HELD_MS: Ms = 5_000;
 /** Maximum time that uses and refusals wait for an append that they ride with. */
 export const RIDE_MS: Ms = 10_000;
 /** Attempts before a writer gives up for a moment: each shard once, and a single shard twice. */
@@ -18,7 +18,7 @@ const FIRST_PAUSE_MS: Ms = 1_000;
 const LAST_PAUSE_MS: Ms = 60_000;
 
 /** What the writer needs of the platform. */
-export interface WriterPlatform {
+interface WriterPlatform {
   /** Number of shards. They are interchangeable. */
   readonly shards: number;
   /** Appends a batch to a shard. Rejects when the shard may not have stored it. */
@@ -76,7 +76,7 @@ export class AuditWriter {
   async store(entry: AuditEntry): Promise<void> {
     const ticket = this.#add(entry);
     const began = this.#platform.now();
-    const mayWait = () => this.#triesAgainAt === null && isWithin(began, MAX_WAIT_MS, this.#platform.now());
+    const mayWait = () => this.#triesAgainAt === null && isWithin(began, MAX_HELD_MS, this.#platform.now());
     while (ticket !== null && !this.#backlog.isStored(ticket) && mayWait()) await this.#advance();
     if (ticket === null || !this.#backlog.isStored(ticket)) this.#push();
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AuditBatch, AuditEntry } from "../../../src/audit/entry.ts";
-import { AuditWriter, LATE_MS, MAX_WAIT_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
+import { AuditWriter, LATE_MS, MAX_HELD_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -121,7 +121,7 @@ describe("the writer", () => {
     const writer = writerOf(shards);
     shards.behaviour = () => "hangs";
     const waits = writer.store(entry("1"));
-    await vi.advanceTimersByTimeAsync(MAX_WAIT_MS + LATE_MS);
+    await vi.advanceTimersByTimeAsync(MAX_HELD_MS + LATE_MS);
     expect(await isSettled(waits)).toBe(true);
   });
 
@@ -178,7 +178,7 @@ describe("the writer", () => {
           for (let at = 0; at < records; at++) writer.store(entry(`${made++}`)).then(() => answered++);
           await vi.advanceTimersByTimeAsync(afterMs);
         }
-        await vi.advanceTimersByTimeAsync(MAX_WAIT_MS + LATE_MS);
+        await vi.advanceTimersByTimeAsync(MAX_HELD_MS + LATE_MS);
         expect(answered).toBe(made);
         left.length = 0;
         for (let round = 0; round < 3; round++) {
