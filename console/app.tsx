@@ -19,6 +19,7 @@ import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
 import { ReceiptPage } from "./pages/receipt.tsx";
 import { SessionPage } from "./pages/session.tsx";
+import { SetUpLoginPage } from "./pages/set-up-login.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
@@ -114,6 +115,7 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       return item === "" ? <PoliciesPage /> : <PolicyPage key={item} name={item} />;
     case "methods":
       if (query.has("new") && item === "") return <NewMethodPage />;
+      if (query.has("setup") && item === "") return <SetUpLoginPage query={query} />;
       return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} query={query} />;
     case "identity":
       return <IdentityPage query={query} />;

@@ -18,7 +18,7 @@ import {
   useLoad,
   Warnings,
 } from "../ui/index.ts";
-import { belowMount } from "./mount.ts";
+import { belowMount } from "./mount-paths.ts";
 
 type Outcome = Check["outcome"];
 
@@ -31,13 +31,20 @@ const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon
   not_reached: ["not reached", "off", "clock"],
 };
 
+interface LoginCheckProps {
+  readonly mount: string;
+  readonly part: LoginCheckOfMount;
+  /** What the fields begin with. */
+  readonly given?: { readonly role: string; readonly identity: string };
+}
+
 /** Explains a login: the result of each check, in order. No token is made. */
-export function LoginCheck({ mount, part }: { readonly mount: string; readonly part: LoginCheckOfMount }) {
+export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const { api } = useSession();
   const listPath = belowMount(mount, part.rolesPath);
   const roles = useLoad(listPath, () => api.list(listPath));
-  const [role, setRole] = useState("");
-  const [identity, setIdentity] = useState("");
+  const [role, setRole] = useState(given?.role ?? "");
+  const [identity, setIdentity] = useState(given?.identity ?? "");
   const [address, setAddress] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);

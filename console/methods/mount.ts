@@ -1,8 +1,9 @@
 import type { AuthMounts, TokenSummary } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
-import { href, pathOf } from "../href.ts";
+import { href } from "../href.ts";
 import type { Scope } from "../records/part.ts";
 import { type Answer, done } from "../result.ts";
+import { belowMount } from "./mount-paths.ts";
 
 export type Mount = AuthMounts[string];
 
@@ -12,16 +13,6 @@ export async function tokensOfMounts(api: Api): Promise<Answer<ReadonlyMap<strin
   if (!summary.ok) return summary;
   return done(new Map(summary.value.groups.map(({ key, count }) => [key, count] as const)));
 }
-
-const encoded = (path: string): string => pathOf(...path.replace(/\/$/, "").split("/"));
-
-/** The endpoint of something below an auth mount. */
-export const belowMount = (mount: string, path: string, name?: string): string =>
-  `auth/${encoded(mount)}/${path}${name === undefined ? "" : `/${pathOf(name)}`}`;
-
-/** The endpoint of a mount itself, or of its tuning. */
-export const ofMount = (mount: string, what: "" | "tune" = ""): string =>
-  `sys/auth/${encoded(mount)}${what === "" ? "" : "/tune"}`;
 
 export const scopeOfMount = (mount: string): Scope => ({
   name: mount,

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import type { RefusedLogins as RefusedLoginsOfMount } from "../records/part.ts";
 import { useSession } from "../session.ts";
 import { Card, type DataColumn, DataTable, Empty, Time, useLoad } from "../ui/index.ts";
-import { belowMount } from "./mount.ts";
+import { belowMount } from "./mount-paths.ts";
 
 type RefusedLogin = Refused["refused"][number];
 

@@ -7,7 +7,8 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Card, Time, useLoad } from "../ui/index.ts";
-import { ofMount, tokensOfMounts } from "./mount.ts";
+import { tokensOfMounts } from "./mount.ts";
+import { ofMount } from "./mount-paths.ts";
 import { tuningOf } from "./parts.ts";
 
 /** The tuning of a mount, the revocation of all its tokens, and its disabling. */

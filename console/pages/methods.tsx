@@ -17,6 +17,9 @@ export function MethodsPage() {
   return (
     <>
       <PageHead title="Auth methods">
+        <a class="button" href={href(["methods"], { setup: "github" })}>
+          Set up a login…
+        </a>
         <AllowedLink
           look="button primary"
           needs={needsOf("sys/auth/new")}

@@ -1,7 +1,7 @@
 import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { href } from "../href.ts";
-import { belowMount } from "../methods/mount.ts";
+import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./found.ts";

@@ -1,0 +1,59 @@
+import { useState } from "preact/hooks";
+import type { AuthMounts } from "../../client/answers.d.ts";
+import { href } from "../href.ts";
+import type { PresetValues } from "../presets/preset.ts";
+import { PresetForm } from "../presets/preset-form.tsx";
+import { PRESETS } from "../presets/presets.ts";
+import { SetUp } from "../presets/set-up.tsx";
+import { done } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Card, Copy, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+
+/** Sets up a login from nothing: who logs in, three fields, the texts, and the check. */
+export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
+  const { api } = useSession();
+  const preset = PRESETS.find(({ id }) => id === query.get("setup"));
+  const [values, setValues] = useState<PresetValues>({});
+  const existing = useLoad("existing", async () => {
+    const [mounts, policies] = await Promise.all([api.read<AuthMounts>("sys/auth"), api.list("sys/policies/acl")]);
+    if (!mounts.ok) return mounts;
+    if (!policies.ok) return policies;
+    const types = Object.entries(mounts.value).map(([path, { type }]) => [path, type] as const);
+    return done({ mounts: Object.fromEntries(types), policies: policies.value });
+  });
+  return (
+    <>
+      <PageHead
+        title="Set up a login"
+        text={preset?.text ?? "For machines that can prove who they are: no secret is given to them."}
+      />
+      <nav class="presets" aria-label="Who logs in">
+        {PRESETS.map(({ id, title }) => (
+          <a
+            key={id}
+            class="button"
+            href={href(["methods"], { setup: id })}
+            aria-current={id === preset?.id ? "true" : undefined}
+            onClick={() => setValues({})}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {existing.problem && <ProblemNotice problem={existing.problem} onRetry={existing.reload} />}
+      {preset && (
+        <div class="stack" key={preset.id}>
+          {preset.first && (
+            <Card title={preset.first.title} body>
+              <Copy value={preset.first.text} label={preset.first.title} />
+            </Card>
+          )}
+          <PresetForm preset={preset} values={values} onValues={setValues} />
+          {existing.value && (
+            <SetUp preset={preset} values={values} existing={existing.value} onDone={existing.reload} />
+          )}
+        </div>
+      )}
+    </>
+  );
+}

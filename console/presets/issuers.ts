@@ -1,0 +1,296 @@
+import { formed, HTTPS, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
+
+const PLAIN = /^[\w.-]+(?:\/[\w.-]+)+$/;
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
+
+/** A job of a workflow, by the token that GitHub signs for it. */
+export const GITHUB: Preset = {
+  id: "github",
+  title: "GitHub Actions",
+  text: "Jobs of one repository and branch, by the token that GitHub signs for each job.",
+  method: "jwt",
+  mount: "github",
+  fields: [
+    formed("repository", "Repository", "As in acme/web.", /^[\w.-]+\/[\w.-]+$/, "Owner and name, as in acme/web."),
+    formed(
+      "branch",
+      "Branch",
+      "Jobs of other branches are refused.",
+      /^[\w./-]+$/,
+      "The name of one branch, as in main.",
+    ),
+    ROLE_FIELD,
+  ],
+  config: () => ({ oidc_discovery_url: GITHUB_ISSUER }),
+  role: ({ repository, branch }, { address }) => ({
+    role_type: "jwt",
+    user_claim: "repository",
+    bound_audiences: [address],
+    bound_claims: { repository, ref: `refs/heads/${branch}` },
+    claim_mappings: { run_id: "run" },
+    token_ttl: "10m",
+  }),
+  snippets: (_, place) => [
+    {
+      title: "In the workflow",
+      text: `permissions:
+  contents: read
+  id-token: write
+jobs:
+  ${place.role}:
+    runs-on: ubuntu-latest
+    env:
+      VAULT_ADDR: ${place.address}
+    steps:
+      - name: Log in to Grove
+        run: |
+          JWT=$(curl -sSf -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
+            "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=$VAULT_ADDR" | jq -r .value)
+          VAULT_TOKEN=$(${jwtLogin(place, "          ")})
+          echo "::add-mask::$VAULT_TOKEN"
+          echo "VAULT_TOKEN=$VAULT_TOKEN" >> "$GITHUB_ENV"
+`,
+    },
+  ],
+  identity: ({ repository, branch }, { address }) =>
+    claimsText({ iss: GITHUB_ISSUER, aud: address, repository, ref: `refs/heads/${branch}`, run_id: "1" }),
+};
+
+/** A job of a pipeline, by the token that GitLab signs for it. */
+export const GITLAB: Preset = {
+  id: "gitlab",
+  title: "GitLab CI",
+  text: "Jobs of one project on protected branches and tags, by the token that GitLab signs for each job.",
+  method: "jwt",
+  mount: "gitlab",
+  fields: [
+    formed("issuer", "GitLab", "https://gitlab.com, or your own.", HTTPS, "An address that begins with https://."),
+    formed(
+      "project",
+      "Project",
+      "With its groups, as in acme/shop/web.",
+      PLAIN,
+      "Groups and name, as in acme/shop/web.",
+    ),
+    ROLE_FIELD,
+  ],
+  config: ({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) }),
+  role: ({ project }, { address }) => ({
+    role_type: "jwt",
+    user_claim: "project_path",
+    bound_audiences: [address],
+    bound_claims: { project_path: project, ref_protected: "true" },
+    claim_mappings: { job_id: "job" },
+    token_ttl: "10m",
+  }),
+  snippets: (_, place) => [
+    {
+      title: "In .gitlab-ci.yml",
+      text: `${place.role}:
+  variables:
+    VAULT_ADDR: ${place.address}
+  id_tokens:
+    JWT:
+      aud: ${place.address}
+  script:
+    - |
+      VAULT_TOKEN=$(${jwtLogin(place, "      ")})
+      export VAULT_TOKEN
+`,
+    },
+  ],
+  identity: ({ issuer = "", project }, { address }) =>
+    claimsText({
+      iss: withoutSlash(issuer),
+      aud: address,
+      project_path: project,
+      ref_protected: "true",
+      job_id: "1",
+    }),
+};
+
+/** A pod of a cluster whose issuer can be reached. */
+export const KUBERNETES_ISSUER: Preset = {
+  id: "kubernetes",
+  title: "Kubernetes, by its issuer",
+  text: "Pods of one service account. The cluster's issuer must be reachable over https, as with managed clusters.",
+  method: "jwt",
+  mount: "cluster",
+  fields: [
+    formed(
+      "issuer",
+      "Issuer",
+      "kubectl get --raw /.well-known/openid-configuration shows it.",
+      HTTPS,
+      "An address that begins with https://.",
+    ),
+    serviceAccountField(),
+    ROLE_FIELD,
+  ],
+  config: ({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) }),
+  role: ({ account = "" }) => ({
+    role_type: "jwt",
+    user_claim: "sub",
+    bound_audiences: ["grove"],
+    bound_subject: subjectOf(account),
+    token_ttl: "10m",
+  }),
+  snippets: ({ account = "" }, place) => podSnippets(account, place),
+  identity: ({ issuer = "", account = "" }) =>
+    claimsText({ iss: withoutSlash(issuer), aud: "grove", sub: subjectOf(account) }),
+};
+
+const entraIssuer = (tenant: string): string => `https://login.microsoftonline.com/${tenant}/v2.0`;
+
+/** An application of a tenant, by its client credentials or its managed identity. */
+export const ENTRA: Preset = {
+  id: "entra",
+  title: "Microsoft Entra",
+  text: "One application of a tenant, by an access token that it gets for itself.",
+  method: "jwt",
+  mount: "entra",
+  fields: [
+    formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", GUID, "A GUID with dashes."),
+    formed("client", "Application (client) id", "A GUID, on the registration's overview.", GUID, "A GUID with dashes."),
+    ROLE_FIELD,
+  ],
+  config: ({ tenant = "" }) => ({ oidc_discovery_url: entraIssuer(tenant.toLowerCase()) }),
+  role: ({ client = "" }) => ({
+    role_type: "jwt",
+    user_claim: "oid",
+    bound_audiences: [client.toLowerCase()],
+    bound_claims: { azp: client.toLowerCase() },
+    token_ttl: "1h",
+  }),
+  snippets: ({ tenant = "", client = "" }, place) => [
+    {
+      title: "At the registration",
+      text: `# Tokens of version 2, whose issuer ends in /v2.0:
+az rest --method PATCH --url "https://graph.microsoft.com/v1.0/applications(appId='${client.toLowerCase()}')" \\
+  --body '{"api": {"requestedAccessTokenVersion": 2}}'
+`,
+    },
+    {
+      title: "In the job",
+      text: `export VAULT_ADDR=${place.address}
+JWT=$(curl -sSf https://login.microsoftonline.com/${tenant.toLowerCase()}/oauth2/v2.0/token \\
+  -d grant_type=client_credentials -d client_id=${client.toLowerCase()} -d scope=${client.toLowerCase()}/.default \\
+  --data-urlencode client_secret@/run/secrets/entra | jq -r .access_token)
+export VAULT_TOKEN=$(${jwtLogin(place, "")})
+`,
+    },
+  ],
+  identity: ({ tenant = "", client = "" }) =>
+    claimsText({
+      iss: entraIssuer(tenant.toLowerCase()),
+      aud: client.toLowerCase(),
+      azp: client.toLowerCase(),
+      oid: "00000000-0000-0000-0000-000000000001",
+    }),
+};
+
+/** A client of a realm, by its client credentials. */
+export const KEYCLOAK: Preset = {
+  id: "keycloak",
+  title: "Keycloak",
+  text: "One client of a realm, by an access token of its service account.",
+  method: "jwt",
+  mount: "keycloak",
+  fields: [
+    formed(
+      "realm",
+      "Realm",
+      "As in https://sso.example.com/realms/acme.",
+      HTTPS,
+      "An address that begins with https://.",
+    ),
+    formed(
+      "client",
+      "Client id",
+      "A client with service accounts enabled.",
+      /^[\w.-]+$/,
+      "The id of a client, as in ci.",
+    ),
+    ROLE_FIELD,
+  ],
+  config: ({ realm = "" }) => ({ oidc_discovery_url: withoutSlash(realm) }),
+  role: ({ client }, { address }) => ({
+    role_type: "jwt",
+    user_claim: "sub",
+    bound_audiences: [address],
+    bound_claims: { azp: client },
+    token_ttl: "1h",
+  }),
+  snippets: ({ realm = "", client = "" }, place) => [
+    {
+      title: "At the realm",
+      text: `# The client's tokens name this Grove as an audience:
+REALM=${withoutSlash(realm).split("/").at(-1)}
+ID=$(kcadm.sh get clients -r "$REALM" -q clientId=${client} --fields id --format csv --noquotes)
+kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove -s protocol=openid-connect \\
+  -s protocolMapper=oidc-audience-mapper -s 'config."included.custom.audience"=${place.address}' \\
+  -s 'config."access.token.claim"=true'
+`,
+    },
+    {
+      title: "In the job",
+      text: `export VAULT_ADDR=${place.address}
+JWT=$(curl -sSf ${withoutSlash(realm)}/protocol/openid-connect/token \\
+  -d grant_type=client_credentials -d client_id=${client} \\
+  --data-urlencode client_secret@/run/secrets/keycloak | jq -r .access_token)
+export VAULT_TOKEN=$(${jwtLogin(place, "")})
+`,
+    },
+  ],
+  identity: ({ realm = "", client }, { address }) =>
+    claimsText({ iss: withoutSlash(realm), aud: address, azp: client, sub: "service-account" }),
+};
+
+/** A service account of a cluster, by namespace and name. */
+export function serviceAccountField() {
+  const form = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
+  const wrong = "Namespace and name, as in web/api.";
+  return formed("account", "Service account", "Namespace and name, as in web/api.", form, wrong);
+}
+
+/** A pod with a token for Grove, and the login in it. */
+export function podSnippets(account: string, place: Parameters<Preset["snippets"]>[1]) {
+  const [namespace = "", name = ""] = account.split("/");
+  return [
+    {
+      title: "The pod",
+      text: `# In the pod's template, in the namespace ${namespace}:
+serviceAccountName: ${name}
+volumes:
+  - name: grove
+    projected:
+      sources:
+        - serviceAccountToken: { path: token, audience: grove, expirationSeconds: 600 }
+containers:
+  - name: main
+    env:
+      - { name: VAULT_ADDR, value: "${place.address}" }
+    volumeMounts:
+      - { name: grove, mountPath: /var/run/secrets/grove, readOnly: true }
+`,
+    },
+    {
+      title: "In the container",
+      text: `JWT=$(cat /var/run/secrets/grove/token)
+export VAULT_TOKEN=$(${jwtLogin(place, "")})
+`,
+    },
+  ];
+}
+
+const subjectOf = (account: string): string => `system:serviceaccount:${account.replace("/", ":")}`;
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, "");
+
+/** Far in the future: the check looks at the time of a token too. */
+const ENDS_LATE = Date.UTC(2100, 0) / 1000;
+
+const claimsText = (claims: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ ...claims, exp: ENDS_LATE }, null, 2);

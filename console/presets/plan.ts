@@ -1,0 +1,142 @@
+import { pathOf } from "../href.ts";
+import { belowMount, ofMount } from "../methods/mount-paths.ts";
+import { PARTS } from "../methods/parts.ts";
+import { curlCommand, type FormRequest, recordOf, terraformText } from "../records/commands.ts";
+import type { RecordValue } from "../records/field.ts";
+import type { Part } from "../records/part.ts";
+import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
+
+/** All texts of a login that is set up, and the requests that set it up. */
+export interface LoginPlan {
+  readonly place: PresetPlace;
+  /** A first policy, which allows a token to look itself up. */
+  readonly policy: string;
+  readonly steps: readonly PlanStep[];
+  /** The steps as commands of curl, without secrets. */
+  readonly curl: string;
+  readonly terraform: string;
+  readonly snippets: readonly Snippet[];
+  /** What the check of a login begins with. */
+  readonly identity: string;
+}
+
+/** One request of a plan. */
+export interface PlanStep {
+  readonly what: "policy" | "mount" | "config" | "role";
+  /** What it does, for people. */
+  readonly label: string;
+  readonly request: FormRequest;
+}
+
+/** What the installation has already. */
+export interface Existing {
+  /** Types of the auth mounts, by their path with a slash at the end. */
+  readonly mounts: Readonly<Record<string, string>>;
+  readonly policies: readonly string[];
+}
+
+const POLICY = `# What a token of this login may do: add the paths that it needs.
+path "auth/token/lookup-self" {
+  capabilities = ["read"]
+}
+`;
+
+/** The plan of a preset for values without a mistake. `mount` "": the usual path of the preset. */
+export function planOf(preset: Preset, values: PresetValues, address: string, mount = ""): LoginPlan {
+  const name = preset.roleOf?.(values) ?? values.role ?? "";
+  const place: PresetPlace = { address, mount: mount || preset.mount, role: name };
+  const role = { ...preset.role(values, place), token_policies: [name] };
+  const steps = stepsOf(preset, place, preset.config(values, place), role);
+  const config = preset.config(withoutSecrets(preset, values), place);
+  const shown = stepsOf(preset, place, config, role);
+  return {
+    place,
+    policy: POLICY,
+    steps,
+    curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
+    terraform: terraformOf(preset, place, config, role),
+    snippets: preset.snippets(values, place),
+    identity: preset.identity(values, place),
+  };
+}
+
+/** Texts have the name of a secret in its place. */
+function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues {
+  const secrets = fields.filter(({ isSecret }) => isSecret).map(({ name, label }) => [name, `<${label}>`] as const);
+  return { ...values, ...Object.fromEntries(secrets) };
+}
+
+/** Where a method keeps whom it trusts, below its mount. */
+const configPath = ({ method }: Pick<Preset, "method">): string => (method === "aws" ? "config/client" : "config");
+
+function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, role: RecordValue): PlanStep[] {
+  const { mount, role: name } = place;
+  return [
+    {
+      what: "policy",
+      label: `The policy ${name}`,
+      request: { path: `sys/policies/acl/${pathOf(name)}`, body: { policy: POLICY } },
+    },
+    {
+      what: "mount",
+      label: `The method ${method} at auth/${mount}/`,
+      request: { path: ofMount(mount), body: { type: method } },
+    },
+    {
+      what: "config",
+      label: "Whom it trusts",
+      request: { path: belowMount(mount, configPath({ method })), body: config },
+    },
+    {
+      what: "role",
+      label: `The role ${name}`,
+      request: { path: belowMount(mount, "role", name), body: role },
+    },
+  ];
+}
+
+/**
+ * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
+ * same type and what it trusts.
+ */
+export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies }: Existing) {
+  const type = mounts[`${place.mount}/`];
+  const isTaken = type !== undefined && type !== method;
+  const hasPolicy = policies.includes(place.role);
+  const kept = (what: PlanStep["what"]): boolean =>
+    (what === "policy" && hasPolicy) || ((what === "mount" || what === "config") && type !== undefined);
+  return {
+    problem: isTaken ? `auth/${place.mount}/ is a method of the type ${type}: choose another path.` : "",
+    left: steps.filter(({ what }) => !kept(what)),
+    kept: steps.filter(({ what }) => kept(what)),
+  };
+}
+
+const NO_FIELDS: Extract<Part, { kind: "settings" }>["groups"] = [];
+
+function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config: RecordValue, role: RecordValue) {
+  const parts = PARTS[preset.method] ?? [];
+  const roles = parts.find((part) => part.kind === "collection" && part.part === "roles");
+  const settings = parts.find((part) => part.kind === "settings" && part.path === configPath(preset));
+  const fieldsOf = (part: Part | undefined) =>
+    (part && "groups" in part ? part.groups : NO_FIELDS).flatMap(({ fields }) => fields);
+  const resourceOf = (part: Part | undefined) => (part && "terraform" in part ? part.terraform : undefined);
+  const policy = `resource "vault_policy" "${labelOf(name)}" {\n  name   = "${name}"\n  policy = <<-HCL\n${POLICY.replace(/^/gm, "    ").trimEnd()}\n  HCL\n}\n`;
+  const texts: string[] = [policy];
+  const ofConfig = resourceOf(settings);
+  const isOne = ofConfig?.mount === "path";
+  if (!isOne)
+    texts.push(terraformText({ resource: { type: "vault_auth_backend" } }, [], { type: preset.method, path: mount }));
+  const backend = `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`;
+  if (ofConfig) texts.push(terraformText(recordOf(ofConfig, mount), fieldsOf(settings), config));
+  const ofRole = resourceOf(roles);
+  if (ofRole) texts.push(terraformText(recordOf(ofRole, mount, name), fieldsOf(roles), role));
+  // References have Terraform make the resources in their order.
+  return texts
+    .join("\n")
+    .replace(/^( {2}backend +)= ".*"$/gm, `$1= ${backend}`)
+    .replace(/^( {2}token_policies +)= \[".*"\]$/gm, `$1= [vault_policy.${labelOf(name)}.name]`);
+}
+
+/** The label of a resource, as `terraformText` makes it. */
+const labelOf = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^(?![A-Za-z_])/, "_");

@@ -1,0 +1,78 @@
+import type { RecordValue } from "../records/field.ts";
+
+/** One of the three things that a preset asks for. */
+export interface PresetField {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  /** What is wrong with a value; "" when nothing is. */
+  readonly wrong: (value: string) => string;
+  /** True: no text shows it. */
+  readonly isSecret?: true;
+}
+
+/** Values by the names of the fields, without blanks around them. */
+export type PresetValues = Readonly<Record<string, string>>;
+
+/** What a job runs, or what has to be set up elsewhere. */
+export interface Snippet {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** What the texts are made for. */
+export interface PresetPlace {
+  /** The origin of this Grove. It is the audience of tokens where the issuer lets one choose. */
+  readonly address: string;
+  /** Path of the auth mount, without `auth/` and the last slash. */
+  readonly mount: string;
+  /** Name of the role and of its policy. */
+  readonly role: string;
+}
+
+/** How clients of one kind log in. */
+export interface Preset {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly method: "jwt" | "kubernetes" | "aws";
+  readonly fields: readonly PresetField[];
+  /** What has to be done before the fields can be filled in. */
+  readonly first?: Snippet;
+  /** The name of the role, where no field asks for it. */
+  readonly roleOf?: (values: PresetValues) => string;
+  /** Path of the mount unless somebody chooses another. */
+  readonly mount: string;
+  readonly config: (values: PresetValues, place: PresetPlace) => RecordValue;
+  /** Without its policies. */
+  readonly role: (values: PresetValues, place: PresetPlace) => RecordValue;
+  readonly snippets: (values: PresetValues, place: PresetPlace) => readonly Snippet[];
+  /** What the check of a login begins with; "" where it needs a real token. */
+  readonly identity: (values: PresetValues, place: PresetPlace) => string;
+}
+
+const NAME = /^[A-Za-z0-9](?:[\w.-]{0,126}[A-Za-z0-9])?$/;
+
+/** The field that every preset ends with. */
+export const ROLE_FIELD: PresetField = {
+  name: "role",
+  label: "Role",
+  hint: "The name of the role and of its policy, as in deploy.",
+  wrong: (value) => (NAME.test(value) ? "" : "Letters, digits, dots, dashes and underscores."),
+};
+
+/** A field whose whole value has a form. */
+export function formed(name: string, label: string, hint: string, form: RegExp, wrong: string): PresetField {
+  return { name, label, hint, wrong: (value) => (value.length <= 512 && form.test(value) ? "" : wrong) };
+}
+
+/** An address that is written in a shell or in YAML without quotes. */
+export const HTTPS = /^https:\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
+
+/** The body of a login by JWT from the shell variable `JWT`: neither the token nor the answer is on a command line. */
+export function jwtLogin({ mount, role }: PresetPlace, indent: string): string {
+  return [
+    `printf '{"role": "${role}", "jwt": "%s"}' "$JWT" |`,
+    `  curl -sSf --data @- "$VAULT_ADDR/v1/auth/${mount}/login" | jq -r .auth.client_token`,
+  ].join(`\n${indent}`);
+}

@@ -1,0 +1,95 @@
+import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
+import { formed, HTTPS, type Preset, ROLE_FIELD } from "./preset.ts";
+
+/** What a header can carry. */
+const BEARER = /^[\x21-\x7e]+$/;
+
+/** A pod of a cluster whose API server judges each token. */
+const KUBERNETES_REVIEW: Preset = {
+  id: "kubernetes-review",
+  title: "Kubernetes, by TokenReview",
+  text: "Pods of one service account. Grove asks the API server about each token, so it must reach it over https.",
+  method: "kubernetes",
+  mount: "kubernetes",
+  first: {
+    title: "In the cluster, first",
+    text: `kubectl create namespace grove
+kubectl -n grove create serviceaccount reviewer
+kubectl create clusterrole grove-reviewer --verb=get --resource=serviceaccounts,namespaces
+kubectl create clusterrolebinding grove-reads --clusterrole=grove-reviewer --serviceaccount=grove:reviewer
+kubectl create clusterrolebinding grove-reviews --clusterrole=system:auth-delegator --serviceaccount=grove:reviewer
+kubectl -n grove create token reviewer --duration=8760h
+`,
+  },
+  fields: [
+    formed("host", "API server", "As in https://cluster.example.com.", HTTPS, "An address that begins with https://."),
+    serviceAccountField(),
+    {
+      name: "reviewer",
+      label: "Token of the reviewer",
+      hint: "What the last command above printed. It is kept sealed.",
+      isSecret: true,
+      wrong: (value) => (BEARER.test(value) && value.length <= 16_384 ? "" : "A token without blanks."),
+    },
+  ],
+  roleOf: ({ account = "" }) => account.replace("/", "-"),
+  config: ({ host = "", reviewer }) => ({ kubernetes_host: host.replace(/\/$/, ""), token_reviewer_jwt: reviewer }),
+  role: ({ account = "" }) => {
+    const [namespace = "", name = ""] = account.split("/");
+    return {
+      bound_service_account_names: [name],
+      bound_service_account_namespaces: [namespace],
+      audience: "grove",
+      token_ttl: "10m",
+    };
+  },
+  snippets: ({ account = "" }, place) => podSnippets(account, place),
+  identity: () => "",
+};
+
+const principalOf = ({ account = "", name = "" }: Readonly<Record<string, string>>): string =>
+  `arn:aws:iam::${account}:role/${name}`;
+
+/** Whoever has assumed a role of an account, by a signed request. */
+const AWS: Preset = {
+  id: "aws",
+  title: "AWS",
+  text: "Instances, functions and tasks with one IAM role, by a request that they sign. Grove needs no key of the cloud.",
+  method: "aws",
+  mount: "aws",
+  fields: [
+    formed("account", "Account", "Twelve digits.", /^\d{12}$/, "The number of an account: twelve digits."),
+    formed(
+      "name",
+      "IAM role",
+      "Its name, without a path, as in web.",
+      /^[\w+=,.@-]{1,64}$/,
+      "The name of a role, as in web.",
+    ),
+    ROLE_FIELD,
+  ],
+  config: (_, { address }) => ({ iam_server_id_header_value: hostOf(address) }),
+  role: (values) => ({
+    auth_type: "iam",
+    bound_iam_principal_arn: [principalOf(values)],
+    // Without a key of the cloud nobody could look the id up.
+    resolve_aws_unique_ids: false,
+    token_ttl: "1h",
+  }),
+  snippets: (_, { address, mount, role }) => [
+    {
+      title: "On the instance",
+      text: `export VAULT_ADDR=${address}
+export VAULT_TOKEN=$(bao login -method=aws -path=${mount} -token-only header_value=${hostOf(address)} role=${role})
+`,
+    },
+  ],
+  identity: principalOf,
+};
+
+function hostOf(address: string): string {
+  return new URL(address).hostname;
+}
+
+/** Every preset, in the order in which people choose. */
+export const PRESETS: readonly Preset[] = [GITHUB, GITLAB, KUBERNETES_ISSUER, KUBERNETES_REVIEW, ENTRA, KEYCLOAK, AWS];
