@@ -7,6 +7,7 @@ import { ms, perSecond } from "./chart-words.ts";
 import { DayCharts } from "./day-charts.tsx";
 import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
 
+const WAITING = "The line begins with the second reading, in three seconds.";
 const POLL_MS = 3_000;
 /** Samples that are kept: five minutes. */
 const KEPT = 100;
@@ -64,6 +65,7 @@ function LiveCharts() {
     <>
       <div class="charts">
         <LineChart
+          waiting={WAITING}
           title="Requests"
           format={perSecond}
           lines={[
@@ -73,6 +75,7 @@ function LiveCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Time of a request"
           format={ms}
           lines={[
@@ -81,6 +84,7 @@ function LiveCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Logins"
           format={perSecond}
           lines={RESULTS.map((result) => ({
@@ -89,6 +93,7 @@ function LiveCharts() {
           }))}
         />
         <LineChart
+          waiting={WAITING}
           title="Dead tokens that are removed"
           format={(value) => compact(Math.round(value))}
           lines={[
@@ -97,11 +102,13 @@ function LiveCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Age of this instance's copy"
           format={(value) => `${value.toFixed(1)} s`}
           lines={[{ name: "policies, mounts, keys", points: gauge(({ snapshotAge }) => snapshotAge) }]}
         />
         <LineChart
+          waiting={WAITING}
           title="Live"
           format={(value) => compact(Math.round(value))}
           lines={[

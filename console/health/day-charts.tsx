@@ -1,10 +1,11 @@
 import type { MetricsHistory } from "../../client/answers.d.ts";
 import { compact } from "../format.ts";
 import { useSession } from "../session.ts";
-import { LineChart, ProblemNotice, useLoad, usePolling } from "../ui/index.ts";
+import { LineChart, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import { ms, perSecond } from "./chart-words.ts";
 import { dayPoints } from "./history.ts";
 
+const WAITING = "A line begins with the second five minutes.";
 const POLL_MS = 60_000;
 
 /** The last day, as all isolates reported it. */
@@ -14,11 +15,13 @@ export function DayCharts() {
   usePolling(true, history.reload, POLL_MS);
   if (history.problem) return <ProblemNotice problem={history.problem} onRetry={history.reload} />;
   if (!history.value) return <p class="body muted">Loading…</p>;
+  const [first] = history.value.samples;
   const { rates, latencies, counts } = dayPoints(history.value, Date.now());
   return (
     <>
       <div class="charts">
         <LineChart
+          waiting={WAITING}
           title="Requests"
           format={perSecond}
           lines={[
@@ -28,6 +31,7 @@ export function DayCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Time of a request"
           format={ms}
           lines={[
@@ -36,6 +40,7 @@ export function DayCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Logins"
           format={perSecond}
           lines={[
@@ -45,11 +50,13 @@ export function DayCharts() {
           ]}
         />
         <LineChart
+          waiting={WAITING}
           title="Dead tokens that are removed"
           format={perSecond}
           lines={[{ name: "tokens", points: rates(({ tokens_swept: swept }) => swept) }]}
         />
         <LineChart
+          waiting={WAITING}
           title="Live"
           format={(value) => compact(Math.round(value))}
           lines={[
@@ -59,8 +66,13 @@ export function DayCharts() {
         />
       </div>
       <p class="body small muted">
-        In steps of five minutes. Each instance of the server reports once a minute; what one counted after its last
-        report is missing. Live numbers are counted once an hour, or whenever metrics are read.
+        {first && (
+          <>
+            From <Time at={first.time} both /> until now, in steps of five minutes.{" "}
+          </>
+        )}
+        Each instance of the server reports once a minute; what one counted after its last report is missing. Live
+        numbers are counted once an hour, or whenever metrics are read.
       </p>
     </>
   );

@@ -33,6 +33,8 @@ export interface Existing {
   /** Types of the auth mounts, by their path with a slash at the end. */
   readonly mounts: Readonly<Record<string, string>>;
   readonly policies: readonly string[];
+  /** Paths of mounts that were enabled here, and may lack whom they trust. */
+  readonly begun?: readonly string[];
 }
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
@@ -99,12 +101,15 @@ function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, ro
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
  * same type and what it trusts.
  */
-export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies }: Existing) {
+export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, begun = [] }: Existing) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
   const hasPolicy = policies.includes(place.role);
+  const isBegun = begun.includes(place.mount);
   const kept = (what: PlanStep["what"]): boolean =>
-    (what === "policy" && hasPolicy) || ((what === "mount" || what === "config") && type !== undefined);
+    (what === "policy" && hasPolicy) ||
+    (what === "mount" && type !== undefined) ||
+    (what === "config" && type !== undefined && !isBegun);
   return {
     problem: isTaken ? `auth/${place.mount}/ is a method of the type ${type}: choose another path.` : "",
     left: steps.filter(({ what }) => !kept(what)),

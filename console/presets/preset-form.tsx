@@ -16,7 +16,7 @@ export function PresetForm({ preset, values, onValues }: PresetFormProps) {
         {preset.fields.map(({ name, label, hint, wrong, isSecret = false }) => {
           const value = values[name] ?? "";
           return (
-            <Field key={name} label={label} name={name} hint={hint} wrong={value === "" ? "" : wrong(value.trim())}>
+            <Field key={name} label={label} hint={hint} wrong={value === "" ? "" : wrong(value.trim())}>
               {isSecret ? (
                 <input
                   type="password"
@@ -30,7 +30,7 @@ export function PresetForm({ preset, values, onValues }: PresetFormProps) {
             </Field>
           );
         })}
-        <Field label="Path" name="mount" hint="Below auth/: another one if this is in use.">
+        <Field label="Path" hint="Below auth/: another one if this is in use.">
           <TextInput value={values.mount ?? preset.mount} onText={set("mount")} />
         </Field>
       </div>

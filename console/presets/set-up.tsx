@@ -28,15 +28,7 @@ export function SetUp({ preset, values, existing, onDone }: SetUpProps) {
   return (
     <>
       <Texts plan={plan} />
-      <Steps
-        preset={preset}
-        plan={plan}
-        existing={existing}
-        onDone={() => {
-          setReady(plan);
-          onDone();
-        }}
-      />
+      <Steps preset={preset} plan={plan} existing={existing} onSent={onDone} onReady={() => setReady(plan)} />
       {isReady && (
         <>
           {plan.snippets.map(({ title, text }) => (
@@ -80,31 +72,40 @@ interface StepsProps {
   readonly preset: Preset;
   readonly plan: LoginPlan;
   readonly existing: Existing;
-  readonly onDone: () => void;
+  /** Something was written. */
+  readonly onSent: () => void;
+  /** All was. */
+  readonly onReady: () => void;
 }
 
 /** Sends what is missing, one request after the other, and stops at the first that is refused. */
-function Steps({ preset, plan, existing, onDone }: StepsProps) {
+function Steps({ preset, plan, existing, onSent, onReady }: StepsProps) {
   const { api } = useSession();
   const [sent, setSent] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const { problem: taken, left, kept } = stepsLeft(plan, preset, existing);
+  const [begun, setBegun] = useState<readonly string[]>([]);
+  const { problem: taken, left, kept } = stepsLeft(plan, preset, { ...existing, begun });
   const run = async (): Promise<void> => {
     if (busy) return;
     setBusy(true);
     setProblem(null);
     setSent([]);
-    for (const { label, request } of left) {
+    for (const { what, label, request } of left) {
       const answer = await api.call(request.path, { body: request.body });
       if (!answer.ok) {
         setBusy(false);
+        // What was written so far is there now.
+        onSent();
         return setProblem(answer.problem);
       }
+      if (what === "mount") setBegun((before) => [...before, plan.place.mount]);
       setSent((before) => [...before, label]);
     }
     setBusy(false);
-    onDone();
+    setBegun([]);
+    onSent();
+    onReady();
   };
   const first = left[0];
   return (

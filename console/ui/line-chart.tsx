@@ -9,13 +9,15 @@ interface LineChartProps {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** Shown until there is a line. */
+  readonly waiting: string;
 }
 
 const WIDTH = 300;
 const HEIGHT = 72;
 
 /** A small chart of lines over time. The last values stand beside it as text, for screen readers. */
-export function LineChart({ title, lines, format }: LineChartProps) {
+export function LineChart({ title, lines, format, waiting }: LineChartProps) {
   const times = lines.flatMap(({ points }) => points.map(({ at }) => at));
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const values = lines.flatMap(({ points }) => points.flatMap(({ value }) => (value === null ? [] : [value])));
@@ -25,7 +27,7 @@ export function LineChart({ title, lines, format }: LineChartProps) {
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
-      {times.length < 2 && <p class="small muted">The line begins with the second reading, in three seconds.</p>}
+      {first >= last && <p class="small muted">{waiting}</p>}
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {lines.map(({ name, points }, at) =>
           unbroken(points).map((part) => (

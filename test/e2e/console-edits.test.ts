@@ -185,6 +185,31 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await guest.close();
   });
 
+  it("sets up a login from three fields, and ends in the check of one", async () => {
+    await openPlace(page, "methods");
+    await page.getByRole("link", { name: "Set up a login…" }).click();
+    await page.getByRole("link", { name: "AWS" }).click();
+    await page.getByText("Still missing: Account, IAM role, Role.").waitFor();
+    await page.getByLabel("Account").fill("1111");
+    await page.getByText("The number of an account: twelve digits.").waitFor();
+    await page.getByLabel("Account").fill("111111111111");
+    await page.getByLabel("IAM role", { exact: true }).fill("web");
+    await page.getByLabel("Role", { exact: true }).fill("web-servers");
+    await page.getByText("Terraform", { exact: true }).click();
+    await page.getByText('resource "vault_aws_auth_backend_role" "web-servers"').waitFor();
+    await page.getByRole("button", { name: "Set up AWS" }).click();
+    await page.getByRole("heading", { name: "Check a login" }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Check the login" }).click();
+    await page.getByText("This login gets a token").waitFor();
+    const role = (await api("GET", "auth/aws/role/web-servers")).body.data;
+    expect(role).toMatchObject({ bound_iam_principal_arn: ["arn:aws:iam::111111111111:role/web"] });
+    // What is there stays: only the role is written again.
+    await page
+      .getByText("Stays as it is: The policy web-servers, The method aws at auth/aws/, Whom it trusts.")
+      .waitFor();
+  });
+
   it("names fields as the API does, and gives what a form holds as a command that works", async () => {
     const role = { allowed_policies: "web", token_period: "1h", orphan: true };
     await api("POST", "auth/token/roles/copied", role);

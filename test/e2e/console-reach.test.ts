@@ -307,6 +307,8 @@ async function plant(server: RunningServer): Promise<readonly string[]> {
     "policies/web",
     "methods",
     "methods?new=1",
+    "methods?setup=github",
+    "methods?setup=kubernetes-review",
     "methods/aws?part=roles&name=web",
     "methods/aws?part=login-check",
     "methods/aws?part=refused-logins",

@@ -90,6 +90,11 @@ describe("the steps that are left", () => {
     expect([left.map(({ what }) => what), problem]).toEqual([["role"], ""]);
   });
 
+  it("have whom to trust again where only the mount could be made", () => {
+    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], begun: ["github"] });
+    expect(left.map(({ what }) => what)).toEqual(["config", "role"]);
+  });
+
   it("can't be taken at a path of another method", () => {
     expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [] }).problem).toContain("type aws");
   });
