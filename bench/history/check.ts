@@ -8,7 +8,7 @@ import { type HistoryEvent, latestEffect, type Receipt, type Use } from "./histo
  * - a token is accepted after it was refused: it was resurrected;
  * - a token with limited uses is accepted more often, or refused before they can be used up;
  * - one nonce gives two tokens;
- * - a complete receipt lacks a token that lived in its group when the revocation began.
+ * - a complete receipt lacks a token that lived in its group, and was listed, when the revocation began.
  *
  * @returns a message for each violation
  */
@@ -76,7 +76,7 @@ function missing(ends: EndsOfTokens, history: readonly HistoryEvent[], receipt: 
   const listed = new Set(receipt.ended);
   return history.flatMap((event) => {
     if (event.kind !== "create" || !event.groups.includes(receipt.group) || listed.has(event.token)) return [];
-    if (latestEffect(event) >= receipt.begin) return [];
+    if (latestEffect(event) >= receipt.listedUpTo) return [];
     // A token that something else can have ended by then need not be in the receipt.
     const endsBefore = ends.of(event.token).some(({ begin }) => begin < latestEffect(receipt));
     const isUsedUp = event.uses !== null;

@@ -30,23 +30,25 @@ export class EndsOfTokens {
     const ends: EndOfToken[] = [];
     /** When the ancestor, or a token between it and this one, may have been revoked alone, which detaches this one. */
     let detachedFrom = Number.POSITIVE_INFINITY;
+    /** True where a revocation without descendants ends this token, too. */
+    let endsAlone = true;
     for (let at: string | null = token; at !== null; ) {
       const creation = this.#creations.get(at);
       if (creation === undefined) break;
-      const isItself = at === token;
       // Also by a revocation of this ancestor alone: a second one, with everything below, then finds nothing below.
-      if (!isItself) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
-      for (const { begin, end, by } of this.#endsAt(creation, isItself)) {
+      if (!endsAlone) detachedFrom = Math.min(detachedFrom, this.#firstAlone(at));
+      for (const { begin, end, by } of this.#endsAt(creation, endsAlone)) {
         // A token that was detached before the ancestor ended lives on, so that end is not certain.
         ends.push({ begin, end: detachedFrom < end ? Number.POSITIVE_INFINITY : end, by });
       }
+      endsAlone = creation.batch;
       at = creation.parent;
     }
     return ends;
   }
 
-  #endsAt({ token, groups, begin, end, expiresAt }: Creation, isItself: boolean): EndOfToken[] {
-    const revocations = (this.#revocations.get(token) ?? []).filter(({ alone }) => isItself || !alone);
+  #endsAt({ token, groups, begin, end, expiresAt }: Creation, endsAlone: boolean): EndOfToken[] {
+    const revocations = (this.#revocations.get(token) ?? []).filter(({ alone }) => endsAlone || !alone);
     const watermarks = groups.flatMap((group) => this.#watermarks.get(group) ?? []);
     return [
       ...revocations.map((event) => ({

@@ -21,6 +21,8 @@ export interface Creation extends Asked {
   readonly uses: number | null;
   /** When the token expires on its own (ms of the same clock); null: not during the history. */
   readonly expiresAt: number | null;
+  /** True for a token that also ends when its parent is revoked alone. */
+  readonly batch: boolean;
   /** The nonce of a login; null for other creations. */
   readonly nonce: string | null;
 }
@@ -50,6 +52,8 @@ export interface Receipt extends Asked {
   readonly kind: "receipt";
   readonly group: string;
   readonly ended: readonly string[];
+  /** Tokens whose creation was answered before this time were listed when the revocation began, so it ends them. */
+  readonly listedUpTo: number;
 }
 
 export type HistoryEvent = Creation | Use | Revocation | Watermark | Receipt;

@@ -7,8 +7,11 @@ import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
 import { LEASE_ACTIONS, LOGIN_ACTIONS, OTHER_ACTIONS, TEAM_ACTIONS } from "./actions/others.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
 import { findBroken } from "./check.ts";
+import { Clients } from "./clients/clients.ts";
+import { reportHistory } from "./clients/report.ts";
 import { killCluster } from "./cluster/kill.ts";
 import { findDamage } from "./damage.ts";
+import { killDev } from "./dev.ts";
 import { startEnvironment } from "./environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
 import { type Entry, Ledger } from "./ledger.ts";
@@ -19,14 +22,16 @@ const HELP = `Usage: npm run bench:kill -- [options]
 Kills the processes of npm run serve with SIGKILL at random times during writes (tokens, leases, logins, teams,
 policies, wrapped answers, tidy). Restarts the server after each kill and checks that every answered write is still
 stored. At the end, checks that the revocation of every ended lease was sent to its secrets engine, and that no database
-is damaged.
+is damaged. Other clients go on all the time; every request of theirs and its answer go into a history, and a checker
+looks in it for what no correct server can have answered.
 
   --rounds N   number of kills (default 50)
   --minutes M  time limit for starting another round (default 10); the final checks take a few minutes more
   --seed TEXT  seed of the random choices, to repeat a run (default: derived from the clock, and printed)
   --dir DIR    parent directory for the data (default: the system's temporary directory)
-  --cluster    instead: three nodes over a bucket, with faults of nodes, of the bucket and of the network between them,
-               and a checker of the history of all requests and answers
+  --cluster    instead: three nodes over a bucket, with faults of nodes, of their clocks, of the bucket and of the network
+               between them, and the history alone
+  --dev        instead: npm run dev, and the history alone
   --help       prints this text
 
 This does not simulate a power failure: data that the operating system has accepted still reach the disk.
@@ -40,6 +45,7 @@ interface KillCommand {
   readonly seed: string;
   readonly directory: string | undefined;
   readonly cluster: boolean;
+  readonly dev: boolean;
 }
 
 const ACTIONS: readonly [Action, ...Action[]] = [
@@ -68,12 +74,14 @@ function parseKillArguments(argv: readonly string[]): Result<KillCommand, NotRun
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     dir: { type: "string" },
     cluster: { type: "boolean", default: false },
+    dev: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
-  const { seed, cluster, dir: directory } = flags.value.values;
+  const { seed, cluster, dev, dir: directory } = flags.value.values;
+  if (cluster && dev) return err("--cluster and --dev exclude each other");
   const [rounds, minutes] = [Number(flags.value.values.rounds), Number(flags.value.values.minutes)];
   if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds takes a number of at least 1, --minutes a number above 0");
-  return ok({ rounds, minutes, seed, directory, cluster });
+  return ok({ rounds, minutes, seed, directory, cluster, dev });
 }
 
 /** Counts equal names. */
@@ -87,7 +95,9 @@ function counted(names: readonly string[]): [string, number][] {
 async function kill({ seed, directory, ...most }: KillCommand): Promise<number> {
   say(`seed ${seed}`);
   const choices = new Choices(seed);
-  if (most.cluster) return killCluster({ ...most, directory, choices, say });
+  const history = { ...most, directory, choices, say };
+  if (most.cluster) return killCluster(history);
+  if (most.dev) return killDev(history);
   const data = temporaryDirectory("kill", directory);
   const secrets = newSecrets();
   const until = performance.now() + most.minutes * 60_000;
@@ -112,6 +122,9 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
     ledger.created("token", token, null, accessor);
   }
 
+  const clients = new Clients({ urls: () => [root.url], rootToken: root.token, mayLackWorker: true }, choices);
+  const running = clients.run();
+
   let rounds = 0;
   while (rounds < most.rounds && performance.now() < until && broken.length === 0) {
     const before = ledger.entries.length;
@@ -130,6 +143,9 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
     say(`round ${rounds} of ${most.rounds}: killed ${victim} after ${fresh.length} creations`);
   }
 
+  clients.stop();
+  await running;
+  await clients.useAll();
   say("waiting for background work to end");
   const finish = { root, ledger, environment };
   broken.push(...(await waitForPromises(finish)));
@@ -138,7 +154,8 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
   await server.stop();
   broken.push(...findDamage(data));
   await environment.stop();
-  return report(rounds, ledger, environment.engine.asked.size, broken);
+  const code = report(rounds, ledger, environment.engine.asked.size, broken);
+  return reportHistory(clients.recorder, say) === 0 ? code : 1;
 }
 
 /**

@@ -112,13 +112,16 @@ export class ServeProcess implements Client {
     return { worker: usageOf(this.#workerd), gateway: usageOf(this.#child.pid ?? 0) };
   }
 
-  /** Kills the server with SIGKILL and waits until both processes have ended. */
+  /** Kills the server with SIGKILL and waits until all its processes have ended. */
   async kill(victim: KillTarget): Promise<void> {
+    const below = descendantsOf(this.#child.pid ?? 0);
     const workerd = this.#workerd;
-    if (victim !== "serve" && workerd > 0) process.kill(workerd, "SIGKILL");
+    // `npm run dev` has Wrangler between both.
+    if (victim === "both") for (const pid of below) killIfThere(pid);
+    if (victim === "workerd" && workerd > 0) process.kill(workerd, "SIGKILL");
     if (victim !== "workerd") this.#child.kill("SIGKILL");
     await this.#end();
-    while (nameOf(workerd) === "workerd") await pause(10);
+    for (const pid of below) while (nameOf(pid) !== "") await pause(10);
   }
 
   /** Kills workerd alone, which a node starts again. */
@@ -179,6 +182,14 @@ export function usageOf(pid: number): Usage {
 
 function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** Process IDs of all descendants. */

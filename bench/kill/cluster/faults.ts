@@ -15,6 +15,9 @@ export type Fault = (scene: Scene) => Promise<void>;
 const PAST_LEASE_MS = LEASE_MS * 1.5;
 const SHORT_MS = LEASE_MS / 4;
 const SLOW_MS = 150;
+/** workerd leaves the cluster when its clock and that of the bucket differ by a tenth of this, more or less. */
+const MOVED_MS = LEASE_MS / 4;
+const FAR_MS = LEASE_MS * 2;
 
 /** Every kind of fault, by its name in the report. */
 export const FAULTS: Readonly<Record<string, Fault>> = {
@@ -49,6 +52,18 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   "bucket fails one request of three": ({ bucket }) => {
     let count = 0;
     return during(bucket, () => (++count % 3 === 0 ? { status: 503 } : undefined), SHORT_MS);
+  },
+  "clock set back": async ({ victim }) => {
+    victim.clock.move(MOVED_MS);
+    await pause(PAST_LEASE_MS);
+    victim.clock.move(-MOVED_MS);
+    await pause(PAST_LEASE_MS);
+    victim.clock.move(0);
+  },
+  "clock far off": async ({ victim }) => {
+    victim.clock.move(FAR_MS);
+    await pause(PAST_LEASE_MS);
+    victim.clock.move(0);
   },
   "node restarted": async ({ victim }) => {
     await victim.process.stop();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { listenAt } from "../../../gateway/server.ts";
 import { BUCKET, type BucketEmulator } from "../../../test/support/bucket.ts";
 import { newSecrets, ServeProcess } from "../../servers/serve.ts";
+import type { Clock } from "./clock.ts";
 
 /** Leases are this many times shorter than those of an installation: 4 s. */
 export const TIME_DIVISOR = 5;
@@ -70,21 +71,30 @@ export class PeerPath {
 export class Node {
   readonly name: string;
   readonly path: PeerPath;
+  readonly clock: Clock;
   readonly #data: string;
   readonly #flags: readonly string[];
   readonly #bucket: BucketEmulator;
   #process: ServeProcess | undefined;
   #url = "";
 
-  private constructor(name: string, path: PeerPath, data: string, flags: readonly string[], bucket: BucketEmulator) {
+  private constructor(
+    name: string,
+    clock: Clock,
+    path: PeerPath,
+    data: string,
+    flags: readonly string[],
+    bucket: BucketEmulator,
+  ) {
     this.name = name;
+    this.clock = clock;
     this.path = path;
     this.#data = data;
     this.#flags = flags;
     this.#bucket = bucket;
   }
 
-  static async make(name: string, directory: string, bucket: BucketEmulator): Promise<Node> {
+  static async make(name: string, clock: Clock, directory: string, bucket: BucketEmulator): Promise<Node> {
     const port = await freePort();
     const path = await PeerPath.start(port);
     const flags = [
@@ -95,7 +105,7 @@ export class Node {
       "--cluster-advertise",
       `127.0.0.1:${path.port}`,
     ];
-    return new Node(name, path, join(directory, name), flags, bucket);
+    return new Node(name, clock, path, join(directory, name), flags, bucket);
   }
 
   /** Origin of the node, also while it does not run. */
@@ -112,6 +122,7 @@ export class Node {
   async start(): Promise<void> {
     const settings = {
       ...this.#bucket.environment,
+      ...this.clock.settings,
       // The bucket tells the nodes apart by their keys.
       AWS_ACCESS_KEY_ID: this.name,
       GROVE_CLUSTER_KEY: SECRETS.GROVE_CLUSTER_KEY,

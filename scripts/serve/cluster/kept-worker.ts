@@ -62,6 +62,11 @@ export class KeptWorker {
     this.#child?.signal("SIGTERM");
   }
 
+  /** Ends workerd at once, and starts it again. */
+  restart(): void {
+    this.#child?.kill();
+  }
+
   /** Ends workerd, after the hand-over if it is under way. */
   async stop(): Promise<void> {
     if (!this.#isStopping) this.handOver();

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ListenAddress } from "../../../gateway/server.ts";
 import { waitUntilAnswers } from "../../local/answers.ts";
 import type { PreparedWorker } from "../prepare-worker.ts";
+import { watchClock } from "./clock-watch.ts";
 import { KeptWorker } from "./kept-worker.ts";
 import { askWorkerd, Readiness } from "./ready.ts";
 import { ownAddress } from "./settings.ts";
@@ -65,6 +66,13 @@ export function startNode(given: {
     pause: (ms) => pause(ms, undefined, { ref: false }),
     say,
   });
+  const stopWatching = watchClock((ms) => {
+    say(
+      `the clock was set back by ${Math.round(ms)} ms: workerd is started again, as it can't tell how old its copies are`,
+    );
+    if (!process.env.NOGUARD) worker.restart();
+  });
+  void worker.ended.then(stopWatching);
   const readiness = new Readiness(
     () => worker.isUp && !isLeaving,
     () => askWorkerd(ownAddress(listen)),

@@ -4,7 +4,7 @@ import { violationsOf } from "../../../bench/history/check.ts";
 import type { Creation, HistoryEvent, Receipt, Revocation, Use, Watermark } from "../../../bench/history/history.ts";
 
 const created = (token: string, at: number, more: Partial<Creation> = {}): Creation => ({
-  ...{ kind: "create", token, parent: null, groups: [], uses: null, expiresAt: null, nonce: null },
+  ...{ kind: "create", token, parent: null, groups: [], uses: null, batch: false, expiresAt: null, nonce: null },
   ...{ begin: at, end: at + 1 },
   ...more,
 });
@@ -17,7 +17,7 @@ const revoked = (token: string, at: number, more: Partial<Revocation> = {}): Rev
 });
 const watermark = (group: string, at: number): Watermark => ({ kind: "watermark", group, begin: at, end: at + 1 });
 const receipt = (group: string, at: number, ended: readonly string[]): Receipt => {
-  return { kind: "receipt", group, ended, begin: at, end: at + 1 };
+  return { kind: "receipt", group, ended, listedUpTo: at, begin: at, end: at + 1 };
 };
 
 describe("the checker of histories finds", () => {
@@ -31,6 +31,14 @@ describe("the checker of histories finds", () => {
         created("t", 4, { parent: "b" }),
         revoked("a", 10),
         used("t", 20, true),
+      ],
+      "after the revocation of a",
+    ],
+    [
+      "a batch token that is accepted after its parent was revoked alone",
+      [
+        ...[created("a", 0), created("t", 2, { parent: "a", batch: true })],
+        ...[revoked("a", 10, { alone: true }), used("t", 20, true)],
       ],
       "after the revocation of a",
     ],
@@ -66,6 +74,26 @@ describe("the checker of histories finds", () => {
       "its limit is 1",
     ],
     ["two tokens of a nonce", [created("t", 0, { nonce: "n" }), created("u", 5, { nonce: "n" })], "gave 2 tokens"],
+    [
+      "two tokens of a nonce that was used at two nodes at once",
+      [created("t", 0, { nonce: "n" }), created("u", 0, { nonce: "n" })],
+      "gave 2 tokens",
+    ],
+    [
+      "a token that a job ended and its receipt does not name",
+      [created("t", 0, { groups: ["g"] }), { ...receipt("g", 10, []), listedUpTo: -10 }, used("t", 20, false)],
+      "though nothing had ended it",
+    ],
+    [
+      "a token of a receipt that is accepted",
+      [created("t", 0, { groups: ["g"] }), revoked("t", 10), receipt("g", 10, ["t"]), used("t", 20, true)],
+      "after the revocation of t",
+    ],
+    [
+      "a token that a watermark ended although it was made after its answer",
+      [watermark("g", 0), created("t", 10, { groups: ["g"] }), used("t", 20, false)],
+      "though nothing had ended it",
+    ],
     ["an incomplete receipt", [created("t", 0, { groups: ["g"] }), receipt("g", 10, [])], "lacks t"],
   ])("%s", (_, history, said) => {
     expect(violationsOf(history)).toEqual([expect.stringContaining(said)]);
@@ -116,8 +144,29 @@ describe("the checker of histories accepts", () => {
       "uses without an answer",
       [created("t", 0, { uses: 2 }), used("t", 10, true), used("t", 20, null), used("t", 30, false)],
     ],
+    [
+      "a batch token whose parent was detached before its ancestor was revoked",
+      [
+        ...[created("a", 0), created("b", 2, { parent: "a" }), created("c", 4, { parent: "b" })],
+        ...[created("t", 6, { parent: "c", batch: true }), revoked("b", 10, { alone: true })],
+        ...[revoked("a", 20), used("t", 30, true), revoked("c", 40, { alone: true }), used("t", 50, false)],
+      ],
+    ],
     ["an expired token", [created("t", 0, { expiresAt: 10 }), used("t", 20, false)]],
     ["one token that a nonce gave twice", [created("t", 0, { nonce: "n" }), created("t", 5, { nonce: "n" })]],
+    [
+      "a receipt without a token that was not listed yet",
+      [created("t", 5, { groups: ["g"] }), { ...receipt("g", 10, []), listedUpTo: 5 }, used("t", 20, true)],
+    ],
+    [
+      "tokens of a group that a job without a receipt may end at any time",
+      [
+        created("t", 0, { groups: ["g"] }),
+        { ...watermark("g", 10), end: null },
+        used("t", 20, true),
+        used("t", 30, false),
+      ],
+    ],
     [
       "a receipt without what ended before",
       [created("t", 0, { groups: ["g"] }), revoked("t", 5), receipt("g", 10, [])],

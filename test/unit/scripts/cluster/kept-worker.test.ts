@@ -48,6 +48,15 @@ describe("the workerd of a node", () => {
     expect(starts.count).toBe(3);
   });
 
+  it("is started again when it has to forget what it knows", async () => {
+    const { worker, starts, up } = keep(["exec sleep 1000"]);
+    await up;
+    worker.restart();
+    await expect.poll(() => starts.count).toBe(2);
+    await expect.poll(() => worker.isUp).toBe(true);
+    await worker.stop();
+  });
+
   it("is not started again after a hand-over", async () => {
     const { worker, starts, lines, up } = keep(["exec sleep 1000"]);
     await up;
