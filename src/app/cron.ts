@@ -11,10 +11,15 @@ import { tidyOf } from "../tidy/tidy.ts";
 /**
  * The hourly work: begins the tidy run, and a backup if one is due and a bucket is configured, and counts tokens and
  * leases for the history. Does nothing while the service is sealed or not initialized.
+ *
+ * @throws when an object that it needs does not answer: the next hour tries again
  */
 export async function hourly(env: Env): Promise<void> {
   const installation = await loadInstallation(env);
-  if (!installation.ok) return;
+  if (!installation.ok) {
+    if (installation.error.code === "unavailable") throw new Error(installation.error.message);
+    return;
+  }
   const begun = [
     tidyOf(env).startHourly(),
     ...(env.BACKUPS ? [backupRunsOf(env).startWhenDue()] : []),

@@ -48,11 +48,20 @@ async function receiptOf(recorder: Recorder, role: string): Promise<{ ended: str
     await pause(RETRY_MS);
   }
   const doneAt = performance.now();
+  // A receipt names a token once its tree has swept it. Then the first page says that it is complete.
+  const isComplete = async () =>
+    member((await recorder.sendUntilAnswered("GET", `${path}/receipt`))?.body, "data", "complete") === true;
+  while (!(await isComplete())) {
+    if (performance.now() > until) {
+      recorder.surprise("the receipt of a done job does not become complete");
+      return null;
+    }
+    await pause(RETRY_MS);
+  }
   const accessors: string[] = [];
   for (let after: string | null = ""; after !== null; ) {
     const page = await recorder.sendUntilAnswered("GET", `${path}/receipt${after && `?after=${after}`}`);
     if (page?.status !== 200) return null;
-    if (member(page.body, "data", "complete") === false) recorder.surprise("the receipt of a done job is not complete");
     accessors.push(...texts(page.body, "data", "accessors"));
     after = text(page.body, "data", "next") || null;
   }

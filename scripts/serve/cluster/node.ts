@@ -70,7 +70,7 @@ export function startNode(given: {
     say(
       `the clock was set back by ${Math.round(ms)} ms: workerd is started again, as it can't tell how old its copies are`,
     );
-    if (!process.env.NOGUARD) worker.restart();
+    worker.restart();
   });
   void worker.ended.then(stopWatching);
   const readiness = new Readiness(

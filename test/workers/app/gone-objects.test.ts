@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER, NETWORK } from "../../../src/app/assemble.ts";
+import { hourly } from "../../../src/app/cron.ts";
 import {
   AccessorShard,
   AppRoleAuth,
@@ -14,10 +15,12 @@ import {
   EntityShard,
   Identity,
   JwtAuth,
+  KubernetesAuth,
   LeaseWalk,
   OidcIssuer,
   Organization,
   OrganizationDirectory,
+  ShardTidy,
   System,
   Team,
   Tidy,
@@ -30,10 +33,12 @@ import { goneObjects, holdAlarms } from "../../support/calls.ts";
 import { DocumentSigner } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
 import { runAs } from "../../support/deployments.ts";
+import { type Account, FakeApiServer, CLUSTER as PODS } from "../../support/fake-api-server.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
 import { ISSUER, type Issuer, newIssuer } from "../../support/issuer.ts";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { mountKubernetes } from "../../support/kubernetes.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 
 /** Longer than any copy of a cluster is used (ms). */
@@ -47,6 +52,9 @@ let root: string;
 let roles: AppRoleMount;
 let machines: CloudMount;
 let issuer: Issuer;
+let pods: FakeApiServer;
+let pod: Account;
+let podLogin: Awaited<ReturnType<typeof mountKubernetes>>["login"];
 let roleId: string;
 let holder: string;
 let named: string;
@@ -69,6 +77,11 @@ beforeAll(async () => {
   replaceInternet(cloud);
   machines = await mountCloud(root, "cloud", cloud, new DocumentSigner());
   await machines.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_ttl: "10m" });
+  await alsoReachable(async () => {
+    pods = await FakeApiServer.start();
+  });
+  pod = pods.addAccount("web", "api");
+  podLogin = (await mountKubernetes(root, "kubernetes", pods)).login;
   issuer = await newIssuer("ES256", "key-1");
   await post("sys/auth/jwt", { type: "jwt" });
   await post("auth/jwt/config", { jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
@@ -92,6 +105,17 @@ beforeEach(() => {
 });
 
 afterEach(() => runAs(NETWORK));
+
+/** Makes the fake host that `start` puts in the place of the internet a part of what is there. */
+async function alsoReachable(start: () => Promise<void>): Promise<void> {
+  const before = fetch;
+  await start();
+  const added = fetch;
+  vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
+    const url = input instanceof Request ? input.url : String(input);
+    return url.startsWith(`${PODS}/`) ? added(input, init) : before(input, init);
+  });
+}
 
 type Sent = Promise<{ readonly status: number; readonly headers: Headers }>;
 
@@ -131,6 +155,10 @@ const REQUESTS = {
   },
   "login by JWT": async () => async () =>
     call("POST", "auth/jwt/login", { body: { role: "ci", jwt: await issuer.sign({}) } }),
+  "login by a pod": async () => {
+    const jwt = await pods.tokenOf(pod);
+    return async () => (await podLogin(jwt)).answer;
+  },
   "list of entities": async () => () => get("identity/entity/name?list=true"),
   "list of groups": async () => () => get("identity/group/name?list=true"),
   "signed token": async () => () => get("identity/oidc/token/r", holder),
@@ -171,6 +199,7 @@ const ROWS: readonly Row[] = [
   [AppRoleAuth, "too old", ["login by approle"], ["look-up"]],
   [AppRoleSecretIds, "fresh", ["login by approle"], []],
   [JwtAuth, "too old", ["login by JWT"], ["look-up"]],
+  [KubernetesAuth, "fresh", ["login by a pod"], ["look-up"]],
   [Organization, "too old", ["token of a team"], ["team", "look-up"]],
   [OrganizationDirectory, "too old", ["organizations"], ["team"]],
   [Team, "too old", ["team", "token of a team"], ["organizations"]],
@@ -178,6 +207,7 @@ const ROWS: readonly Row[] = [
   [Tidy, "too old", ["tidy status"], ["look-up", "child"]],
   [AuditShard, "too old", [], ["look-up", "child", "orphan", "revocation", "login by JWT"]],
   [AuditDirectory, "too old", [], ["look-up", "child", "orphan", "revocation", "login by JWT"]],
+  [ShardTidy, "too old", [], ["tidy status", "look-up", "child", "accessors"]],
   [BackupRuns, "too old", ["backup runs"], []],
   [LeaseWalk, "too old", ["revocation of a prefix"], ["revocation"]],
   [TokenRevocations, "too old", ["revocation jobs"], ["revocation"]],
@@ -202,4 +232,26 @@ describe("while the objects of a class are gone", () => {
       expect(answers).toEqual(Object.fromEntries(expected));
     },
   );
+});
+
+describe("the work of an hour", () => {
+  it.each([System, Tidy])("is not begun while %o is gone, and fails", async (type) => {
+    vi.setSystemTime(Date.now() + TOO_OLD_MS);
+    const away = goneObjects(type);
+    await expect(hourly(bindings)).rejects.toThrow();
+    away.end();
+    await hourly(bindings);
+  });
+
+  it("is begun without the checks of shards whose objects are gone, which is said, and they begin the next time", async () => {
+    const said = vi.spyOn(console, "error").mockReturnValue();
+    const away = goneObjects(ShardTidy);
+    await hourly(bindings);
+    const lines = () => said.mock.calls.flat().filter((line) => String(line).includes("its check could not be begun"));
+    const { length } = lines();
+    expect(length).toBeGreaterThan(0);
+    away.end();
+    await hourly(bindings);
+    expect(lines()).toHaveLength(length);
+  });
 });
