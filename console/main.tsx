@@ -1,3 +1,4 @@
+import "./sign-in/arrived.ts";
 import { render } from "preact";
 import { App } from "./app.tsx";
 

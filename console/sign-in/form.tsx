@@ -3,15 +3,22 @@ import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { Field, Notice, ProblemNotice, SecretInput, Segments, useLoad } from "../ui/index.ts";
+import type { ProviderAnswer } from "./arrival.ts";
+import { forgetLogin, keepLogin, takeArrival } from "./arrived.ts";
 import type { Credential } from "./credential.ts";
+import { InOtherTab, OnDevice } from "./elsewhere.tsx";
+import { Failure } from "./failure.tsx";
 import { MethodFields } from "./method-fields.tsx";
+import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
+import { offerAnswer } from "./other-tab.ts";
 import {
   type ChosenMethod,
   firstMethod,
+  isAtProvider,
   isUsable,
   type ListedMount,
-  LOGIN_FORMS,
   listedMounts,
+  loginOf,
   pathOfMethod,
 } from "./ways.ts";
 
@@ -29,12 +36,16 @@ const HINTS: Readonly<Record<Exclude<Way, "method">, string>> = {
 /** Characters that no header, and so no token, can have. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
 
+const NOT_BEGUN = "This sign-in was not begun in this tab, or it was answered before. Nothing of it was used.";
+
 interface SignInFormProps {
   signIn(credential: Credential): Promise<Answer<void>>;
+  /** True: the page is not left for the identity provider, which another tab shows. */
+  readonly keepsPage?: boolean;
 }
 
 /** The sign-in: with a method that is listed before sign-in, another one, or a token. */
-export function SignInForm({ signIn }: SignInFormProps) {
+export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
   const mounts = useLoad("mounts", async () => {
     const answer = await new Api("").read<ShownMounts>("sys/internal/ui/mounts");
     return answer.ok ? done(listedMounts(answer.value)) : answer;
@@ -44,7 +55,7 @@ export function SignInForm({ signIn }: SignInFormProps) {
   return (
     <div class="stack">
       {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
-      <WayForm key={String(mounts.value === null)} signIn={signIn} listed={mounts.value ?? []} />
+      <WayForm key={String(mounts.value === null)} signIn={signIn} keepsPage={keepsPage} listed={mounts.value ?? []} />
       {others.length > 0 && (
         <p class="small muted">
           Clients also log in at {others.map(({ path, type }) => `auth/${path}/ (${type})`).join(", ")}: sign in with
@@ -57,56 +68,104 @@ export function SignInForm({ signIn }: SignInFormProps) {
 
 const OTHER: ChosenMethod = { isListed: false, path: "", type: "jwt" };
 
-function WayForm({ signIn, listed }: SignInFormProps & { readonly listed: readonly ListedMount[] }) {
-  const [first] = useState(() => firstMethod(listed, new URLSearchParams(window.location.search).get("with") ?? ""));
+function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly listed: readonly ListedMount[] }) {
+  const [arrival] = useState(takeArrival);
+  const [first] = useState(() => {
+    const wanted = new URLSearchParams(window.location.search).get("with") ?? "";
+    return firstMethod(listed, arrival?.isExpected ? arrival.mount : wanted);
+  });
   const [way, setWay] = useState<Way>(first ? "method" : "token");
   const [method, setMethod] = useState<ChosenMethod>(first ?? OTHER);
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
+  const [isOver, setIsOver] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
   const failure = useRef<HTMLDivElement>(null);
-  // After the end of a session too, when the browser minds no autofocus.
-  useEffect(() => fields.current?.querySelector("input")?.focus(), []);
+  const isElsewhere = way === "method" && isAtProvider(method.type, values);
+
+  const begin = (): void => {
+    setBusy(true);
+    setProblem(null);
+  };
+  const fail = (why: Problem): void => {
+    setBusy(false);
+    setElsewhere(null);
+    setProblem(why);
+  };
+  const send = async (credential: Credential): Promise<void> => {
+    begin();
+    const answer = await signIn(credential);
+    if (!answer.ok) fail(answer.problem);
+  };
+  const goToProvider = async (): Promise<void> => {
+    begin();
+    const answer = await beginProviderLogin(pathOfMethod(method), (values.role ?? "").trim());
+    if (!answer.ok) return fail(answer.problem);
+    if (answer.value.kind === "device" || keepsPage) {
+      setBusy(false);
+      return setElsewhere(answer.value);
+    }
+    keepLogin(answer.value.begun);
+    window.location.assign(answer.value.address);
+  };
+  /** Another tab may have begun the login. */
+  const passOn = async (answer: ProviderAnswer): Promise<void> => {
+    begin();
+    if (await offerAnswer(answer)) setIsOver(true);
+    else fail({ status: 400, messages: [NOT_BEGUN], requestId: "" });
+  };
+  const change = (next: { readonly way?: Way; readonly method?: ChosenMethod }): void => {
+    if (next.way) setWay(next.way);
+    if (next.method) setMethod(next.method);
+    setProblem(null);
+  };
+
+  useEffect(() => {
+    // After the end of a session too, when the browser minds no autofocus.
+    fields.current?.querySelector("input")?.focus();
+    if (arrival?.isExpected) void send(callbackOf(arrival.mount, arrival.fields));
+    else if (arrival) void passOn(arrival.answer);
+  }, []);
   // Whoever sent the form hears first why it failed.
   useEffect(() => {
     if (problem) failure.current?.focus();
   }, [problem]);
+  // Somebody came back from the provider by the button of the browser.
+  useEffect(() => {
+    const onShow = ({ persisted }: PageTransitionEvent): void => {
+      if (!persisted) return;
+      forgetLogin();
+      setBusy(false);
+    };
+    window.addEventListener("pageshow", onShow);
+    return () => window.removeEventListener("pageshow", onShow);
+  }, []);
 
   const given = (values[way] ?? "").trim();
   const wrong = way !== "method" && STRANGE.test(given) ? "It has a character that no token has: copy it again." : "";
-  const submit = async (event: Event): Promise<void> => {
+  const submit = (event: Event): void => {
     event.preventDefault();
     if (busy || wrong !== "") return;
-    setBusy(true);
-    setProblem(null);
-    const answer = await signIn(way === "method" ? loginOf(method, values) : { kind: way, token: given });
-    if (answer.ok) return;
-    setBusy(false);
-    setProblem(answer.problem);
+    if (isElsewhere) void goToProvider();
+    else void send(way === "method" ? loginOf(method, values) : { kind: way, token: given });
   };
   const onText = (name: string, text: string): void => setValues((before) => ({ ...before, [name]: text }));
 
+  if (isOver) return <Notice tone="good" title="You are signed in in the other tab. This one can be closed." />;
+  const panel = { signIn, onFailure: fail, onCancel: () => setElsewhere(null) };
+  if (elsewhere?.kind === "device") return <OnDevice login={elsewhere} {...panel} />;
+  if (elsewhere) return <InOtherTab login={elsewhere} {...panel} />;
   return (
     <form class="sign-in-form" onSubmit={submit}>
-      <Segments
-        legend="Sign in with"
-        options={WAYS}
-        value={way}
-        onChange={(next) => {
-          setWay(next);
-          setProblem(null);
-        }}
-      />
+      <Segments legend="Sign in with" options={WAYS} value={way} onChange={(next) => change({ way: next })} />
       <div class="stack" ref={fields}>
         {way === "method" ? (
           <MethodFields
             listed={listed}
             method={method}
-            onMethod={(next) => {
-              setMethod(next);
-              setProblem(null);
-            }}
+            onMethod={(next) => change({ method: next })}
             values={values}
             onText={onText}
           />
@@ -118,43 +177,12 @@ function WayForm({ signIn, listed }: SignInFormProps & { readonly listed: readon
       </div>
       {problem && (
         <div ref={failure} tabIndex={-1}>
-          <Failure problem={problem} way={way} />
+          <Failure problem={problem} of={way === "method" ? method : way} />
         </div>
       )}
       <button type="submit" class="button primary full" aria-disabled={busy}>
-        {busy ? "Signing in…" : "Sign in"}
+        {busy ? "Signing in…" : isElsewhere ? "Sign in at the identity provider" : "Sign in"}
       </button>
     </form>
-  );
-}
-
-function loginOf(method: ChosenMethod, values: Readonly<Record<string, string>>): Credential {
-  const { fields = [] } = LOGIN_FORMS[method.type] ?? {};
-  const sent = fields.map(({ name }) => [name, (values[name] ?? "").trim()] as const).filter(([, text]) => text !== "");
-  return { kind: "login", mount: pathOfMethod(method), fields: Object.fromEntries(sent) };
-}
-
-/** Why nobody was signed in. */
-function Failure({ problem, way }: { readonly problem: Problem; readonly way: Way }) {
-  const { status, messages, requestId } = problem;
-  if (status !== 400 && status !== 403) return <ProblemNotice problem={problem} />;
-  if (way !== "method") {
-    return (
-      <Notice tone="bad" title={`This ${way} is not valid here.`}>
-        It may have expired, been used up or been revoked, or its policies let it do nothing, not even look itself up.
-      </Notice>
-    );
-  }
-  return (
-    <Notice tone="bad" title="You are not signed in.">
-      {messages.map((message) => (
-        <p key={message}>{message}</p>
-      ))}
-      {requestId !== "" && (
-        <p class="small muted">
-          Request <code>{requestId}</code>
-        </p>
-      )}
-    </Notice>
   );
 }

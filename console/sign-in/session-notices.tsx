@@ -56,20 +56,21 @@ function EndingNotice() {
         <span role="status">
           Your session ends at {exact(new Date(ends ?? now).toISOString())}.{canRenew || " It can't be renewed."}
         </span>
-        {canRenew && (
+        {canRenew ? (
           <button type="button" class="button slim" onClick={onRenew}>
             Renew
           </button>
+        ) : (
+          <button type="button" class="button slim" onClick={() => setIsOpen(true)}>
+            Sign in again…
+          </button>
         )}
-        <button type="button" class="button slim" onClick={() => setIsOpen(true)}>
-          Sign in again…
-        </button>
       </aside>
       {problem && <ProblemNotice problem={problem} />}
       {isOpen && (
         <Dialog title="Sign in again" onClose={() => setIsOpen(false)}>
           <p class="muted">The page stays as it is for the same user.</p>
-          <SignInForm signIn={signIn} />
+          <SignInForm signIn={signIn} keepsPage />
         </Dialog>
       )}
     </>

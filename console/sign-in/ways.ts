@@ -1,5 +1,6 @@
 import type { ShownMounts } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
+import type { Credential } from "./credential.ts";
 
 /** An auth method that is listed before sign-in (`listing_visibility`). */
 export interface ListedMount {
@@ -20,16 +21,21 @@ export interface LoginField {
 interface LoginForm {
   readonly label: string;
   readonly fields: readonly LoginField[];
+  /** A field without which somebody signs in at the identity provider; "" when nobody can sign in otherwise. */
+  readonly unlessSent?: string;
 }
 
 const ROLE: LoginField = { name: "role", label: "Role", hint: "Empty: the default role of the method." };
-const JWT: LoginField = { name: "jwt", label: "JWT", isSecret: true, isRequired: true };
+const JWT: LoginField = { name: "jwt", label: "JWT", isSecret: true };
 
 /** What a login asks for, by type of method. Clients log in by the other types. */
 export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
+  oidc: { label: "OIDC", fields: [ROLE], unlessSent: "" },
+  // Mounts of either type have roles of either type.
   jwt: {
     label: "JWT",
-    fields: [ROLE, { ...JWT, hint: "A token that your identity provider or CI has signed." }],
+    fields: [ROLE, { ...JWT, hint: "Signed by your identity provider or CI. Empty: you sign in at the provider." }],
+    unlessSent: "jwt",
   },
   approle: {
     label: "AppRole",
@@ -42,10 +48,16 @@ export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
     label: "Kubernetes",
     fields: [
       { ...ROLE, hint: "The role of the method.", isRequired: true },
-      { ...JWT, hint: "The token of a service account." },
+      { ...JWT, hint: "The token of a service account.", isRequired: true },
     ],
   },
 };
+
+/** True when a login with these values goes on at the identity provider. */
+export function isAtProvider(type: string, values: Readonly<Record<string, string>>): boolean {
+  const { unlessSent } = LOGIN_FORMS[type] ?? {};
+  return unlessSent !== undefined && (values[unlessSent] ?? "").trim() === "";
+}
 
 /** True for a method that people can sign in by. */
 export const isUsable = ({ type }: Pick<ListedMount, "type">): boolean => Object.hasOwn(LOGIN_FORMS, type);
@@ -82,6 +94,13 @@ export function firstMethod(listed: readonly ListedMount[], wanted: string): Cho
 
 /** The path of a chosen method. Where none was typed it is that of most installations, the name of the type. */
 export const pathOfMethod = ({ path, type }: ChosenMethod): string => withoutSlashes(path) || type;
+
+/** The login by a method with what was typed. */
+export function loginOf(method: ChosenMethod, values: Readonly<Record<string, string>>): Credential {
+  const { fields = [] } = LOGIN_FORMS[method.type] ?? {};
+  const sent = fields.map(({ name }) => [name, (values[name] ?? "").trim()] as const).filter(([, text]) => text !== "");
+  return { kind: "login", path: `${mountPath(pathOfMethod(method))}/login`, fields: Object.fromEntries(sent) };
+}
 
 /** The path of a mount for calls; its parts are encoded. */
 export const mountPath = (mount: string): string => `auth/${pathOf(...mount.split("/").filter((part) => part !== ""))}`;

@@ -13,10 +13,14 @@ import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } fro
 const { type: _, description: __, ...withToken } = MOUNT_VIEW.shape;
 const SHOWN_MOUNT: Shape = { type: "string", description: "string", ...optional(withToken) };
 
+/** True for a mount that anybody may know of. */
+const isListed = ({ config }: MountAtPath[1]): boolean => config.listingVisibility === "unauth";
+
 /** Endpoints for user interfaces: mounts, and what a caller may do. */
 export const UI_ROUTES: readonly Route[] = [
   openRoute("read", "sys/internal/ui/mounts", {
-    summary: "Lists the mounts that the caller can use; without a token those that are visible before login.",
+    summary:
+      "Lists the mounts that the caller can use, and those that are visible before login: without a token these alone.",
     operationId: "internal-ui-list-enabled-visible-mounts",
     answers: dataAnswer({ auth: { "*": SHOWN_MOUNT }, secret: { "*": SHOWN_MOUNT } }),
     handle: async (context) => {
@@ -25,18 +29,16 @@ export const UI_ROUTES: readonly Route[] = [
       const installation = loaded.value;
       const { mounts } = installation;
       if (context.request.token === "") {
-        const visible = mounts.filter(({ config }) => config.listingVisibility === "unauth");
-        const shown = visible.map(({ path, type, description }) => [
-          path,
-          { type, description, options: optionsOf(type) },
-        ]);
+        const shown = mounts
+          .filter(isListed)
+          .map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]);
         return dataReply({ auth: Object.fromEntries(shown), secret: {} });
       }
       const acl = await aclOfRequest(context.env, installation, context.request);
       if (!acl) return err(DENIED);
       const now = currentTime();
       const usable = (prefix: string, all: readonly MountAtPath[]) =>
-        shownMounts(all.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+        shownMounts(all.filter(([path, mount]) => isListed(mount) || acl.grantsAnythingUnder(prefix + path, now)));
       const auth = mounts.map((mount): MountAtPath => [mount.path, mount]);
       return dataReply({ auth: usable("auth/", auth), secret: usable("", await fixedMounts(installation.clusterId)) });
     },

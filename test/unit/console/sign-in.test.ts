@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../console/renewal.ts";
+import { callbackPath, readArrival } from "../../../console/sign-in/arrival.ts";
 import { nameOf } from "../../../console/sign-in/name-of.ts";
-import { firstMethod, isUsable, listedMounts, mountPath, pathOfMethod } from "../../../console/sign-in/ways.ts";
+import {
+  firstMethod,
+  isAtProvider,
+  isUsable,
+  listedMounts,
+  loginOf,
+  mountPath,
+  pathOfMethod,
+} from "../../../console/sign-in/ways.ts";
 
 const HOUR = 3_600_000;
 const self = (ttl: number, renewable = true) => ({
@@ -82,5 +91,60 @@ describe("the name of whoever is signed in", () => {
     expect(nameOf("entity_0c5b2a9de1f083a4a1b2.root", "ci-alice")).toBe("ci-alice");
     expect(nameOf("", "ci-alice")).toBe("ci-alice");
     expect(nameOf("", "")).toBe("token");
+  });
+});
+
+describe("the return from an identity provider", () => {
+  const begun = { mount: "people", state: "st", clientNonce: "secret", place: "/ui/tokens?name=a" };
+  const at = (pathname: string, search: string, kept: unknown = begun) =>
+    readArrival({ pathname, search }, kept === null ? null : JSON.stringify(kept));
+  const refused = (answer: Record<string, string>) => ({ isExpected: false, place: "/ui/", answer });
+
+  it("has the answer for the login that this tab began, and the page to go back to", () => {
+    expect(callbackPath("people")).toBe("/ui/vault/auth/people/oidc/callback");
+    expect(at(callbackPath("people"), "?code=c&state=st&iss=https%3A%2F%2Fi&session_state=x")).toEqual({
+      isExpected: true,
+      place: "/ui/tokens?name=a",
+      mount: "people",
+      fields: { code: "c", iss: "https://i", state: "st", client_nonce: "secret" },
+    });
+    expect(at(callbackPath("people"), "?error=access_denied&error_description=text&state=st")).toMatchObject({
+      fields: { error: "access_denied", state: "st", client_nonce: "secret" },
+    });
+  });
+
+  it("is refused with another state, at another mount, and in a tab that began none", () => {
+    const st = { code: "c", state: "st" };
+    expect(at(callbackPath("people"), "?code=c&state=other")).toEqual(refused({ code: "c", state: "other" }));
+    expect(at(callbackPath("people"), "?code=c")).toEqual(refused({ code: "c" }));
+    expect(at(callbackPath("others"), "?code=c&state=st")).toEqual(refused(st));
+    expect(at(callbackPath("people"), "?code=c&state=st", null)).toEqual(refused(st));
+    const elsewhere = { ...begun, place: "https://example.com" };
+    expect(at(callbackPath("people"), "?code=c&state=st", elsewhere)).toEqual(refused(st));
+    expect(at(callbackPath("people"), "?state=", { ...begun, state: "" })).toEqual(refused({ state: "" }));
+    expect(readArrival({ pathname: callbackPath("people"), search: "" }, "{")).toEqual(refused({}));
+  });
+
+  it("is no other page", () => {
+    expect(at("/ui/tokens", "?code=c&state=st")).toBe(null);
+    expect(at("/ui/vault/auth", "?with=people")).toBe(null);
+  });
+});
+
+describe("where somebody signs in", () => {
+  it("is the identity provider for OIDC, and at a method of tokens without one", () => {
+    expect(isAtProvider("oidc", { jwt: "left over" })).toBe(true);
+    expect(isAtProvider("jwt", { jwt: " " })).toBe(true);
+    expect(isAtProvider("jwt", { jwt: "a.b.c" })).toBe(false);
+    expect(isAtProvider("approle", {})).toBe(false);
+  });
+
+  it("is a login with what was typed otherwise", () => {
+    const method = { isListed: true, path: "jobs", type: "approle" };
+    expect(loginOf(method, { role_id: " r ", secret_id: "", jwt: "x" })).toEqual({
+      kind: "login",
+      path: "auth/jobs/login",
+      fields: { role_id: "r" },
+    });
   });
 });

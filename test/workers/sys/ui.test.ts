@@ -32,6 +32,10 @@ describe("mounts for user interfaces", () => {
       auth: { "machines/": { type: "aws", description: "for machines", options: {} } },
       secret: {},
     });
+    // Anybody knows of it.
+    const token = await withPolicy('path "x" { capabilities = ["read"] }');
+    const all = (await call("GET", MOUNTS, { token })).body.data;
+    expect([keysOf(all.auth), keysOf(all.secret)]).toEqual([["machines/"], []]);
     await call("DELETE", "sys/auth/machines", { token: root });
   });
 

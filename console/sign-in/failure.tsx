@@ -1,0 +1,40 @@
+import type { Problem } from "../result.ts";
+import { Notice, ProblemNotice } from "../ui/index.ts";
+import { redirectUri } from "./oidc.ts";
+import { type ChosenMethod, pathOfMethod } from "./ways.ts";
+
+interface FailureProps {
+  readonly problem: Problem;
+  /** The method, or what kind of token was given. */
+  readonly of: ChosenMethod | string;
+}
+
+/** Why nobody was signed in. */
+export function Failure({ problem, of }: FailureProps) {
+  const { status, messages, requestId } = problem;
+  if (status !== 400 && status !== 403) return <ProblemNotice problem={problem} />;
+  if (typeof of === "string") {
+    return (
+      <Notice tone="bad" title={`This ${of} is not valid here.`}>
+        It may have expired, been used up or been revoked, or its policies let it do nothing, not even look itself up.
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="bad" title="You are not signed in.">
+      {messages.map((message) => (
+        <p key={message}>{message}</p>
+      ))}
+      {messages.some((message) => message.includes("redirect_uri")) && (
+        <p>
+          The role has to list <code>{redirectUri(pathOfMethod(of))}</code> in its <code>allowed_redirect_uris</code>.
+        </p>
+      )}
+      {requestId !== "" && (
+        <p class="small muted">
+          Request <code>{requestId}</code>
+        </p>
+      )}
+    </Notice>
+  );
+}
