@@ -90,8 +90,9 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
 }
 
 /**
- * Headers that clients read first. With the name of the hosted product, clients would expect all of its features. No rate
- * limit is announced, because clients would slow themselves down.
+ * Headers that clients read first. With the name of the hosted product, clients would expect all of its features. The
+ * version is the first with token TTL policies: the tfe provider refuses to manage them otherwise. No rate limit is
+ * announced, because clients would slow themselves down.
  */
 const HEADERS = {
   "Content-Type": MEDIA_TYPE,
@@ -99,6 +100,7 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "TFP-API-Version": "2.6",
   "TFP-AppName": "Grove",
+  "X-TFE-Current-Version": "2.0.1",
 };
 
 const TITLES: Readonly<Record<number, string>> = {

@@ -26,6 +26,8 @@ describe("ping", () => {
     const answer = await api("GET", "ping");
     expect(answer.status).toBe(204);
     expect(answer.headers.get("TFP-API-Version")).toBe("2.6");
+    // The tfe provider manages token TTL policies from this version on.
+    expect(answer.headers.get("X-TFE-Current-Version")).toBe("2.0.1");
     expect(answer.headers.get("TFP-AppName")).toBe("Grove");
     // A limit from 1 to 3 stops clients altogether, any other slows them down, and a reset that is no number ends them.
     for (const name of ["Limit", "Remaining", "Reset"]) expect(answer.headers.get(`X-RateLimit-${name}`)).toBeNull();
