@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import * as z from "zod";
+import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { hasToken } from "./secret-like.ts";
 
@@ -16,7 +16,23 @@ interface Repeats {
   readonly repeats?: boolean;
   /** ms. */
   readonly wait?: (ms: number) => Promise<void>;
+  /** How requests get to the server; by default over the network to its address. */
+  readonly send?: Send;
 }
+
+/** A request to the service, with its token. */
+interface SentRequest {
+  readonly method: string;
+  /** With `/v1/`. */
+  readonly path: string;
+  readonly token: string;
+  readonly body: unknown;
+}
+
+/** Sends a request, and returns its answer. @throws when none came. */
+export type Send = (
+  request: SentRequest,
+) => Promise<{ readonly status: number; readonly retryAfter: string | null; readonly text: string }>;
 
 /** Why a call has no answer, for the operator. */
 export interface CallFailure {
@@ -45,10 +61,12 @@ export class GroveClient {
   readonly #token: string;
   readonly #repeats: boolean;
   readonly #wait: (ms: number) => Promise<void>;
+  readonly #send: Send;
 
   /** @param address origin, as in VAULT_ADDR. */
-  constructor(address: string, token: string, { repeats = false, wait = sleep }: Repeats = {}) {
+  constructor(address: string, token: string, { repeats = false, wait = sleep, send }: Repeats = {}) {
     this.#address = address.replace(/\/+$/, "");
+    this.#send = send ?? overNetwork(this.#address);
     this.#token = token;
     this.#repeats = repeats;
     this.#wait = wait;
@@ -116,25 +134,28 @@ export class GroveClient {
     body: unknown,
   ): Promise<Result<Answer & { readonly retryAfter: number | null }, CallFailure>> {
     try {
-      const response = await fetch(`${this.#address}/v1/${path}`, {
-        method,
-        headers: { ...(this.#token !== "" && { "X-Vault-Token": this.#token }), "Content-Type": "application/json" },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        // The token must not reach another server.
-        redirect: "error",
-      });
-      const { status, headers } = response;
-      return ok({
-        status,
-        body: parse(await response.text()),
-        retryAfter: secondsOf(headers.get("Retry-After")),
-      });
+      const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
+      return ok({ status: answer.status, body: parse(answer.text), retryAfter: secondsOf(answer.retryAfter) });
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
       return err({ status: null, message: `no answer from ${this.#address}: ${cause}` });
     }
   }
+}
+
+function overNetwork(address: string): Send {
+  return async ({ method, path, token, body }) => {
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers: { ...(token !== "" && { "X-Vault-Token": token }), "Content-Type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      // The token must not reach another server.
+      redirect: "error",
+    });
+    const { status, headers } = response;
+    return { status, retryAfter: headers.get("Retry-After"), text: await response.text() };
+  };
 }
 
 function readData<T>(answered: Result<Answer, CallFailure>, shape: z.ZodType<T>): Result<T, CallFailure> {
@@ -163,12 +184,4 @@ function messageOf(body: unknown, status: number): string {
   const errors = typeof body === "object" && body !== null && "errors" in body ? body.errors : null;
   const first = Array.isArray(errors) ? errors[0] : undefined;
   return typeof first === "string" ? first : `status ${status}`;
-}
-
-const HEALTH = z.object({ initialized: z.boolean().default(true), cluster_id: z.string().default("") });
-
-/** Reads `sys/health` of a server, initialized or not. */
-export async function readHealth(client: GroveClient): Promise<Called<z.infer<typeof HEALTH>>> {
-  const health = await client.call("GET", "sys/health?standbyok=true&uninitcode=200");
-  return health.ok ? ok(HEALTH.catch({ initialized: true, cluster_id: "" }).parse(health.value.body)) : health;
 }

@@ -43,24 +43,51 @@ export function refusalOfAll(address: UpstreamAddress): Promise<string | undefin
 }
 
 /**
- * Reads the answer to a GET; undefined without one in time. It uses the gateway's own client, because `node:http` would take 14 MiB for as
- * long as the server runs.
+ * Sends a request with JSON over a socket, and returns its whole answer.
+ *
+ * @throws when none came within `limitMs`.
  */
-async function get<T>(
+export async function exchange(
+  address: UpstreamAddress,
+  { method, path, headers, body }: { method: string; path: string; headers: readonly string[]; body: unknown },
+  limitMs: number,
+): Promise<{ readonly status: number; readonly retryAfter: string | null; readonly text: string }> {
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+  const lines = [...headers, ...(bytes.length > 0 ? ["Content-Type: application/json"] : [])];
+  const head = [`${method} ${path} HTTP/1.1`, "Host: localhost", `Content-Length: ${bytes.length}`, ...lines];
+  const answered = await ask(address, `${head.join("\r\n")}\r\n`, bytes, limitMs, async (answer, content) => {
+    const retryAfter = answer.headers.find(({ lower }) => lower === "retry-after")?.value ?? null;
+    return { status: answer.status, retryAfter, text: await textOf(content) };
+  });
+  if (answered === undefined) throw new Error("the Worker gave no answer");
+  return answered;
+}
+
+/** Reads the answer to a GET; undefined without one in time. */
+function get<T>(
   address: UpstreamAddress,
   path: string,
   read: (head: ResponseHead, body: MessageBody) => Promise<T>,
   limitMs = ANSWER_MS,
 ): Promise<T | undefined> {
+  return ask(address, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`, Buffer.alloc(0), limitMs, read);
+}
+
+/**
+ * Reads the answer to a request; undefined without one in time. It uses the gateway's own client, because `node:http` would take 14 MiB for
+ * as long as the server runs.
+ */
+async function ask<T>(
+  address: UpstreamAddress,
+  head: string,
+  body: Buffer,
+  abandonMs: number,
+  read: (head: ResponseHead, body: MessageBody) => Promise<T>,
+): Promise<T | undefined> {
   const connection = new UpstreamConnection(address, () => {});
-  const request = {
-    head: `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`,
-    body: Buffer.alloc(0),
-    isHead: false,
-    abandonMs: limitMs,
-  };
-  const head = await connection.exchange(request);
-  const found = head.ok ? await read(head.value, new MessageBody(connection.reader, head.value.body)) : undefined;
+  const answered = await connection.exchange({ head, body, isHead: false, abandonMs });
+  const { value } = answered.ok ? answered : { value: undefined };
+  const found = value && (await read(value, new MessageBody(connection.reader, value.body)));
   connection.destroy();
   return found;
 }

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { type Called, failed, type GroveClient, readHealth } from "../grove/client.ts";
+import { type Called, failed, type GroveClient } from "../grove/client.ts";
+import { readHealth } from "../grove/health.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import { BackupStore } from "./store.ts";
 

@@ -7,7 +7,7 @@ import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counts.ts";
-import { loadInstallation, loadRestoring } from "../system/installation.ts";
+import { loadRestoring } from "../system/installation.ts";
 import { sealKeyOf } from "../system/open-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
@@ -86,7 +86,7 @@ export const installation: Middleware = async (c, next) => {
   const sealKey = sealKeyOf(c.env);
   const problem = sealKey.ok ? jurisdictionProblem(c.env) : sealKey.error;
   if (problem) return answerRefusal(c, { code: "sealed", message: problem });
-  c.set("installation", await openInstallation(c.env));
+  c.set("installation", await openInstallation(c.env, readTokenHeader(c.req.raw.headers)));
   await next();
 };
 
@@ -124,7 +124,9 @@ export const request: Middleware = async (c, next) => {
     await dropRefusedPart(c);
     return (await limitRole(c, null)) ?? answerRefusal(c, read.error);
   }
-  if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
+  if (currentTime() - began >= SLOW_BODY_MS) {
+    c.set("installation", await openInstallation(c.env, read.value.token));
+  }
   c.set("request", read.value);
   const { operation, clientAddress, token, data, notes } = read.value;
   c.get("record").learn({ operation, clientAddress, token, data, notes });

@@ -16,7 +16,12 @@ const MAX_CLIENTS = 2 ** 15;
 /** Endpoints that generate a root token, in the older and the newer spelling. */
 const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
 /** Updates that only the init token protects. */
-const INITIALIZES: ReadonlySet<string> = new Set(["sys/init", "sys/restore/begin", "sys/restore/finish"]);
+const INITIALIZES: ReadonlySet<string> = new Set([
+  "sys/init",
+  "sys/init/begin",
+  "sys/restore/begin",
+  "sys/restore/finish",
+]);
 /** Further paths that only the init token protects. A restore calls them once for each part of a backup. */
 const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
   "sys/restore/part",

@@ -15,6 +15,7 @@ import { METRICS_ROUTES } from "../api/sys/metrics.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { policyRoutes } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
+import { SETUP_ROUTES } from "../api/sys/setup.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { ENDED_TOKEN_ROUTES } from "../api/sys/tokens/ended.ts";
 import { FIND_ROUTE } from "../api/sys/tokens/find.ts";
@@ -36,6 +37,7 @@ import { KINDS } from "./registry.ts";
 
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
+  ...SETUP_ROUTES,
   ...STATUS_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,

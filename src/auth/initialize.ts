@@ -1,7 +1,7 @@
 import { hasLostSystem, LOST_SYSTEM } from "../backup/saved-objects.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
-import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
+import { importKeys, newKeyRing, parseSealKey, type SealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { noteChange, publishRecent } from "../listing/updates/publish.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
@@ -11,8 +11,13 @@ import { checkCustomId, customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { sealToken } from "../tree/token-rows.ts";
+import { issue } from "./issue.ts";
+import { isClosedTo, setupToken } from "./setup.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
+const SETUP_UNDER_WAY = invalid(
+  "the start of this installation from a file has begun: sys/init/begin continues it, and sys/init/finish can make a root token",
+);
 
 /**
  * Creates the key ring and the first root token of a new installation, once.
@@ -27,9 +32,9 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   // Clients without a token may call this. In an existing installation a call must create nothing, above all no tree.
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
-  if (await hasLostSystem(env)) return err(LOST_SYSTEM);
-  const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
-  if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
+  if (loaded.error.begun) return err(SETUP_UNDER_WAY);
+  const sealKey = await sealKeyForNew(env);
+  if (!sealKey.ok) return sealKey;
   const now = currentTime();
   const ring = newKeyRing(now);
   const keys = await importKeys(ring);
@@ -48,7 +53,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
     await systemOf(env).admitCustomId(whole);
   }
-  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
+  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value), null))) {
     await tree.abandon(ids.row);
     return err(ALREADY_INITIALIZED);
   }
@@ -57,11 +62,62 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   return ok(ids.token);
 }
 
+/** The seal key, if an installation may be made here. */
+async function sealKeyForNew(env: Env): Promise<Result<SealKey>> {
+  if (await hasLostSystem(env)) return err(LOST_SYSTEM);
+  const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  return sealKey.ok ? sealKey : err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
+}
+
 /**
- * Loads the installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one
- * first with it as the root token.
+ * Begins the declared start of a new installation, or continues one that has begun, and returns its setup token. The
+ * token of an earlier call is refused from then on: the program that had it is gone, or is not alone.
+ *
+ * @param loaded as in `initialize`.
  */
-export async function openInstallation(env: Env): Promise<Result<Installation>> {
+export async function beginSetup(env: Env, loaded: Result<Installation>): Promise<Result<string>> {
+  if (loaded.ok) return err(ALREADY_INITIALIZED);
+  if (loaded.error.code !== "uninitialized") return loaded;
+  const nonce = crypto.randomUUID();
+  if (!loaded.error.begun) {
+    const sealKey = await sealKeyForNew(env);
+    if (!sealKey.ok) return sealKey;
+    const made = await systemOf(env).initialize(await sealKeyRing(newKeyRing(currentTime()), sealKey.value), nonce);
+    if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
+  } else if (!(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
+  const opened = await refreshInstallation(env);
+  return opened.ok ? ok(await setupToken(opened.value.keys, nonce)) : opened;
+}
+
+/**
+ * Completes the declared start of this nonce: from then on the installation serves requests. With `keepsRoot` the
+ * result is a root token, else "".
+ */
+export async function finishSetup(
+  env: Env,
+  installation: Installation,
+  nonce: string,
+  keepsRoot: boolean,
+): Promise<Result<string>> {
+  if (!(await systemOf(env).changeSetup(nonce, null))) return err(ALREADY_INITIALIZED);
+  await refreshInstallation(env);
+  if (!keepsRoot) return ok("");
+  // Issued last: after a crash in between there is no root token that nobody knows.
+  const issued = await issue(env, installation, rootToken(currentTime(), null), null, "");
+  return issued.ok ? ok(issued.value.clientToken) : issued;
+}
+
+/**
+ * Loads the installation for a request with this token. While a declared start is not complete, only its setup token
+ * finds an installation. If GROVE_DEV_ROOT_TOKEN is set (development only) and there is no installation, makes one first
+ * with it as the root token.
+ */
+export async function openInstallation(env: Env, token = ""): Promise<Result<Installation>> {
+  const opened = await loadOrMake(env);
+  return opened.ok && (await isClosedTo(opened.value, token)) ? err({ code: "uninitialized", begun: true }) : opened;
+}
+
+async function loadOrMake(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);

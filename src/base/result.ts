@@ -56,8 +56,8 @@ export type Failure =
   | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
   /** The service can't work until an operator acts: 503. */
   | { readonly code: "sealed"; readonly message: string }
-  /** The service is not initialised: 503. */
-  | { readonly code: "uninitialized" }
+  /** The service is not initialised, or its declared start (`begun`) is not complete: 503. */
+  | { readonly code: "uninitialized"; readonly begun?: true }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: Seconds }
   /** The client exceeded a quota: 429 with Retry-After. */

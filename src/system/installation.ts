@@ -33,6 +33,8 @@ export class Installation {
   readonly clusterId: string;
   /** Name of the run whose backup is being restored; null: the installation serves requests. */
   readonly restoring: string | null;
+  /** Nonce of the setup token, the only one that is served until the declared start is complete; null: it is. */
+  readonly setup: string | null;
   readonly keys: Keys;
   /** The version of the seal key that wraps the key ring. */
   readonly sealKeyVersion: number;
@@ -61,6 +63,7 @@ export class Installation {
     this.keys = ofKeys.keys;
     this.clusterId = ofKeys.clusterId;
     this.restoring = ofKeys.restoring;
+    this.setup = ofKeys.setup;
     this.sealKeyVersion = ofKeys.sealKeyVersion;
     this.tokenHashes = ofKeys.tokenHashes;
     this.fieldHashes = ofKeys.fieldHashes;
@@ -99,11 +102,15 @@ export class Installation {
   }
 }
 
-function withKeys({ clusterId, restoring, sealedKeyRing }: NonNullable<SystemSnapshot["parts"]["keys"]>, keys: Keys) {
+function withKeys(
+  { clusterId, restoring, setup, sealedKeyRing }: NonNullable<SystemSnapshot["parts"]["keys"]>,
+  keys: Keys,
+) {
   return {
     keys,
     clusterId,
     restoring,
+    setup,
     sealKeyVersion: sealedWithVersion(sealedKeyRing ?? "") ?? 0,
     tokenHashes: new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS),
     fieldHashes: new GenerationalCache<string, string>(MAX_CACHED_FIELD_CHARACTERS),

@@ -15,6 +15,7 @@ import { changedParts, NO_VERSIONS, type PartName, PartVersionStore, type PartVe
 import { PolicyStore } from "./policies.ts";
 import { QuotaStore } from "./quota-store.ts";
 import { RotationStore } from "./rotation.ts";
+import { SetupStore } from "./setup-store.ts";
 import { WatermarkStore } from "./watermarks.ts";
 
 const TABLES = `
@@ -100,6 +101,7 @@ export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEn
     watermarks,
     listOpenings: new ListOpeningStore(tables),
     restore: new RestoreStore(tables),
+    setup: new SetupStore(tables),
   };
 }
 
@@ -154,13 +156,13 @@ export function readSnapshot(stores: SystemStores, known: PartVersions | null, o
 /** What an isolate gets before the installation has keys. */
 export const NOT_INITIALIZED: SystemSnapshot = {
   versions: NO_VERSIONS,
-  parts: { keys: { clusterId: "", sealedKeyRing: null, restoring: null } },
+  parts: { keys: { clusterId: "", sealedKeyRing: null, restoring: null, setup: null } },
 };
 
 function readParts(stores: SystemStores, changed: ReadonlySet<PartName>) {
-  const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;
+  const { installation, restore, setup, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;
   return {
-    ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running } }),
+    ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running, setup: setup.nonce } }),
     ...(changed.has("policies") && { policies: policies.rules() }),
     ...(changed.has("mounts") && { mounts: mounts.all() }),
     ...(changed.has("customIds") && { customIds: customIds.part() }),

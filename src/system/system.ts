@@ -88,9 +88,16 @@ export class System extends StoredObject<SystemEnv> {
   /**
    * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is a key ring already,
    * when rows have seals (there was one), or when the seal key does not open this one.
+   *
+   * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null: none.
    */
-  initialize(sealedKeyRing: string): Promise<boolean> {
-    return this.#setUp(sealedKeyRing, null);
+  initialize(sealedKeyRing: string, setup: string | null): Promise<boolean> {
+    return this.#setUp(sealedKeyRing, null, setup);
+  }
+
+  /** Replaces the nonce `from` (null: any) of the declared start; `to` null ends it. False when there is none such. */
+  changeSetup(from: string | null, to: string | null): boolean {
+    return this.#stores.setup.change(from, to);
   }
 
   /**
@@ -98,11 +105,11 @@ export class System extends StoredObject<SystemEnv> {
    * False as in `initialize`, and when another run is being restored. Safe to repeat with the same run.
    */
   beginRestore(run: string, sealedKeyRing: string): Promise<boolean> {
-    return this.#setUp(sealedKeyRing, run);
+    return this.#setUp(sealedKeyRing, run, null);
   }
 
-  async #setUp(sealedKeyRing: string, restores: string | null): Promise<boolean> {
-    const { installation, restore, seals } = this.#stores;
+  async #setUp(sealedKeyRing: string, restores: string | null, nonce: string | null): Promise<boolean> {
+    const { installation, restore, setup, seals } = this.#stores;
     if (restores !== null && installation.sealedKeyRing !== null && restore.running === restores) return true;
     const opened = await openKeyRing(this.env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
@@ -116,6 +123,7 @@ export class System extends StoredObject<SystemEnv> {
       this.origin.drop();
       writeNewInstallation(this.#stores, sealedKeyRing);
       if (restores !== null) restore.begin(restores);
+      if (nonce !== null) setup.begin(nonce);
     });
     return true;
   }

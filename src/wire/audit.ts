@@ -86,7 +86,7 @@ export interface AuditNotes {
 const UTF_8 = new TextEncoder();
 
 /** The beginning of a token, also of a JWT. */
-const TOKEN_BEGINNING = "(?:(?:s|b|r|hvs|hvb|hvr)\\.|[0-9A-Za-z]{14}\\.atlasv1\\.|eyJ[\\w-]+\\.)";
+const TOKEN_BEGINNING = "(?:(?:s|b|r|hvs|hvb|hvr|grove-setup)\\.|[0-9A-Za-z]{14}\\.atlasv1\\.|eyJ[\\w-]+\\.)";
 /** A path segment in the form of a token, sent by mistake or by an older client. */
 const TOKEN_SEGMENT = new RegExp(`(^|/)${TOKEN_BEGINNING}[^/]+`, "g");
 const TOKEN_WORD = new RegExp(`(^|[^\\w.-])${TOKEN_BEGINNING}[\\w.-]+`, "g");

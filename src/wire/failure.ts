@@ -12,6 +12,11 @@ export const QUOTA_EXCEEDED = "rate limit quota exceeded";
 
 export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 
+const UNINITIALIZED = "Grove is not initialized: send PUT /v1/sys/init once to get the root token";
+
+const SETUP_UNFINISHED =
+  "Grove is not initialized: its start from a file has begun and is not complete; grove init FILE, or serve --init FILE, completes it";
+
 /** Maximum number of unknown fields that a message names, and maximum length of each name. */
 const MAX_SHOWN = 10;
 const MAX_SHOWN_LENGTH = 64;
@@ -21,6 +26,7 @@ type OwnMessage =
   | "unknown_fields"
   | "no_route"
   | "rate_limited"
+  | "uninitialized"
   | Extract<Failure, { readonly message: string }>["code"];
 
 /** The status of each failure, and the messages of all without one of their own. These messages are the reference's. */
@@ -49,7 +55,7 @@ const ANSWERS: {
   rate_limited: [429],
   internal: [500, ["internal error"]],
   sealed: [503],
-  uninitialized: [503, ["Grove is not initialized: send PUT /v1/sys/init once to get the root token"]],
+  uninitialized: [503],
   unavailable: [503],
 };
 
@@ -66,6 +72,8 @@ function messageOf(failure: Failure): string {
       return `${UNKNOWN_FIELDS}: [${failure.names.slice(0, MAX_SHOWN).map(shownName).join(" ")}]`;
     case "no_route":
       return `no handler for route "${failure.path}". route entry not found.`;
+    case "uninitialized":
+      return failure.begun ? SETUP_UNFINISHED : UNINITIALIZED;
     case "rate_limited":
       return `request path "${failure.path}": ${QUOTA_EXCEEDED}`;
     default:

@@ -82,7 +82,7 @@ export function mayInitialize(env: Env, token: string): boolean {
 }
 
 /** True for the init token of a deployment that has one. One of white space alone admits nobody. */
-function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
+export function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
   const secret = withoutWhiteSpace(GROVE_INIT_TOKEN);
   return secret !== "" && equalBytes(encode(token), encode(secret));
 }

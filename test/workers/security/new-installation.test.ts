@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from "vitest";
 import { Tables } from "../../../src/storage/tables.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { RESTORE_MIGRATIONS } from "../../../src/system/installation-store.ts";
+import { SETUP_MIGRATIONS } from "../../../src/system/setup-store.ts";
 import { type System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-stores.ts";
 import { type Backup, backUp, begin, loseEverything } from "../../support/backups.ts";
@@ -38,6 +39,8 @@ it("sys/init seals no row that was there before", async () => {
     planted("planted", GIVING, RULE),
     ...RESTORE_MIGRATIONS.map(({ sql }) => sql),
     "INSERT INTO restores (one, run) VALUES (1, 'planted')",
+    ...SETUP_MIGRATIONS.map(({ sql }) => sql),
+    "INSERT INTO setups (one, nonce) VALUES (1, 'planted')",
   );
   const root = await initialized();
   expect(keysOf(await call("GET", "sys/policies/acl?list=true", { token: root }))).toEqual(["default", "root"]);

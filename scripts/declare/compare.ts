@@ -1,0 +1,137 @@
+import { parseDuration } from "../../src/base/duration.ts";
+import { decodePolicyText } from "../../src/policy/parse.ts";
+import { parseCidr } from "../../src/token/rules/address.ts";
+import type { DeclaredRequest } from "./declaration.ts";
+import { mountOf } from "./paths.ts";
+import type { Json } from "./values.ts";
+
+/** A field whose value is not the declared one. */
+export interface FieldDifference {
+  /** With the name of its object and a dot before it, for a field of an object. */
+  readonly field: string;
+  readonly declared: Json;
+  /** undefined: it has none. */
+  readonly current: unknown;
+}
+
+/** What a service has at the path of a request, beside what the request declares. */
+export interface Compared {
+  readonly differences: readonly FieldDifference[];
+  /** Fields that no answer shows: they can't be compared. */
+  readonly unread: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that are written and never answered. */
+const WRITE_ONLY: ReadonlySet<string> = new Set([
+  ...["oidc_client_secret", "secret_key", "token_reviewer_jwt", "provider_secret"],
+]);
+
+/** Older names of fields, and those of answers. */
+const ALIASES: Readonly<Record<string, string>> = {
+  policies: "token_policies",
+  ttl: "token_ttl",
+  max_ttl: "token_max_ttl",
+  period: "token_period",
+  explicit_max_ttl: "token_explicit_max_ttl",
+  num_uses: "token_num_uses",
+  bound_cidrs: "token_bound_cidrs",
+  bound_cidr_list: "secret_id_bound_cidrs",
+  rules: "policy",
+};
+
+/** Compares what a request declares with the answer to a read of its path. What it does not declare is left alone. */
+export function compare({ path, data }: Pick<DeclaredRequest, "path" | "data">, current: Fields): Compared {
+  const sent = Object.entries(data).filter(([, value]) => value !== null);
+  const declared = sent.flatMap(([field, value]): [string, Json, unknown][] => {
+    // Only the settings of a mount are written one by one. Any other object is replaced as a whole.
+    if (field !== "config" || mountOf(path) === null) return [[field, value, answered(current, field)]];
+    const config = isFields(current.config) ? current.config : {};
+    return Object.entries(isFields(value) ? value : {}).map(([name, one]) => [
+      `config.${name}`,
+      one as Json,
+      config[name],
+    ]);
+  });
+  const isUnread = ([field, , value]: readonly [string, Json, unknown]) => WRITE_ONLY.has(field) && value === undefined;
+  return {
+    differences: declared
+      .filter((one) => !isUnread(one) && !isSame(one[0], one[1], one[2]))
+      .map(([field, value, now]) => ({ field, declared: value, current: now })),
+    unread: declared.filter(isUnread).map(([field]) => field),
+  };
+}
+
+function answered(current: Fields, field: string): unknown {
+  if (Object.hasOwn(current, field)) return current[field];
+  const alias = Object.hasOwn(ALIASES, field) ? ALIASES[field] : undefined;
+  return alias !== undefined && Object.hasOwn(current, alias) ? current[alias] : undefined;
+}
+
+/** Fields whose texts may be written in base64. */
+const TEXTS_OF_POLICIES: ReadonlySet<string> = new Set(["policy", "rules"]);
+
+/** True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas between. */
+function isSame(field: string, declared: Json, current: unknown): boolean {
+  if (isEmpty(declared) && isEmpty(current)) return true;
+  if (Array.isArray(current)) return isSameList(field, listOf(declared), current);
+  if (Array.isArray(declared)) return isSameList(field, declared, listOf(current));
+  if (isFields(declared) && isFields(current)) {
+    const names = new Set([...Object.keys(declared), ...Object.keys(current)]);
+    return [...names].every((name) => isSame("", (declared[name] as Json) ?? null, current[name]));
+  }
+  if (typeof declared === "boolean" || typeof current === "boolean") return flagOf(declared) === flagOf(current);
+  if (typeof current === "number") return secondsOf(declared) === current;
+  if (typeof declared === "string" && typeof current === "string") return isSameText(field, declared, current);
+  return typeof declared === "number" && String(declared) === current;
+}
+
+/** A set of texts is the same in any order. */
+function isSameList(field: string, declared: readonly unknown[], current: readonly unknown[]): boolean {
+  const isText = (item: unknown) => typeof item !== "object";
+  if (!declared.every(isText) || !current.every(isText)) return JSON.stringify(declared) === JSON.stringify(current);
+  const setOf = (items: readonly unknown[]) =>
+    JSON.stringify([...new Set(items.map((item) => normal(field, String(item))))].sort());
+  return setOf(declared) === setOf(current);
+}
+
+function isSameText(field: string, declared: string, current: string): boolean {
+  if (TEXTS_OF_POLICIES.has(field)) return decodePolicyText(declared) === decodePolicyText(current);
+  return normal(field, declared) === normal(field, current);
+}
+
+/** Names of policies have no case, a network of one address is that address, and texts are answered without white space around them. */
+function normal(field: string, text: string): string {
+  const trimmed = text.trim();
+  if (/(?:^|_)policies$/.test(field)) return trimmed.toLowerCase();
+  const network = /cidrs?(?:_list)?$/.test(field) ? parseCidr(trimmed) : null;
+  return network?.ok ? network.value : trimmed;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return isEmpty(value) ? [] : typeof value === "string" ? value.split(",").map((item) => item.trim()) : [value];
+}
+
+function secondsOf(value: Json): number | null {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string") return null;
+  const duration = parseDuration(value);
+  return duration.ok ? duration.value : Number(value);
+}
+
+function flagOf(value: unknown): boolean {
+  return value === true || value === "true" || value === "1" || value === 1;
+}
+
+/** True for what a field has that was never set. */
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "" || value === 0 || value === false) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** True for an object with fields. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { err, ok } from "../../src/base/result.ts";
+import type { Called, CallFailure } from "../grove/client.ts";
+import { isFields } from "./compare.ts";
+import type { Declaration } from "./declaration.ts";
+import { applyRequests, type Outcome, type Service } from "./service.ts";
+
+/** How long another program may take that has begun the same start (ms), and how often its end is looked for. */
+const OTHER_MS = 60_000;
+const LOOK_MS = 1_000;
+/** How often a start is begun that another program has taken over. */
+const MAX_BEGINS = 3;
+
+/** The declared start of an installation, at its end. */
+export type Start =
+  /** It was complete before. */
+  | { readonly kind: "initialized" }
+  /** `rootToken` is "" when none is kept. */
+  | { readonly kind: "started"; readonly requests: number; readonly rootToken: string }
+  | { readonly kind: "refused"; readonly outcome: Outcome };
+
+/** How a start reaches the service and waits. */
+export interface Starting {
+  /** The service, asked with this token. Repeats calls that got no answer. */
+  readonly as: (token: string) => Service;
+  readonly initToken: string;
+  readonly warn: (line: string) => void;
+  /** ms. */
+  readonly wait?: (ms: number) => Promise<unknown>;
+}
+
+/** True once the installation serves requests. */
+export async function isInitialized(service: Service): Promise<Called<boolean>> {
+  const read = await service.call("GET", "sys/init");
+  return read.ok ? ok(isFields(read.value.body) && read.value.body.initialized === true) : read;
+}
+
+/**
+ * Initializes a service with what a file declares, unless it is initialized. Continues a start that was interrupted.
+ * When another program takes the start over, this waits for its end.
+ */
+export async function startDeclared(starting: Starting, declaration: Declaration): Promise<Called<Start>> {
+  const { as, initToken, wait = pause } = starting;
+  const asked = as(initToken);
+  for (let begun = 1; ; begun++) {
+    const initialized = await isInitialized(asked);
+    if (!initialized.ok) return initialized;
+    if (initialized.value) return ok({ kind: "initialized" });
+    const tried = await startOnce(starting, declaration);
+    if (tried.ok || !mayBeTakenOver(tried.error) || begun === MAX_BEGINS) return tried;
+    for (let waited = 0; waited < OTHER_MS; waited += LOOK_MS) {
+      const isDone = await isInitialized(asked);
+      if (isDone.ok && isDone.value) break;
+      await wait(LOOK_MS);
+    }
+  }
+}
+
+async function startOnce({ as, initToken, warn }: Starting, declaration: Declaration): Promise<Called<Start>> {
+  const token = textOf(await as(initToken).call("POST", "sys/init/begin"), "setup_token");
+  if (!token.ok) return token;
+  const service = as(token.value);
+  const { requests, rootTokenFile } = declaration;
+  const outcome = await applyRequests(service, requests, ({ request }, warnings) => {
+    for (const warning of warnings) warn(`${request.name} (line ${request.line}): ${warning}`);
+  });
+  if (outcome.refused) {
+    const { failure } = outcome.refused;
+    return mayBeTakenOver(failure) ? err(failure) : ok({ kind: "refused", outcome });
+  }
+  const kept = rootTokenFile !== null;
+  const finished = textOf(await service.call("POST", "sys/init/finish", { root_token: kept }), "root_token");
+  const started = (rootToken: string) => ok({ kind: "started", requests: requests.length, rootToken } as const);
+  if (finished.ok) return started(finished.value);
+  // The answer can be lost, and the setup token has ended with it.
+  const isDone = await isInitialized(service);
+  return isDone.ok && isDone.value ? started("") : finished;
+}
+
+/** True for what a setup token is answered that another program has replaced. */
+function mayBeTakenOver({ status }: CallFailure): boolean {
+  return status === 503;
+}
+
+function textOf(answered: Awaited<ReturnType<Service["call"]>>, name: string): Called<string> {
+  if (!answered.ok) return answered;
+  const { body, status } = answered.value;
+  const text = isFields(body) && isFields(body.data) ? body.data[name] : undefined;
+  return typeof text === "string"
+    ? ok(text)
+    : err({ status, message: `the server answered no ${name}: is it of an older release?` });
+}

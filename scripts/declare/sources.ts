@@ -1,0 +1,49 @@
+import { readFileSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { type Declaration, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
+import type { Sources } from "./values.ts";
+
+/** Most bytes of a file that a value comes from: the longest policy. */
+const MAX_SOURCE_BYTES = 262_144;
+
+/** Reads a declaration from a file, with the values that come from this environment and from other files. */
+export function readDeclarationFile(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<Declaration, string> {
+  const text = readText(file, 4 * MAX_DECLARATION);
+  if (!text.ok) return err(`${file} ${text.error}`);
+  const read = readDeclaration(text.value, sourcesOf(dirname(resolve(file)), environment));
+  if (read.ok) return read;
+  return err(read.error.map(({ line, message }) => `${file}:${line}: ${message}`).join("\n"));
+}
+
+/** @param folder where relative paths begin. */
+export function sourcesOf(folder: string, environment: Readonly<Record<string, string | undefined>>): Sources {
+  return {
+    environment(name, required) {
+      const value = environment[name];
+      if (value !== undefined && value !== "") return ok(value);
+      return required ? err(`the environment variable ${name.slice(0, 128)} is not set`) : ok("");
+    },
+    file(path) {
+      const text = readText(resolve(folder, path), MAX_SOURCE_BYTES);
+      return text.ok ? text : err(`the file ${path} ${text.error}`);
+    },
+  };
+}
+
+/** A text of at most `maxBytes`. The error continues a sentence that begins with the file. */
+function readText(path: string, maxBytes: number): Result<string, string> {
+  try {
+    if (statSync(path).size > maxBytes) return err(`is larger than ${maxBytes} bytes`);
+    return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(readFileSync(path)));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT") return err("does not exist");
+    return err(
+      code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "is no text in UTF-8" : `can't be read (${String(code)})`,
+    );
+  }
+}
