@@ -5,9 +5,13 @@ import { CLIENT_ADDRESS_HEADER } from "../gateway/headers.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { applyRequests } from "./declare/service.ts";
+import { linesOfRefusal, linesOfStep } from "./declare/show.ts";
+import { readDeclarationFile } from "./declare/sources.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
 import { isLogLine, WranglerOutput } from "./dev/output.ts";
+import { GroveClient } from "./grove/client.ts";
 import { onPort, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
@@ -125,6 +129,8 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
   onLine();
+  if (command.apply !== undefined)
+    await applyDeclared(command.apply, gateway.value.port, prepared.value.identity.rootToken);
   const stopCron = startCron(() => succeeds(onPort(port), CRON_PATH, CRON_MS), say);
   return ok({
     ...prepared.value,
@@ -133,6 +139,17 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
     stopping: stopCron,
     close: () => data.close(),
   });
+}
+
+/** Writes what differs from a declaration. The server is served whether that succeeds or not: its author corrects the file. */
+async function applyDeclared(file: string, port: number, token: string): Promise<void> {
+  const read = readDeclarationFile(file, process.env);
+  if (!read.ok) return say(read.error);
+  const client = new GroveClient(`http://127.0.0.1:${port}`, token, { repeats: true });
+  const outcome = await applyRequests(client, read.value.requests, (step, warnings) => {
+    for (const line of [...linesOfStep({ colours: false }, step), ...warnings]) say(line);
+  });
+  for (const line of linesOfRefusal(outcome, read.value.requests)) say(line);
 }
 
 function banner(address: string, version: string, rootToken: string, auditLog: string): string {

@@ -9,6 +9,13 @@ const say = (line: string): void => terminal.say(`grove: ${line}`);
 
 const argv = process.argv.slice(2);
 
-process.exitCode = await runCommand(parseGroveArguments(argv), helpFor(argv), say, (command) =>
-  runGrove(command, process.env, terminal),
+// 2 is what `apply --check` says of differences.
+const mistaken = argv.includes("apply") ? 1 : 2;
+
+process.exitCode = await runCommand(
+  parseGroveArguments(argv),
+  helpFor(argv),
+  say,
+  (command) => runGrove(command, process.env, terminal),
+  mistaken,
 );

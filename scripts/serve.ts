@@ -18,6 +18,7 @@ import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join.ts
 import { type ClusterNode, LastError, startNode } from "./serve/cluster/node.ts";
 import { nodeName, startPresence } from "./serve/cluster/presence.ts";
 import { type ClusterPlace, readClusterSettings } from "./serve/cluster/settings.ts";
+import { initTokenOf, startDeclaredAt } from "./serve/declared-start.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";
@@ -85,6 +86,9 @@ async function startInCluster(
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
+  if (command.init !== undefined && process.env.GROVE_DEV_ROOT_TOKEN) {
+    return err("GROVE_DEV_ROOT_TOKEN makes a root token before --init is read: set one of them");
+  }
   const taken = await portProblem(command.listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
   const directTaken = command.direct && (await portProblem(command.direct, "choose another with --direct PORT"));
@@ -114,6 +118,11 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   const limitMs = node === undefined ? ANSWER_MS : Number.POSITIVE_INFINITY;
   if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, limitMs))) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
+  }
+  if (command.init !== undefined) {
+    const begun = await startDeclaredAt({ kind: "socket", path: socket }, command.init, process.env, gone, say);
+    if (!begun.ok) return fail(begun.error);
+    say(begun.value);
   }
   const gateway = await startGateway({
     listen: command.listen,
@@ -175,6 +184,7 @@ function serveAlone(worker: Child, data: DataDirectory) {
 }
 
 async function serve(command: ServeCommand): Promise<number> {
+  if (command.init !== undefined) process.env.GROVE_INIT_TOKEN = initTokenOf(process.env);
   const { data, direct, listen } = command;
   const shown = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   const code = await runServer({

@@ -38,7 +38,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   num_uses: "token_num_uses",
   bound_cidrs: "token_bound_cidrs",
   bound_cidr_list: "secret_id_bound_cidrs",
-  rules: "policy",
+  ...{ rules: "policy", policy: "rules" },
 };
 
 /** Compares what a request declares with the answer to a read of its path. What it does not declare is left alone. */
@@ -74,7 +74,7 @@ const TEXTS_OF_POLICIES: ReadonlySet<string> = new Set(["policy", "rules"]);
 
 /** True when a value and the answer stand for the same: a duration and its seconds, a list and its items with commas between. */
 function isSame(field: string, declared: Json, current: unknown): boolean {
-  if (isEmpty(declared) && isEmpty(current)) return true;
+  if (isEmpty(current) && (isEmpty(declared) || declared === "false" || secondsOf(declared) === 0)) return true;
   if (Array.isArray(current)) return isSameList(field, listOf(declared), current);
   if (Array.isArray(declared)) return isSameList(field, declared, listOf(current));
   if (isFields(declared) && isFields(current)) {

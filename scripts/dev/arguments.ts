@@ -12,6 +12,7 @@ Data is kept between starts.
   --data DIR         where data and keys are kept (default .grove/dev)
   --fresh            start empty: forget data, keys and the root token
   --root-token ID    the root token of a new installation (default a random one)
+  --apply FILE       what the server should have (docs/self-hosting.md): each start writes what differs
   --allow-private-host LIST
                      hosts, separated by commas, that the Worker may call beside public ones, also by http:
                      addresses, CIDR blocks and names (default none)
@@ -30,15 +31,16 @@ export function parseDevArguments(argv: readonly string[]) {
     data: { type: "string", default: ".grove/dev" },
     fresh: { type: "boolean", default: false },
     "root-token": { type: "string" },
+    apply: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
   });
   if (!flags.ok) return flags;
-  const { port, data, fresh, "root-token": rootToken } = flags.value.values;
+  const { port, data, fresh, apply, "root-token": rootToken } = flags.value.values;
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return err("--port takes a number from 0 to 65535");
   if (data === "") return err("--data takes a directory");
   const problem = rootToken === undefined ? null : rootToken === "" ? "it is empty" : checkCustomId(rootToken);
   if (problem !== null) return err(`--root-token cannot be used: ${problem}`);
   const privateHosts = parsePrivateHosts(flags.value.values["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
-  return ok({ port: Number(port), data, fresh, rootToken, privateHosts: privateHosts.value });
+  return ok({ port: Number(port), data, fresh, rootToken, apply, privateHosts: privateHosts.value });
 }

@@ -39,6 +39,12 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --issued-before T   ends what was issued before T (RFC 3339, or now), except for root tokens and tokens of teams
     --preview           restores nothing: asks the server that the backup was made of, while it still answers, what was revoked
                         since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)
+  init FILE           initializes a server that never was with what a file declares (docs/self-hosting.md), and leaves no root
+                      token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment
+  apply FILE          shows how a server differs from what a file declares, asks, and applies it in its order, up to the first
+                      refusal; what the file does not name is left alone
+    --yes               does not ask
+    --check             only shows (exit code 2: there are differences, 1: a failure)
 
 Filters of tokens, revoke and contain, all of which must hold:
   --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
@@ -90,6 +96,8 @@ const COMMANDS = {
   why: {},
   doctor: {},
   completion: {},
+  init: {},
+  apply: { yes: FLAG, check: FLAG },
   restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
 } as const;
 
@@ -99,6 +107,7 @@ const OPTIONS = {
   ...COMMANDS.revoke,
   ...COMMANDS.explain,
   ...COMMANDS.restore,
+  ...COMMANDS.apply,
 } as const;
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
@@ -118,6 +127,8 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
   | { readonly kind: "doctor" }
+  | { readonly kind: "init"; readonly file: string }
+  | { readonly kind: "apply"; readonly file: string; readonly yes: boolean; readonly check: boolean }
 );
 
 /** Reads the command line. */
@@ -138,7 +149,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
 }
 
 /** Commands that take a word. */
-const WITH_WORD: ReadonlySet<string> = new Set(["tree", "explain", "contain", "why", "completion"]);
+const WITH_WORD: ReadonlySet<string> = new Set(["tree", "explain", "contain", "why", "completion", "init", "apply"]);
 
 /** The commands with their options, for the completion of shells. */
 export function optionsOfCommands(): Readonly<Record<string, readonly string[]>> {
@@ -174,7 +185,17 @@ function readCommand(name: keyof typeof COMMANDS, word: string | undefined, valu
       return ok({ kind: "doctor" } as const);
     case "restore":
       return readRestore(values);
+    case "init":
+      return word === undefined ? err("init needs a file") : ok({ kind: "init", file: word } as const);
+    case "apply":
+      return readApply(word, values);
   }
+}
+
+function readApply(file: string | undefined, { yes = false, check = false }: Values) {
+  if (file === undefined) return err("apply needs a file");
+  if (yes && check) return err("--check takes no --yes");
+  return ok({ kind: "apply", file, yes, check } as const);
 }
 
 /** `backup` is null for the newest. */

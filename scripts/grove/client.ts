@@ -72,6 +72,11 @@ export class GroveClient {
     this.#wait = wait;
   }
 
+  /** The same server, asked with another token. */
+  as(token: string): GroveClient {
+    return new GroveClient(this.#address, token, { repeats: this.#repeats, wait: this.#wait, send: this.#send });
+  }
+
   /** Where the server is. */
   get url(): URL {
     return new URL(this.#address);

@@ -1,6 +1,7 @@
 import type { GroveCommand } from "./arguments.ts";
 import { optionsOfCommands } from "./arguments.ts";
 import { type Called, type CallFailure, GroveClient } from "./client.ts";
+import { applyFile, initFromFile } from "./commands/apply.ts";
 import { completionScript } from "./commands/completion.ts";
 import { containTokens } from "./commands/contain.ts";
 import { examine } from "./commands/doctor.ts";
@@ -28,22 +29,32 @@ export async function runGrove(
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
   if (!/^https?:\/\/\S+$/.test(address)) {
     terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
-    return 2;
+    return command.kind === "apply" ? 1 : 2;
   }
   const token = environment.VAULT_TOKEN ?? "";
-  // Each step of a restore can be repeated, and its preview only reads.
-  const repeats = command.kind === "restore" || command.kind === "preview";
+  // Each step of these can be repeated.
+  const repeats = REPEATED.has(command.kind);
   const client = new GroveClient(address, token, { repeats });
-  const done = await carryOut(command, { client, terminal, json: command.json });
+  const done = await carryOut(command, { client, terminal, json: command.json }, environment);
   terminal.progress(null);
   if (done.ok) return done.value;
   terminal.say(
-    styled(terminal, "red", `grove: ${harmless(done.error.message)}${adviceOn(done.error, command, token)}`),
+    styled(terminal, "red", `grove: ${harmlessLines(done.error.message)}${adviceOn(done.error, command, token)}`),
   );
   return 1;
 }
 
-function carryOut(command: Exclude<GroveCommand, { kind: "completion" }>, session: Session): Promise<Called<number>> {
+function harmlessLines(text: string): string {
+  return text.split("\n").map(harmless).join("\n");
+}
+
+const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);
+
+function carryOut(
+  command: Exclude<GroveCommand, { kind: "completion" }>,
+  session: Session,
+  environment: NodeJS.ProcessEnv,
+): Promise<Called<number>> {
   switch (command.kind) {
     case "tokens":
       return showTokens(session, command);
@@ -71,6 +82,10 @@ function carryOut(command: Exclude<GroveCommand, { kind: "completion" }>, sessio
       return restoreFrom(session, command);
     case "preview":
       return previewRestore(session, command, Date.now());
+    case "init":
+      return initFromFile(session, command.file, environment.VAULT_TOKEN ?? "", environment);
+    case "apply":
+      return applyFile(session, command, environment);
   }
 }
 
@@ -79,6 +94,8 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
+  if (command.kind === "apply")
+    return " (VAULT_TOKEN needs read, create and update on what the file names, and sudo below sys/auth)";
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
   if (command.kind === "preview")
     return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";

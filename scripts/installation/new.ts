@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
+import { PROJECT } from "../local/worker-definition.ts";
 import { SERVER_PACKAGE } from "../package/write-package.ts";
+import { START_FILE } from "./start-file.ts";
 
 const HELP = `Usage: grove new DIR
 
 Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), this release as a
-dependency (package.json), and what to do with it (README.md).
+dependency (package.json), an example of what it can begin with (start.hcl), and what to do with it (README.md).
 `;
 
 /** What Cloudflare takes as the name of a Worker. */
@@ -60,9 +62,20 @@ npx grove deploy
 It prints the address: https://${name}.<you>.workers.dev, with the console at /ui/. Settings are in \`wrangler.toml\`. The secrets are
 uploaded; remove \`secrets.env\` here once they are kept elsewhere.
 
-## The first root token
+## The first login
 
-Once, in a second terminal in this folder:
+Without a root token: \`start.hcl\` says what the installation begins with, policies, logins and a limit. Change the repository in it
+to yours, and make the first start \`npx grove serve --init start.hcl\`; on Cloudflare, after the deployment:
+
+\`\`\`
+. ./secrets.env
+export VAULT_ADDR=https://${name}.<you>.workers.dev
+VAULT_TOKEN=$GROVE_INIT_TOKEN npx grove init start.hcl
+\`\`\`
+
+Later \`npx grove apply start.hcl\` shows what differs from the file, and writes it.
+
+Or with one: once, in a second terminal in this folder:
 
 \`\`\`
 . ./secrets.env
@@ -154,6 +167,7 @@ function make(directory: string): number {
   write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
   write("wrangler.toml", settings(name));
   write("README.md", readme(name));
+  copyFileSync(join(PROJECT, START_FILE), join(directory, "start.hcl"));
   const secrets = [
     "# Keep a copy in a safe place: without the seal key all tokens are lost.",
     `GROVE_SEAL_KEY=1:${randomBytes(32).toString("base64")}`,

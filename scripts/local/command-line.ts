@@ -51,13 +51,15 @@ export function helpAsCalled(help: string, program = process.argv[1] ?? ""): str
  *
  * @param say writes a line for the operator.
  * @param run returns the exit code.
- * @returns the exit code: 2 for a mistake in the command line.
+ * @param mistaken the exit code for a mistake in the command line.
+ * @returns the exit code.
  */
 export async function runCommand<Command>(
   parsed: Result<Command, NotRun>,
   help: string,
   say: (line: string) => void,
   run: (command: Command) => Promise<number>,
+  mistaken = 2,
 ): Promise<number> {
   if (parsed.ok) return run(parsed.value);
   if (parsed.error === null) {
@@ -66,5 +68,5 @@ export async function runCommand<Command>(
   }
   say(parsed.error);
   say("--help lists the options");
-  return 2;
+  return mistaken;
 }

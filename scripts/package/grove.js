@@ -15,7 +15,7 @@ const HELP = `Usage: grove COMMAND [options]
   upgrade      checks whether a server on this machine may be upgraded to this release
   gateway      runs the LIST gateway alone
 
-  find, contain, tokens, doctor, restore …   ask a server that runs (grove tokens --help)
+  find, contain, tokens, doctor, apply, restore …   ask a server that runs (grove tokens --help)
 
 Each has --help. Secrets in ${SECRETS} of this folder are in the environment of serve, and are uploaded by deploy.
 `;

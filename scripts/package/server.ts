@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { START_FILE } from "../installation/start-file.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { MODULE, placeWorker } from "../serve/built-worker.ts";
 import { packPackage, SERVER_PACKAGE } from "./write-package.ts";
@@ -48,7 +49,8 @@ export async function packServer(directory: string, to: string): Promise<Result<
   const text = readFileSync(module, "utf8");
   writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
-  for (const name of ["bin", "docs"]) mkdirSync(join(directory, name));
+  for (const name of ["bin", "docs", "examples"]) mkdirSync(join(directory, name));
+  cpSync(join(PROJECT, START_FILE), join(directory, START_FILE));
   cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
   for (const page of readdirSync(join(PROJECT, "docs"))) {
     if (page.endsWith(".md")) cpSync(join(PROJECT, "docs", page), join(directory, "docs", page));

@@ -11,6 +11,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
 
   --listen HOST:PORT        where to listen (default 127.0.0.1:8200; port 0 for any free one)
   --data DIR                where data are kept (default .grove/data)
+  --init FILE               initializes a new installation with what the file declares, before anybody is served; of one that
+                            is initialized nothing is changed (docs/self-hosting.md)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
                             whose X-Forwarded-For is believed (default none)
   --client-share PERCENT    what one client address alone may use of the connections, of the requests
@@ -44,6 +46,7 @@ export function parseServeArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     ...GATEWAY_FLAGS,
     data: { type: "string", default: ".grove/data" },
+    init: { type: "string" },
     direct: { type: "string" },
     metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
@@ -55,6 +58,7 @@ export function parseServeArguments(argv: readonly string[]) {
   if (!flags.ok) return flags;
   const { values } = flags.value;
   if (values.data === "") return err("--data takes a directory");
+  if (values.init === "") return err("--init takes a file");
   const shared = parseGatewayFlags(values);
   if (!shared.ok) return shared;
   const direct = parseDirect(values.direct, shared.value.listen);
@@ -68,6 +72,7 @@ export function parseServeArguments(argv: readonly string[]) {
   return ok({
     ...shared.value,
     data: values.data,
+    init: values.init,
     direct: direct.value,
     metrics: metrics.value,
     privateHosts: privateHosts.value,

@@ -4,6 +4,7 @@ import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, type SealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { noteChange, publishRecent } from "../listing/updates/publish.ts";
+import { untilInEffect } from "../system/in-effect.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { newTreeId, treeAt } from "../token/find-tree.ts";
@@ -71,7 +72,7 @@ async function sealKeyForNew(env: Env): Promise<Result<SealKey>> {
 
 /**
  * Begins the declared start of a new installation, or continues one that has begun, and returns its setup token. The
- * token of an earlier call is refused from then on: the program that had it is gone, or is not alone.
+ * token of an earlier call is refused from the answer on: the program that had it is gone, or is not alone.
  *
  * @param loaded as in `initialize`.
  */
@@ -86,12 +87,13 @@ export async function beginSetup(env: Env, loaded: Result<Installation>): Promis
     if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
   } else if (!(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
   const opened = await refreshInstallation(env);
+  if (loaded.error.begun) await untilInEffect(env);
   return opened.ok ? ok(await setupToken(opened.value.keys, nonce)) : opened;
 }
 
 /**
- * Completes the declared start of this nonce: from then on the installation serves requests. With `keepsRoot` the
- * result is a root token, else "".
+ * Completes the declared start of this nonce: from then on the installation serves requests, and no isolate accepts the
+ * setup token any more. With `keepsRoot` the result is a root token, else "".
  */
 export async function finishSetup(
   env: Env,
@@ -101,6 +103,7 @@ export async function finishSetup(
 ): Promise<Result<string>> {
   if (!(await systemOf(env).changeSetup(nonce, null))) return err(ALREADY_INITIALIZED);
   await refreshInstallation(env);
+  await untilInEffect(env);
   if (!keepsRoot) return ok("");
   // Issued last: after a crash in between there is no root token that nobody knows.
   const issued = await issue(env, installation, rootToken(currentTime(), null), null, "");

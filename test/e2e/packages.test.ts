@@ -63,7 +63,7 @@ function grove(...words: readonly string[]) {
 describe("the package of the server", () => {
   it("makes a folder with the secrets apart from what belongs into git", () => {
     expect(readdirSync(INSTALLATION).sort()).toEqual([
-      ...[".gitignore", "README.md", "package.json", "secrets.env", "wrangler.toml"],
+      ...[".gitignore", "README.md", "package.json", "secrets.env", "start.hcl", "wrangler.toml"],
     ]);
     expect(statSync(join(INSTALLATION, "secrets.env")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n")).toContain("secrets.env");

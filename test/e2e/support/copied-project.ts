@@ -3,7 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT } from "./server.ts";
 
-const COPIED = ["console", "gateway", "package.json", "scripts", "src", "tsconfig.json", "wrangler.toml"];
+const COPIED = [
+  "console",
+  "examples/start.hcl",
+  "gateway",
+  "package.json",
+  "scripts",
+  "src",
+  "tsconfig.json",
+  "wrangler.toml",
+];
 
 /**
  * Copies the project to where a test may change its sources and what is built of them: other tests run servers from the project

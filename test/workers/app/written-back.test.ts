@@ -1,4 +1,6 @@
 import { beforeAll, expect, it, vi } from "vitest";
+import { compare } from "../../../scripts/declare/compare.ts";
+import { pathProblem } from "../../../scripts/declare/paths.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route } from "../../../src/auth/route.ts";
@@ -401,6 +403,21 @@ it("every route that reads and writes has an example here, or no record", () => 
   expect(known.filter((path) => !readAndWritten().includes(path))).toEqual([]);
 });
 
+/** Parts of a role, which a declaration writes with the role. */
+const PART_OF_ROLE = /^auth\/approle\/role\/[^/]+\/(?!role-id$)/;
+
+it("every record that has a name of its own can be declared in a file, and nothing else", () => {
+  const paths = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ path }) => path));
+  const isNamed = (path: string) => !path.includes("/id/") && !PART_OF_ROLE.test(path);
+  expect(paths.filter((path) => (pathProblem(path) === null) !== isNamed(path))).toEqual([]);
+  const others = Object.keys(NO_RECORDS).map((pattern) => {
+    const path = pattern.replaceAll(/:\w+(?:\{[^}]*\})?/g, "x").replace(/\/$/, "/x");
+    return /^(?:aws|cloud|token)\//.test(path) ? `auth/${path}` : path;
+  });
+  // An auth method is enabled, and tuned from then on.
+  expect(others.filter((path) => pathProblem(path) === null)).toEqual(["sys/auth/x"]);
+});
+
 it.each(Object.values(EXAMPLES).flat())(
   "what was read at $path can be written back",
   async ({ path, fields, changes = [] }) => {
@@ -417,6 +434,7 @@ it.each(Object.values(EXAMPLES).flat())(
     const without = (record: Fields) =>
       Object.fromEntries(Object.entries(record).filter(([name]) => !changes.includes(name)));
     expect(without(await get(at))).toEqual(without(read));
+    expect(compare({ path: at, data: sent }, read).differences).toEqual([]);
     expect(read).toMatchObject(Object.fromEntries(Object.entries(sent).filter(([name]) => name in read)));
   },
 );

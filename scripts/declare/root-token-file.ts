@@ -1,0 +1,33 @@
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { err, ok, type Result } from "../../src/base/result.ts";
+
+/** An empty file that is kept for a root token. */
+export interface RootTokenFile {
+  write(token: string): void;
+  close(): void;
+}
+
+/**
+ * Opens the file for a root token before there is one: a token that can't be written would be lost. It must be new, or
+ * empty as an interrupted start leaves it; only this user can read it. The error is for the operator.
+ */
+export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
+  try {
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+    const { size, mode } = fstatSync(file);
+    if (size > 0 || (mode & 0o077) !== 0) {
+      closeSync(file);
+      return err(`root_token_file ${path} is there already, and not empty or not for this user alone`);
+    }
+    return ok({
+      write(token) {
+        ftruncateSync(file);
+        writeSync(file, `${token}\n`);
+      },
+      close: () => closeSync(file),
+    });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return err(`root_token_file ${path} can't be made (${code})`);
+  }
+}
