@@ -3,6 +3,7 @@ import { equalBytes, toBase64Url } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { PLAIN_RECORD } from "../token/record.ts";
+import { type Caller, kindName, type ParsedToken } from "./caller.ts";
 import type { RegisteredCaller } from "./credential.ts";
 import type { CredentialKind } from "./kinds.ts";
 
@@ -34,9 +35,9 @@ export async function isClosedTo({ keys, setup }: Installation, token: string): 
   return setup !== null && (await nonceOf(keys, token)) !== setup;
 }
 
-/** The nonce of the setup token that a caller has; null for any other caller. */
-export function setupOf(caller: { readonly kind: string; readonly type?: string; readonly accessor: string }) {
-  return caller.kind === "registered" && caller.type === TYPE ? caller.accessor : null;
+/** True for a setup token, and for its holder, whose accessor is the nonce. */
+export function isOfSetup(token: ParsedToken | Caller): boolean {
+  return kindName(token) === TYPE;
 }
 
 function holderOf(nonce: string): RegisteredCaller {

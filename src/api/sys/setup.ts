@@ -1,8 +1,8 @@
 import { beginSetup, finishSetup } from "../../auth/initialize.ts";
-import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { openRoute, type Route, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
-import { setupOf } from "../../auth/setup.ts";
-import { err, type Failure, refuse } from "../../base/result.ts";
+import { isOfSetup } from "../../auth/setup.ts";
+import { err, type Failure, okUnless } from "../../base/result.ts";
 import { fieldSchema, flag } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { isInitToken } from "./init.ts";
@@ -29,15 +29,14 @@ export const SETUP_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("update", "sys/init/finish", {
+  tokenRoute("update", "sys/init/finish", {
     summary: "Finishes a declared start: the setup token ends, and the service answers requests.",
     operationId: "finish-declared-start",
     answers: dataAnswer({ root_token: "string" }),
     input: fieldSchema({ root_token: flag(false).describe("True: a root token is made; else none is left") }),
+    prepare: async ({ presented }) => okUnless(isOfSetup(presented) ? null : "no declared start is under way", null),
     handle: async ({ env, installation, caller, fields }) => {
-      const nonce = setupOf(caller);
-      if (nonce === null) return refuse("no declared start is under way");
-      const finished = await finishSetup(env, installation, nonce, fields.root_token);
+      const finished = await finishSetup(env, installation, caller.accessor, fields.root_token);
       return finished.ok ? dataReply({ root_token: finished.value }) : finished;
     },
   }),
