@@ -58,7 +58,12 @@ function linesOfText(from: string, to: string): string[] {
 }
 
 function valueText(value: unknown): string {
-  return lineText(JSON.stringify(value) ?? "nothing");
+  return lineText(JSON.stringify(value, withoutSecrets) ?? "nothing");
+}
+
+/** Leaves out the values of secret fields within an object; for `JSON.stringify`. */
+export function withoutSecrets(field: string, value: unknown): unknown {
+  return SECRET_FIELD.test(field) ? "(not shown)" : value;
 }
 
 function lineText(text: string): string {

@@ -1,7 +1,7 @@
 import { ok, type Result } from "../../../src/base/result.ts";
 import type { DeclaredRequest } from "../../declare/declaration.ts";
 import { applyRequests, type Outcome, type Step, stepFor } from "../../declare/service.ts";
-import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf } from "../../declare/show.ts";
+import { hiddenBecause, linesOfRefusal, linesOfStep, placeOf, withoutSecrets } from "../../declare/show.ts";
 import { readDeclarationFile } from "../../declare/sources.ts";
 import { startFromFile } from "../../declare/start-from-file.ts";
 import { type Called, failed } from "../client.ts";
@@ -33,7 +33,7 @@ export async function applyFile(
   if (!json) showPlan(session, steps);
   const isOver = check || changes.length === 0 || conflicts.length > 0;
   if (isOver || !(yes || (!json && (await isConfirmed(session))))) {
-    if (json) terminal.out(JSON.stringify({ ...summary(steps), applied: null, refused: null }));
+    if (json) terminal.out(JSON.stringify({ ...summary(steps), applied: null, refused: null }, withoutSecrets));
     if (conflicts.length > 0)
       return failed("what stands behind ! can't be changed into what the file declares; nothing was written");
     if (check) return ok(changes.length === 0 ? 0 : DIFFERENT);
@@ -89,7 +89,10 @@ function showOutcome(
   if (json) {
     const why = refused && { name: refused.request.name, line: refused.request.line, ...refused.failure };
     terminal.out(
-      JSON.stringify({ ...summary(steps), applied: applied.map(({ request }) => request.name), refused: why }),
+      JSON.stringify(
+        { ...summary(steps), applied: applied.map(({ request }) => request.name), refused: why },
+        withoutSecrets,
+      ),
     );
   }
   if (refused) return failed([...linesOfRefusal(outcome, all), "run it again once that is put right"].join("\n"));

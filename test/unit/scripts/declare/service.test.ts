@@ -235,6 +235,12 @@ describe("what is shown of a step", () => {
     ]);
   });
 
+  it("has no value of a secret field within an object", () => {
+    const data = { provider_config: { provider: "x", client_secret: "abc" } };
+    const step = { action: "add", request: request("auth/a/config", data), differences: [], unread: [] } as const;
+    expect(linesOfStep(terminal, step)[1]).toBe('    provider_config: {"provider":"x","client_secret":"(not shown)"}');
+  });
+
   it("has the lines of a text that differ", () => {
     const [declared, current] = ["a\nb2\nc\n", "a\nb1\nc\n"];
     const step = {
