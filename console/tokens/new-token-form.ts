@@ -59,7 +59,7 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
         name: "no_parent",
         label: "Without a parent",
         kind: "flag",
-        hint: "It stays when your token ends.",
+        hint: "It stays when your session ends. A sign-out revokes the token of the session, unless it was pasted.",
         when: ["role_name", ""],
       },
       { name: "renewable", label: "Renewable", kind: "flag", usual: "true" },

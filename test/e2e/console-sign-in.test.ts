@@ -185,6 +185,82 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     expect(faults).toEqual([]);
   });
 
+  it("shows the code of a login on another device, and asks until it is done", async () => {
+    const { page, faults } = await open("?with=people");
+    // It runs on by itself too: the interval is longer than any machine is slow.
+    await page.clock.install();
+    const made = await call(server, "POST", "/v1/auth/token/create", {
+      token: server.rootToken,
+      body: { policies: ["default"], display_name: "phone", ttl: "1h" },
+    });
+    const answers: [number, unknown][] = [
+      [400, { errors: ["authorization_pending"] }],
+      [503, { errors: ["try again"] }],
+      [400, { errors: ["slow_down"] }],
+      [200, { auth: made.body.auth }],
+    ];
+    let asked = 0;
+    await page.route("**/oidc/auth_url", (route) =>
+      route.fulfill({
+        json: {
+          data: {
+            auth_url: "https://login.example.com/device",
+            user_code: "WDJB-MJHT",
+            state: "st",
+            poll_interval: "1000",
+          },
+        },
+      }),
+    );
+    await page.route("**/oidc/poll", (route) => {
+      expect(route.request().postDataJSON()).toEqual({ state: "st", client_nonce: expect.any(String) as unknown });
+      const [status, json] = answers[asked] ?? [500, {}];
+      asked += 1;
+      return route.fulfill({ status, json });
+    });
+    await page.getByRole("button", { name: "Sign in at the identity provider" }).click();
+    const link = page.getByRole("link", { name: "Sign in at login.example.com" });
+    expect(await link.getAttribute("href")).toBe("https://login.example.com/device");
+    expect(await page.getByRole("status", { name: "Code" }).textContent()).toBe("WDJB-MJHT");
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectAccessible(page);
+    }
+    const next = async (seconds: number, count: number): Promise<void> => {
+      await page.clock.fastForward(seconds * 1000);
+      await expect.poll(() => asked).toBe(count);
+    };
+    await next(1000, 1);
+    await page.getByText("Waiting until you have signed in there…").waitFor();
+    await next(1000, 2);
+    await page.getByText("The server can't be reached. It is asked again.").waitFor();
+    await next(1000, 3);
+    await page.getByText("Waiting until you have signed in there…").waitFor();
+    // Slower from now on.
+    await page.clock.fastForward(1_001_000);
+    expect(asked).toBe(3);
+    await next(4, 4);
+    await page.getByRole("link", { name: /^token-phone/ }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it("refuses the answer of a provider that nobody asked for, and leaves nothing of it in the address", async () => {
+    const { page, faults } = await openPage(browser);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    const address = `${server.address}/ui/vault/auth/people/oidc/callback?code=of-others&state=of-others`;
+    await page.goto(address);
+    await page
+      .getByRole("alert")
+      .getByText(/^This sign-in was not begun in this tab/)
+      .waitFor();
+    expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
+    expect(page.url()).toBe(`${server.address}/ui/`);
+    expect(asked.filter((url) => url.includes("of-others"))).toEqual([address]);
+    await expectAccessible(page);
+    expect(faults).toEqual([]);
+  });
+
   it("says of a root token on every page that it is one, and of no other", async () => {
     const { page } = await open();
     await signIn(page, server, server.rootToken);
