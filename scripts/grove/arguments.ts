@@ -30,6 +30,8 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --accessor A        of this token instead (needs sudo on sys/explain/access)
     --operation O       read (unless given), list, scan, create, update, patch or delete
     --parameter N=V     a field of the request (may be repeated)
+  audit archive DIR   copies what DIR lacks of the audit store into it, with signed heads: verify-audit-archive.js checks them
+                      offline (needs read and sudo on sys/audit/archive*)
   doctor              looks for what an operator should know
   completion SHELL    a script that completes commands and options, for bash, zsh or fish
   restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
@@ -98,6 +100,7 @@ const COMMANDS = {
   completion: {},
   init: {},
   apply: { yes: FLAG, check: FLAG },
+  audit: {},
   restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
 } as const;
 
@@ -129,27 +132,38 @@ export type GroveCommand = { readonly json: boolean } & (
   | { readonly kind: "doctor" }
   | { readonly kind: "init"; readonly file: string }
   | { readonly kind: "apply"; readonly file: string; readonly yes: boolean; readonly check: boolean }
+  | { readonly kind: "archive"; readonly directory: string }
 );
 
 /** Reads the command line. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
   // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
   if (argv.some(hasToken)) return err("this looks like a token, which no command line takes: grove find reads it");
-  const words = readWords(argv, OPTIONS, 2);
+  const words = readWords(argv, OPTIONS, 3);
   if (!words.ok) return words;
   const { json = false, ...values } = words.value.values;
-  const [name, word] = words.value.positionals;
+  const [name, word, second] = words.value.positionals;
   if (name === undefined) return err("which command?");
   if (!isCommand(name)) return err(`there is no command "${name}"`);
   const stray = Object.keys(values).find((option) => !Object.hasOwn(COMMANDS[name], option));
   if (stray) return err(`${name} takes no --${stray}`);
   if (!WITH_WORD.has(name) && word !== undefined) return err(`${name} does not take "${word}"`);
-  const command = readCommand(name, word, values);
+  if (name !== "audit" && second !== undefined) return err(`Unexpected argument '${second}'`);
+  const command = name === "audit" ? readAudit(word, second) : readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
 /** Commands that take a word. */
-const WITH_WORD: ReadonlySet<string> = new Set(["tree", "explain", "contain", "why", "completion", "init", "apply"]);
+const WITH_WORD: ReadonlySet<string> = new Set([
+  "tree",
+  "explain",
+  "contain",
+  "why",
+  "completion",
+  "init",
+  "apply",
+  "audit",
+]);
 
 /** The commands with their options, for the completion of shells. */
 export function optionsOfCommands(): Readonly<Record<string, readonly string[]>> {
@@ -162,7 +176,12 @@ function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);
 }
 
-function readCommand(name: keyof typeof COMMANDS, word: string | undefined, values: Values) {
+function readAudit(word: string | undefined, directory: string | undefined) {
+  if (word !== "archive" || directory === undefined) return err("audit needs archive and a directory");
+  return ok({ kind: "archive", directory } as const);
+}
+
+function readCommand(name: Exclude<keyof typeof COMMANDS, "audit">, word: string | undefined, values: Values) {
   switch (name) {
     case "tokens":
       return readTokens(values);

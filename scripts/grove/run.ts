@@ -2,6 +2,7 @@ import type { GroveCommand } from "./arguments.ts";
 import { optionsOfCommands } from "./arguments.ts";
 import { type Called, type CallFailure, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
+import { archiveAudit } from "./commands/audit-archive.ts";
 import { completionScript } from "./commands/completion.ts";
 import { containTokens } from "./commands/contain.ts";
 import { examine } from "./commands/doctor.ts";
@@ -78,6 +79,8 @@ function carryOut(
       return explainRequest(session, command);
     case "doctor":
       return examine(session);
+    case "archive":
+      return archiveAudit(session, command.directory);
     case "restore":
       return restoreFrom(session, command);
     case "preview":
@@ -99,6 +102,7 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
   if (command.kind === "preview")
     return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";
+  if (command.kind === "archive") return " (VAULT_TOKEN needs read and sudo on sys/audit/archive*)";
   if (command.kind === "why") return " (VAULT_TOKEN needs update and sudo on sys/explain/access)";
   if (command.kind === "explain") {
     if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";

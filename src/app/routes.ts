@@ -3,6 +3,7 @@ import { ENTITY_ROUTES } from "../api/identity/entities.ts";
 import { GROUP_ROUTES } from "../api/identity/groups.ts";
 import { OIDC_ROUTES } from "../api/identity/oidc.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
+import { AUDIT_ARCHIVE_ROUTES } from "../api/sys/audit-archive.ts";
 import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { DOCTOR_ROUTE } from "../api/sys/health/doctor.ts";
@@ -44,6 +45,7 @@ const FIXED = new RouteTable([
   ...policyRoutes(KINDS.credentials.flatMap(({ holders }) => holders)),
   ...MOUNT_ROUTES,
   ...QUOTA_ROUTES,
+  ...AUDIT_ARCHIVE_ROUTES,
   ...AUDIT_ROUTES,
   ...BACKUP_ROUTES,
   ...LEASE_ROUTES,

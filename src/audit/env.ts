@@ -5,6 +5,8 @@ import type { AuditShard } from "./shard/audit-shard.ts";
 export interface AuditEnv extends IssuerEnv {
   readonly AUDIT_SHARD: DurableObjectNamespace<AuditShard>;
   readonly AUDIT_DIRECTORY: DurableObjectNamespace<AuditDirectory>;
+  /** The bucket that full objects are copied to before they are deleted; absent unless wrangler.toml binds one. */
+  readonly AUDIT_ARCHIVE?: R2Bucket;
   /** "off": nothing is stored, and the audit log is the stream alone. */
   readonly AUDIT_STORE?: string;
   /** Days for which records are kept, 30 by default. */

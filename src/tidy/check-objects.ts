@@ -1,3 +1,4 @@
+import { auditDirectoryOf } from "../audit/object-name.ts";
 import { namedObject, namesOf } from "../backup/saved-objects.ts";
 import type { Env } from "../env.ts";
 import type { SealPosition, SealStep } from "../storage/row-seals.ts";
@@ -9,12 +10,12 @@ const UNSEALED: readonly string[] = ["CustomIds", "TokenRevocations"];
 
 /**
  * Checks the seals of all rows outside trees and registered credentials: policies, mounts with the storage of their
- * methods, token roles, identity and issuer. Safe to run at any time and to interrupt. An object that does not answer
+ * methods, token roles, identity and issuer. Asks which terms of keys the audit store needs. Safe to run at any time and to interrupt. An object that does not answer
  * is counted and must not stop the check of the others. @throws while the service is sealed.
  */
 export async function checkObjects(env: Env): Promise<ObjectCheck> {
   const { objects, credentials } = env.kinds;
-  const { mounts } = await mustServe(env);
+  const { mounts, keys } = await mustServe(env);
   const found = { sealed: 0, tampered: 0, terms: new Set<number>(), failures: 0 };
   const attempt = async (object: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -41,5 +42,10 @@ export async function checkObjects(env: Env): Promise<ObjectCheck> {
       for (const name of names) await attempt(`${className} ${name}`, () => check(className, name));
     });
   }
+  await attempt("AuditDirectory", async () => {
+    const oldest = await auditDirectoryOf(env).oldestTerm();
+    // Records are sealed under the terms of their time, and are not sealed again.
+    for (const { version } of keys.terms) if (oldest !== null && version >= oldest) found.terms.add(version);
+  });
   return { ...found, terms: [...found.terms] };
 }

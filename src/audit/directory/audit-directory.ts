@@ -1,11 +1,15 @@
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime, formatRfc3339, type Ms } from "../../base/clock.ts";
 import { reportTampering } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
-import type { Migration } from "../../storage/tables.ts";
+import { columnOf, type Migration } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
+import { mustServe } from "../../system/installation.ts";
 import { FIRST_DIGEST, type Head } from "../chain.ts";
 import type { AuditEnv } from "../env.ts";
-import { readObjectName } from "../object-name.ts";
+import { auditShardAt, readObjectName } from "../object-name.ts";
+import { keptBytes, keptMs, openMs } from "../retention.ts";
+import { putHeads, putPage } from "./bucket.ts";
+import { signHeads } from "./signed-head.ts";
 
 export const AUDIT_DIRECTORY_MIGRATIONS: readonly Migration[] = [
   {
@@ -25,9 +29,11 @@ export const AUDIT_DIRECTORY_MIGRATIONS: readonly Migration[] = [
         bytes INTEGER NOT NULL,
         term INTEGER,
         broken INTEGER,
+        archived INTEGER NOT NULL,
         seal BLOB
       ) WITHOUT ROWID;
       CREATE UNIQUE INDEX objects_by_number ON objects (shard, number);
+      CREATE TABLE heads (at INTEGER PRIMARY KEY, jws TEXT NOT NULL);
     `,
   },
 ];
@@ -35,7 +41,7 @@ export const AUDIT_DIRECTORY_MIGRATIONS: readonly Migration[] = [
 type ObjectState = "open" | "closed" | "archived" | "dropped";
 
 /** An object of the store, with the head of its chain as it last reported it. */
-interface AuditObject extends Head {
+export interface AuditObject extends Head {
   readonly name: string;
   /** "archived": in the archive, and still here. "dropped": its records are deleted here. */
   readonly state: ObjectState;
@@ -74,13 +80,34 @@ type ObjectRow = {
   bytes: number;
   term: number | null;
   broken: number | null;
+  archived: number;
 };
+
+const STORED = "WHERE state <> 'dropped'";
+const CLOSED = "WHERE state = 'closed' ORDER BY last_at";
+const HOUR_MS = 3_600_000;
+const RETRY_MS = 60_000;
+/** Signed heads that are kept here: those of two days. */
+const MAX_HEADS = 48;
 
 const OBJECT: TableShape = {
   table: "objects",
   kind: "audit directory entry",
   key: ["name"],
-  sealed: ["shard", "number", "state", "begins", "opened_at", "last_at", "seq", "digest", "bytes", "term", "broken"],
+  sealed: [
+    "shard",
+    "number",
+    "state",
+    "begins",
+    "opened_at",
+    "last_at",
+    "seq",
+    "digest",
+    "bytes",
+    "term",
+    "broken",
+    "archived",
+  ],
 };
 
 /**
@@ -89,10 +116,28 @@ const OBJECT: TableShape = {
  */
 export class AuditDirectory extends GroveObject<AuditEnv> {
   readonly #objects: SealedTable<ObjectRow>;
+  /** When the next objects may be deleted. */
+  #retainAt: Ms = 0;
 
   constructor(ctx: DurableObjectState, env: AuditEnv) {
     super(ctx, env, AUDIT_DIRECTORY_MIGRATIONS);
     this.#objects = new SealedTable(this.tables, this.seals, OBJECT);
+    this.alarms.add("audit heads", {
+      dueAt: () => this.#nextHeadsAt(),
+      run: () => this.#sign(),
+      pauseMs: () => RETRY_MS,
+    });
+    this.alarms.add("audit retention", {
+      dueAt: () => (this.tables.exist ? this.#retainAt : null),
+      run: () => this.#retain(),
+      pauseMs: () => RETRY_MS,
+    });
+    this.alarms.addJob("audit archive", {
+      running: () => (this.env.AUDIT_ARCHIVE ? (this.#objects.list(`${CLOSED} LIMIT 1`)[0] ?? null) : null),
+      step: (object) => this.#archive(object),
+      pauseMs: (tookMs) => tookMs,
+      retryMs: () => RETRY_MS,
+    });
   }
 
   /**
@@ -115,8 +160,9 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     }
     const now = currentTime();
     const begins = last?.digest ?? FIRST_DIGEST;
-    const head = { seq: 0, digest: begins, bytes: 0, term: null, broken: null };
+    const head = { seq: 0, digest: begins, bytes: 0, term: null, broken: null, archived: 0 };
     this.#objects.put({ name, ...place, state: "open", begins, opened_at: now, last_at: now, ...head });
+    await this.alarms.set();
     return { begins };
   }
 
@@ -134,6 +180,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     const { closed, lastAt, seq, digest, bytes, term } = report;
     const state = known.state === "open" && closed ? "closed" : known.state;
     this.#objects.put({ ...row, state, last_at: lastAt, seq, digest, bytes, term });
+    if (state !== known.state) await this.alarms.set();
     return null;
   }
 
@@ -141,6 +188,79 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   async shards(): Promise<AuditObject[]> {
     await this.keys.open();
     return this.#objects.list("ORDER BY number DESC, shard").map(objectOf);
+  }
+
+  /** All objects, and the names of entries that were not written by Grove. */
+  async entries(): Promise<{ readonly objects: AuditObject[]; readonly tampered: string[] }> {
+    await this.keys.open();
+    const { good, tampered } = this.#objects.judged("ORDER BY shard, number");
+    return { objects: good.map(objectOf), tampered: tampered.map(({ name }) => name) };
+  }
+
+  /** The signed heads of the last two days, the oldest first. */
+  signedHeads(): string[] {
+    return columnOf<string>(this.tables, "SELECT jws FROM heads ORDER BY at");
+  }
+
+  /** The oldest term of keys under which records are sealed; null without a record. */
+  async oldestTerm(): Promise<number | null> {
+    await this.keys.open();
+    const terms = this.#objects.list(STORED).flatMap(({ term }) => term ?? []);
+    return terms.length === 0 ? null : Math.min(...terms);
+  }
+
+  #nextHeadsAt(): Ms | null {
+    const [last] = columnOf<Ms | null>(this.tables, "SELECT MAX(at) FROM heads");
+    const [first] = columnOf<Ms | null>(this.tables, "SELECT MIN(opened_at) FROM objects");
+    const since = last ?? first ?? null;
+    return since === null ? null : since + HOUR_MS;
+  }
+
+  /** Signs all heads, and writes them to the log and the bucket. */
+  async #sign(): Promise<void> {
+    const installation = await mustServe(this.env);
+    const now = currentTime();
+    const jws = await signHeads(this.env, installation, this.#objects.list(STORED).map(objectOf), now);
+    this.tables.exec("INSERT OR REPLACE INTO heads (at, jws) VALUES (?, ?)", now, jws);
+    this.tables.exec("DELETE FROM heads WHERE at NOT IN (SELECT at FROM heads ORDER BY at DESC LIMIT ?)", MAX_HEADS);
+    // A line of the audit log, which is written whatever LOG_LEVEL says.
+    console.log(JSON.stringify({ type: "audit-head", time: formatRfc3339(now), jws }));
+    if (this.env.AUDIT_ARCHIVE) await putHeads(this.env.AUDIT_ARCHIVE, installation.clusterId, now, jws);
+  }
+
+  /** Copies a page of a full object into the bucket. */
+  async #archive({ name, archived: after }: ObjectRow): Promise<void> {
+    const bucket = this.env.AUDIT_ARCHIVE;
+    if (!bucket) return;
+    const { clusterId } = await mustServe(this.env);
+    const page = await auditShardAt(this.env, name).archivePage(after);
+    if (page.lines.length > 0) await putPage(bucket, clusterId, name, after, page);
+    this.#change(name, { archived: page.seq, ...(page.isEnd && { state: "archived" }) });
+  }
+
+  /** Closes objects that take nothing more, and deletes the oldest. Without an archive none waits for it. */
+  async #retain(): Promise<void> {
+    const now = currentTime();
+    for (const { name, opened_at: openedAt } of this.#objects.list("WHERE state = 'open'")) {
+      if (openedAt + openMs(this.env) <= now) await auditShardAt(this.env, name).closeWhenFull(name);
+    }
+    const stored = this.#objects.list(`${STORED} ORDER BY last_at`);
+    let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
+    for (const { name, state, last_at: lastAt, bytes: size } of stored) {
+      const isReady = state === "archived" || (state === "closed" && !this.env.AUDIT_ARCHIVE);
+      const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
+      if (!isReady || !isOld) continue;
+      await auditShardAt(this.env, name).drop();
+      this.#change(name, { state: "dropped", bytes: 0 });
+      bytes -= size;
+    }
+    this.#retainAt = now + HOUR_MS;
+  }
+
+  /** Changes an entry as it is now: others may have changed it since it was read. */
+  #change(name: string, changes: Partial<ObjectRow>): void {
+    const row = this.#objects.find(name);
+    if (row) this.#objects.put({ ...row, ...changes });
   }
 
   /** Reports that an object lacks records that were known, and notes from where on. The earliest place stays. */

@@ -11,6 +11,8 @@ import { mentionKeys } from "../mention-keys.ts";
 import { auditDirectoryOf } from "../object-name.ts";
 import type { AuditPage, AuditQuestion, AuditUse } from "../question.ts";
 import { openBytes, openMs } from "../retention.ts";
+import { type ArchivePage, linesAfter } from "./archive-page.ts";
+import { type AuditProblem, ChainCheck, type CheckStep } from "./check.ts";
 import { AuditReader } from "./reader.ts";
 import { addressContext, rowContext } from "./rows.ts";
 import { ABOUT, type AboutRow, AUDIT_SHARD_MIGRATIONS, BATCH, type BatchRow } from "./tables.ts";
@@ -31,6 +33,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
   readonly #about: SealedTable<AboutRow>;
   readonly #batches: SealedTable<BatchRow>;
   readonly #reader: AuditReader;
+  readonly #check: ChainCheck;
   /** Appends are made one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #head: StoredHead | null = null;
@@ -43,6 +46,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     super(ctx, env, AUDIT_SHARD_MIGRATIONS);
     this.#about = new SealedTable(this.tables, this.seals, ABOUT);
     this.#batches = new SealedTable(this.tables, this.seals, BATCH);
+    this.#check = new ChainCheck(this.tables, this.origin.id, this.#about, this.#batches);
     this.#reader = new AuditReader(this.tables, this.origin.id);
     this.alarms.add(WITNESS, {
       dueAt: () => (this.#unknownSince === null ? null : this.#unknownSince + WITNESS_MS),
@@ -72,6 +76,46 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async uses(accessor: string, from: Ms, before: Ms): Promise<{ uses: AuditUse[]; more: boolean }> {
     const { keys } = await mustLoadInstallation(this.env);
     return this.#reader.uses(keys, accessor, from, before);
+  }
+
+  /** Compares the object with its entry in the directory. Returns what is wrong, or null. */
+  async verifyBegin(name: string, begins: string): Promise<AuditProblem | null> {
+    await this.keys.open();
+    return this.#check.begin(name, begins);
+  }
+
+  /** Checks some records after `from`, for `sys/audit/verify`. `known`: the head that the directory knows. */
+  async verifyStep(from: Head, known: Head): Promise<CheckStep> {
+    const { keys } = await mustLoadInstallation(this.env);
+    await this.keys.open();
+    return this.#check.step(keys, from, known);
+  }
+
+  /** Returns the lines of some records after `seq`, for the archive, and the chain after them. See `linesAfter`. */
+  async archivePage(seq: number): Promise<ArchivePage> {
+    const { keys } = await mustLoadInstallation(this.env);
+    return linesAfter(this.tables, keys, this.origin.id, seq);
+  }
+
+  /** Takes nothing more if it is full, and tells the directory. */
+  async closeWhenFull(name: string): Promise<void> {
+    const mine = this.#turn.then(async () => {
+      await this.keys.open();
+      if (this.#about.count() > 0) await this.#open(name);
+    });
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  /** Deletes all records of a full object. Safe to repeat. */
+  async drop(): Promise<void> {
+    await this.keys.open();
+    const about = this.#about.find(1);
+    if (about?.closed === 0) throw new Error("the object takes records");
+    if (!this.tables.exist) return;
+    this.#head = null;
+    this.#unknownSince = null;
+    await this.wipe();
   }
 
   async #append(name: string, batch: AuditBatch): Promise<AppendAnswer> {

@@ -32,7 +32,7 @@ export async function openRowWith(sql: Sql, keys: Keys, object: string, seq: num
   return openRow(keys, object, row);
 }
 
-async function openRow(
+export async function openRow(
   keys: Keys,
   object: string,
   row: { readonly first_seq: number; readonly count: number; readonly at: Ms; readonly sealed: ArrayBuffer },

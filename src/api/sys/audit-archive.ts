@@ -1,0 +1,78 @@
+import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "../../audit/object-name.ts";
+import { verifyAudit } from "../../audit/verify.ts";
+import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { dataAnswer } from "../../auth/route-description.ts";
+import { formatRfc3339 } from "../../base/clock.ts";
+import { NOT_FOUND, refuse } from "../../base/result.ts";
+import { count, fieldSchema, sent, text } from "../../wire/fields.ts";
+import { dataReply } from "../../wire/reply.ts";
+
+const OBJECTS = dataAnswer({
+  objects: [
+    {
+      ...{ object: "string", state: "string", begins: "string", records: "integer", bytes: "integer" },
+      ...{ opened_at: "string", last_at: "string" },
+    },
+  ],
+  signed_heads: ["string"],
+});
+const PAGE = dataAnswer({ lines: ["string"], after: "integer", last: "boolean" });
+const VERIFIED = dataAnswer({
+  objects: "integer",
+  records: "integer",
+  problems: [{ object: "string", problem: "string", seq: "integer" }],
+  cursor: "string",
+});
+
+/**
+ * What shows that the audit store is whole, and takes its records elsewhere. The reference has none of these. Records
+ * are read with `sudo`, as below `sys/audit` everything is.
+ */
+export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
+  { shard: "The number of the shard", number: "The number of the object in its shard" },
+  [
+    simpleRoute("read", "sys/audit/verify", {
+      summary: "Checks that no record of the audit store was changed or taken out, a part in each call.",
+      operationId: "audit-verify",
+      answers: VERIFIED,
+      input: fieldSchema({ cursor: text().describe("cursor of the previous answer; empty for the first call.") }),
+      handle: async ({ env, fields }) => {
+        const verified = await verifyAudit(env, fields.cursor);
+        if (!verified) return refuse("cursor is none of this endpoint");
+        const { objects, records, problems, next } = verified;
+        return dataReply({ objects, records, problems, cursor: next });
+      },
+    }),
+
+    simpleRoute("read", "sys/audit/archive", {
+      summary: "Lists the objects of the audit store, and the signed heads of their chains.",
+      operationId: "audit-list-archive",
+      answers: OBJECTS,
+      handle: async ({ env }) => {
+        const directory = auditDirectoryOf(env);
+        const [{ objects }, heads] = await Promise.all([directory.entries(), directory.signedHeads()]);
+        const shown = objects.map(({ name, state, begins, openedAt, lastAt, seq, bytes }) => ({
+          ...{ object: name, state, begins, records: seq, bytes },
+          ...{ opened_at: formatRfc3339(openedAt), last_at: formatRfc3339(lastAt) },
+        }));
+        return dataReply({ objects: shown, signed_heads: heads });
+      },
+    }),
+
+    simpleRoute("read", "sys/audit/archive/:shard/:number", {
+      summary: "Returns some lines of an object of the audit store, in the order of its chain.",
+      operationId: "audit-read-archive",
+      answers: PAGE,
+      input: fieldSchema({ after: sent(count()).describe("Number of the record after which the lines begin.") }),
+      handle: async ({ env, params, fields }) => {
+        const name = nameOfObject({ shard: Number(params.shard), number: Number(params.number) });
+        const isKnown =
+          readObjectName(name) !== null &&
+          (await auditDirectoryOf(env).entries()).objects.some((object) => object.name === name);
+        if (!isKnown) return NOT_FOUND;
+        const { lines, seq, isEnd } = await auditShardAt(env, name).archivePage(fields.after ?? 0);
+        return dataReply({ lines, after: seq, last: isEnd });
+      },
+    }),
+  ],
+);

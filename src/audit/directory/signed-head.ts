@@ -1,0 +1,40 @@
+import { CompactSign } from "jose";
+import { formatRfc3339, type Ms } from "../../base/clock.ts";
+import { openSigningKey } from "../../issuer/key-pair.ts";
+import { oidcIssuerOf } from "../../issuer/oidc-issuer.ts";
+import { DEFAULT_KEY } from "../../issuer/rules.ts";
+import { ensureDefaultKey } from "../../issuer/tokens.ts";
+import type { Installation } from "../../system/installation.ts";
+import type { Head } from "../chain.ts";
+import type { AuditEnv } from "../env.ts";
+
+/** Type of the signed text. It has no claim of a token, and no verifier of tokens takes it for one. */
+const TYPE = "grove-audit-head";
+
+/** The chain of an object. */
+interface SignedObject extends Head {
+  readonly name: string;
+  readonly begins: string;
+}
+
+/**
+ * Signs the heads of all chains with the issuer's default key: who holds the storage can't sign others, and who has
+ * kept an earlier one finds that records before it were changed. A compact JWS.
+ *
+ * @throws when the issuer does not answer.
+ */
+export async function signHeads(
+  env: AuditEnv,
+  { keys, clusterId }: Installation,
+  objects: readonly SignedObject[],
+  now: Ms,
+): Promise<string> {
+  const made = await ensureDefaultKey(env, keys, DEFAULT_KEY);
+  const signer = made.ok ? await oidcIssuerOf(env).signerOfKey(DEFAULT_KEY) : null;
+  if (!signer) throw new Error("the issuer has no default key");
+  const heads = objects.map(({ name, begins, seq, digest }) => ({ object: name, begins, seq, digest }));
+  const text = JSON.stringify({ type: TYPE, cluster_id: clusterId, time: formatRfc3339(now), heads });
+  return new CompactSign(new TextEncoder().encode(text))
+    .setProtectedHeader({ alg: signer.key.algorithm, kid: signer.signing.kid, typ: TYPE })
+    .sign(await openSigningKey(keys, signer.signing));
+}

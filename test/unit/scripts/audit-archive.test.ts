@@ -1,0 +1,147 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CompactSign, exportJWK, generateKeyPair } from "jose";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GroveClient } from "../../../scripts/grove/client.ts";
+import { archiveAudit } from "../../../scripts/grove/commands/audit-archive.ts";
+import { digestAfter, FIRST_DIGEST } from "../../../src/audit/chain.ts";
+
+const TYPE = "grove-audit-head";
+const LINES = Array.from({ length: 6 }, (_, at) => JSON.stringify({ type: "response", number: at }));
+
+let directory: string;
+let signer: Awaited<ReturnType<typeof generateKeyPair>>;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "auditstore-"));
+  signer = await generateKeyPair("ES256");
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const keys = async () => ({ keys: [{ ...(await exportJWK(signer.publicKey)), kid: "k", alg: "ES256" }] });
+
+function signed(heads: readonly object[], key = signer.privateKey): Promise<string> {
+  const payload = new TextEncoder().encode(JSON.stringify({ type: TYPE, heads }));
+  return new CompactSign(payload).setProtectedHeader({ alg: "ES256", kid: "k", typ: TYPE }).sign(key);
+}
+
+const head = (object: string, seq: number, lines = LINES, begins = FIRST_DIGEST) => ({
+  ...{ object, begins, seq, digest: digestAfter(begins, lines.slice(0, seq)) },
+});
+
+const write = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(directory, name), lines.map((line) => `${line}\n`).join(""));
+
+/** An archive of two objects of a shard, with two heads. */
+async function archive(): Promise<void> {
+  const end = digestAfter(FIRST_DIGEST, LINES);
+  write("0-1.jsonl", LINES);
+  write("0-2.jsonl", LINES.slice(0, 2));
+  const heads = [await signed([head("0/1", 3)]), await signed([head("0/1", 6), head("0/2", 1, LINES, end)])];
+  write("heads.jsonl", heads);
+  writeFileSync(join(directory, "jwks.json"), JSON.stringify(await keys()));
+}
+
+/** What the script says, and its exit code. */
+function verified(): { readonly code: number | null; readonly said: string[] } {
+  const { status, stdout } = spawnSync(process.execPath, ["scripts/verify-audit-archive.js", directory], {
+    encoding: "utf8",
+  });
+  return { code: status, said: stdout.trim().split("\n") };
+}
+
+describe("the verification of an archive", () => {
+  it("is short and needs nothing", () => {
+    const script = readFileSync("scripts/verify-audit-archive.js", "utf8");
+    expect(script.split("\n").length).toBeLessThanOrEqual(100);
+    expect([...script.matchAll(/from "(?!node:)/g)]).toEqual([]);
+  });
+
+  it("finds a whole archive good", async () => {
+    await archive();
+    expect(verified()).toEqual({
+      code: 0,
+      said: ["0/1: 6 records are good", "0/2: 1 records are good, 1 later ones have no signed head yet"],
+    });
+  });
+
+  it.each([
+    [
+      "a record is changed",
+      () => write("0-1.jsonl", LINES.with(4, "{}")),
+      "0/1: a record was changed or taken out between 4 and 6",
+    ],
+    [
+      "a record is deleted",
+      () => write("0-1.jsonl", LINES.toSpliced(1, 1)),
+      "0/1: a record was changed or taken out between 1 and 3",
+    ],
+    [
+      "two records are swapped",
+      () => write("0-1.jsonl", LINES.with(0, LINES[1] ?? "").with(1, LINES[0] ?? "")),
+      "between 1 and 3",
+    ],
+    ["the end is cut", () => write("0-1.jsonl", LINES.slice(0, 5)), "0/1: the archive ends after 5 of 6 records"],
+    ["a file is deleted", () => rmSync(join(directory, "0-1.jsonl")), "0/1: the archive ends after 0 of 6 records"],
+    ["there is no head", () => write("heads.jsonl", []), "there is no signed head"],
+  ])("says so when %s", async (_, forge, message) => {
+    await archive();
+    forge();
+    const { code, said } = verified();
+    expect([code, said.join("\n")]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  it("does not take a head that another key signed, or an object that begins elsewhere", async () => {
+    await archive();
+    const other = await generateKeyPair("ES256");
+    write("heads.jsonl", [await signed([head("0/1", 6)], other.privateKey)]);
+    expect(verified()).toEqual({
+      code: 1,
+      said: ["heads.jsonl: line 1 is not signed by a known key", "there is no signed head"],
+    });
+    write("heads.jsonl", [await signed([head("0/1", 6), head("0/2", 2)])]);
+    expect(verified().said).toContain("0/1: the next object does not begin with its end");
+  });
+});
+
+describe("grove audit archive", () => {
+  it("copies what is missing, in pages, and what it has copied verifies", async () => {
+    const jws = await signed([head("0/1", 4)]);
+    const published = await keys();
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      const url = new URL(request.url ?? "", "http://localhost");
+      asked.push(`${url.pathname}${url.search}`);
+      const after = Number(url.searchParams.get("after") ?? "0");
+      const lines = LINES.slice(after, after + 4);
+      const objects = [
+        { object: "0/1", state: "open" },
+        { object: "1/1", state: "dropped" },
+      ];
+      const page = { lines, after: after + lines.length, last: after + lines.length === LINES.length };
+      const data = url.pathname.endsWith("archive") ? { objects, signed_heads: [jws] } : page;
+      response.end(JSON.stringify(url.pathname.endsWith("keys") ? published : { data }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const client = new GroveClient(`http://127.0.0.1:${port}`, "t");
+    const said: string[] = [];
+    const terminal = { out: (line: string) => said.push(line), say: () => {}, progress: () => {} };
+    const session = { client, terminal, json: false } as unknown as Parameters<typeof archiveAudit>[0];
+    writeFileSync(join(directory, "0-1.jsonl"), `${LINES[0]}\n{"cut by a cra`);
+    for (let times = 0; times < 2; times++)
+      expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 0 });
+    server.close();
+    expect(asked.filter((path) => path.includes("0/1"))).toEqual(
+      [1, 5, 6].map((after) => `/v1/sys/audit/archive/0/1?after=${after}`),
+    );
+    expect(said).toEqual([`5 records were copied into ${directory}`, `0 records were copied into ${directory}`]);
+    expect(readFileSync(join(directory, "heads.jsonl"), "utf8")).toBe(`${jws}\n`);
+    expect(verified()).toEqual({ code: 0, said: ["0/1: 4 records are good, 2 later ones have no signed head yet"] });
+  });
+});

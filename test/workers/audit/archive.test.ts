@@ -1,0 +1,101 @@
+import { compactVerify, createLocalJWKSet } from "jose";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { digestAfter, FIRST_DIGEST } from "../../../src/audit/chain.ts";
+import { append, batchOf, directory, entryOf, failure, initializedAlone, shard } from "../../support/audit-store.ts";
+import { holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { bodyOf, call, dataOf } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initializedAlone();
+});
+
+beforeEach(() => {
+  holdAlarms();
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-05-01T12:00:00Z") });
+});
+
+const entries = (count: number) => Array.from({ length: count }, (_, at) => entryOf(at));
+const get = (path: string) => call("GET", path, { token: root });
+const stateOf = async (name: string) => (await directory().shards()).find((object) => object.name === name)?.state;
+
+interface Page {
+  readonly lines: readonly string[];
+  readonly after: number;
+  readonly last: boolean;
+}
+
+describe("sys/audit/archive", () => {
+  it("gives the lines of an object in pages, as they were stored", async () => {
+    for (let row = 0; row < 40; row++) await append("1/1", batchOf(entries(2)));
+    const lines: string[] = [];
+    for (let [after, isLast] = [0, false]; !isLast; ) {
+      const page: Page = dataOf(await get(`sys/audit/archive/1/1?after=${after}`));
+      lines.push(...page.lines);
+      [after, isLast] = [page.after, page.last];
+    }
+    expect(lines).toHaveLength(80);
+    vi.setSystemTime(Date.now() + 10_000);
+    await ringAlarm(shard("1/1"));
+    const [head] = await directory().shards();
+    expect(digestAfter(FIRST_DIGEST, lines)).toBe(head?.digest);
+    expect((await get("sys/audit/archive/9/9")).status).toBe(404);
+    expect((await get("sys/audit/archive/x/y")).status).toBe(404);
+  });
+
+  it("has the heads of all chains, which the issuer signed an hour ago at the latest", async () => {
+    await append("2/1", batchOf(entries(1)));
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await ringAlarm(shard("2/1"));
+    const log = vi.spyOn(console, "log");
+    await ringAlarm(directory());
+    const { signed_heads: heads } = dataOf<{ signed_heads: string[] }>(await get("sys/audit/archive"));
+    expect(heads).toHaveLength(1);
+    const keys = bodyOf<Parameters<typeof createLocalJWKSet>[0]>(await call("GET", "identity/oidc/.well-known/keys"));
+    const { payload, protectedHeader } = await compactVerify(heads[0] ?? "", createLocalJWKSet(keys));
+    expect(protectedHeader.typ).toBe("grove-audit-head");
+    const signed = JSON.parse(new TextDecoder().decode(payload));
+    const digest = digestAfter(FIRST_DIGEST, [entryOf(0, { at: Date.now() - HOUR_MS }).line]);
+    expect(signed.heads).toContainEqual({ object: "2/1", begins: FIRST_DIGEST, seq: 1, digest });
+    expect(log.mock.calls.map(([line]) => JSON.parse(String(line)))).toContainEqual(
+      expect.objectContaining({ type: "audit-head", jws: heads[0] }),
+    );
+    await ringAlarm(directory());
+    expect(dataOf<{ signed_heads: string[] }>(await get("sys/audit/archive")).signed_heads).toHaveLength(1);
+    const introspected = await call("POST", "identity/oidc/introspect", { token: root, body: { token: heads[0] } });
+    expect(introspected.body).toMatchObject({ active: false });
+  });
+});
+
+describe("retention", () => {
+  it("deletes what is older than it is kept, whole objects at a time, and says so", async () => {
+    await append("3/1", batchOf(entries(3)));
+    vi.setSystemTime(Date.now() + 4 * DAY_MS);
+    await ringAlarm(directory());
+    expect(await stateOf("3/1")).toBe("closed");
+    await append("3/2", batchOf(entries(1)));
+    vi.setSystemTime(Date.now() + 25 * DAY_MS);
+    await ringAlarm(directory());
+    expect(await stateOf("3/1")).toBe("closed");
+    vi.setSystemTime(Date.now() + 2 * DAY_MS);
+    await ringAlarm(directory());
+    expect([await stateOf("3/1"), await stateOf("3/2")]).toEqual(["dropped", "closed"]);
+    expect((await shard("3/1").archivePage(0)).lines).toEqual([]);
+    expect(await append("3/1", batchOf(entries(1)))).toBe("full");
+    const { problems } = dataOf<{ problems: { object: string }[] }>(await get("sys/audit/verify"));
+    expect(problems.filter(({ object }) => object.startsWith("3/"))).toEqual([]);
+  });
+
+  it("does not delete what still takes records", async () => {
+    await append("4/1", batchOf(entries(1)));
+    vi.spyOn(console, "error").mockReturnValue();
+    expect(await failure(shard("4/1").drop())).toContain("takes records");
+    await alter(shard("4/1"), "DELETE FROM writers");
+    expect(await append("4/1", batchOf(entries(1)))).toBe("stored");
+  });
+});
