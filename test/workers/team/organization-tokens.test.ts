@@ -459,6 +459,19 @@ describe("with its organization", () => {
     expect(await statusOf(made[0]?.text ?? "")).toBe(401);
   });
 
+  it("leaves no token behind that was made at the same moment", async () => {
+    await generate();
+    const stub = await holder();
+    const [made, removed] = await Promise.all([
+      api("POST", pathOf(), { token: root }),
+      api("DELETE", `organizations/${name}`, { token: root }),
+    ]);
+    expect(removed.status).toBe(204);
+    expect([201, 404, 503]).toContain(made.status);
+    if (made.status === 201) expect(await isGood(String(made.body.data.attributes.token))).toBe(false);
+    expect(await madeIn(stub as DurableObjectStub)).toEqual([]);
+  });
+
   it("is refused when the holder was left behind", async () => {
     const { text } = await generate();
     const fault = failing(Team, "end");
