@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { duration } from "./format.ts";
 import { href } from "./href.ts";
 import { firstPage, NAV, type NavItem } from "./nav.ts";
@@ -49,14 +49,11 @@ function Shell() {
   const place = usePlace();
   const parts = partsOf(place);
   const page = parts[0] ?? "";
-  const nav = useRef<HTMLElement>(null);
+  // On a narrow screen the links are behind a button.
+  const [open, setOpen] = useState(false);
   // The sign-in form had the focus.
   useEffect(() => document.getElementById("main")?.focus(), []);
-  // On a narrow screen the links are in one scrolling line.
-  useEffect(() => {
-    const current = nav.current?.querySelector<HTMLElement>(`a[href="${href(page === "" ? [] : [page])}"]`);
-    if (nav.current && current) nav.current.scrollLeft = current.offsetLeft - nav.current.clientWidth / 3;
-  }, [page]);
+  useEffect(() => setOpen(false), [place]);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -68,7 +65,16 @@ function Shell() {
           Grove
         </a>
         <SearchButton />
-        <nav class="nav" aria-label="Pages" ref={nav}>
+        <button
+          type="button"
+          class="button menu-button"
+          aria-expanded={open}
+          aria-controls="pages"
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name="menu" /> {labelOf(page)}
+        </button>
+        <nav class={open ? "nav open" : "nav"} id="pages" aria-label="Pages">
           {NAV.map(({ title, items }) => (
             <NavGroup key={title} title={title} items={items} current={page} session={session} />
           ))}
@@ -84,6 +90,10 @@ function Shell() {
     </div>
   );
 }
+
+/** What the button to the pages says: the current one. */
+const labelOf = (page: string): string =>
+  NAV.flatMap(({ items }) => items).find(({ name }) => name === page)?.label ?? "Pages";
 
 function beginWhereAllowed(session: Session): void {
   const { pathname, search } = window.location;

@@ -1,3 +1,4 @@
+import { huesOf, OTHER_HUE } from "./hues.ts";
 import type { Item } from "./map.ts";
 
 export type ColourBy = "method" | "end" | "policy";
@@ -6,9 +7,6 @@ export type ColourBy = "method" | "end" | "policy";
 const HUES = 8;
 
 const HOUR = 3_600_000;
-
-/** The class of areas without a colour of their own. */
-export const OTHER_HUE = "hue-rest";
 
 /** The category of an area that stands for many tokens. */
 const MANY = "many";
@@ -48,5 +46,9 @@ export function paletteOf(items: readonly Item[], by: ColourBy, now: number): Re
     counts.set(category, (counts.get(category) ?? 0) + item.count);
   }
   const ranked = [...counts].sort((a, b) => b[1] - a[1]).map(([category]) => category);
-  return new Map(ranked.map((category, at) => [category, category === MANY || at >= HUES ? OTHER_HUE : `hue-${at}`]));
+  const hues = huesOf(
+    ranked.filter((category) => category !== MANY),
+    HUES,
+  );
+  return new Map(ranked.map((category) => [category, hues.get(category) ?? OTHER_HUE]));
 }

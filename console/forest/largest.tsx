@@ -5,6 +5,14 @@ import { type Item, treesIn } from "./map.ts";
 
 const LISTED = 12;
 
+/** When the first token of a tree ends, or the first of those of a group that are named; undefined: none is named. */
+function firstEnd({ token, joined = [] }: Item): string | null | undefined {
+  if (token) return token.expires;
+  const ends = joined.flatMap(({ token: first }) => (first ? [first.expires] : []));
+  const times = ends.filter((end) => end !== null).sort();
+  return times[0] ?? (ends.length > 0 ? null : undefined);
+}
+
 /** The largest areas of the map as a table: trees, and the trees of one group together. */
 export function Largest({ items }: { readonly items: readonly Item[] }) {
   const largest = items
@@ -28,7 +36,10 @@ export function Largest({ items }: { readonly items: readonly Item[] }) {
           { label: "Began by", cell: ({ mount }) => <span class="mono">{mount}</span> },
           {
             label: "First token ends",
-            cell: ({ token }) => token && <End at={token.expires} />,
+            cell: (item) => {
+              const end = firstEnd(item);
+              return end === undefined ? <span class="muted">–</span> : <End at={end} />;
+            },
           },
         ]}
       />

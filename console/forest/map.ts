@@ -3,6 +3,7 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { isGoing } from "../tokens/going.ts";
 import { type Amount, nameOf } from "../tokens/model.ts";
+import { distinctNames } from "./names.ts";
 
 export type MountGroup = TokenMap["groups"][number];
 
@@ -62,9 +63,10 @@ function itemsOfGroup(group: MountGroup): readonly Item[] {
 
 /** The trees of a mount that are named. */
 export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
+  const names = distinctNames(largest.map(({ root }) => root));
   return largest.map(({ tree, root, count }) => {
     const opens = openingOf(root, count > 1);
-    return { key: tree, name: nameOf(root), count, token: root, mount, opens };
+    return { key: tree, name: names.get(root.accessor) ?? nameOf(root), count, token: root, mount, opens };
   });
 }
 
@@ -92,15 +94,16 @@ const openingOf = ({ accessor }: Token, hasOthersBelow: boolean): string =>
 
 /** The items of a branch: its children, and theirs. */
 export function itemsOfBranch({ children = [] }: Branch): readonly Item[] {
-  return children.map((child) => itemOfBranch(child));
+  const names = distinctNames(children.map(({ token }) => token));
+  return children.map((child) => itemOfBranch(child, names.get(child.token.accessor)));
 }
 
-function itemOfBranch({ token, descendants, children = [] }: Branch): Item {
-  const below = children.map(itemOfBranch);
+function itemOfBranch({ token, descendants, children = [] }: Branch, name = nameOf(token)): Item {
+  const below = itemsOfBranch({ token, children });
   const own = 1 + (descendants?.count ?? token.children);
   return {
     key: token.accessor,
-    name: nameOf(token),
+    name,
     count: Math.max(
       own,
       below.reduce((sum, { count }) => sum + count, 1),

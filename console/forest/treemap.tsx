@@ -1,9 +1,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { approximate, compact, counted } from "../format.ts";
 import { go } from "../router.ts";
-import { type ColourBy, categoryOf, OTHER_HUE, paletteOf } from "./colour.ts";
+import { type ColourBy, categoryOf, paletteOf } from "./colour.ts";
+import { OTHER_HUE } from "./hues.ts";
 import { type Area, layOut, neighbour } from "./layout.ts";
 import { goes, type Item, treesIn } from "./map.ts";
+import { DIFFERS_BY } from "./names.ts";
 
 interface TreemapProps {
   readonly items: readonly Item[];
@@ -157,6 +159,7 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
   // The name takes the lines that the number leaves it.
   const lines =
     isFrame || width < WRAPPED_WIDTH ? 1 : Math.max(1, Math.floor((height - 6) / LINE) - (isCounted ? 1 : 0));
+  const shown = labelOf(item, (width - 10) * lines);
   return (
     <button
       key={item.key}
@@ -167,7 +170,7 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
       style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
       aria-label={isNamed ? undefined : label + spoken}
     >
-      {isNamed && <b style={lines > 1 ? { "-webkit-line-clamp": String(lines) } : ONE_LINE}>{label}</b>}
+      {isNamed && <b style={lines > 1 ? { "-webkit-line-clamp": String(lines) } : ONE_LINE}>{shown}</b>}
       {isNamed && isCounted && (
         <i class="number" aria-hidden="true">
           {numberOf(item, isFrame ? Number.POSITIVE_INFINITY : width, isOfMethod(item, isFrame))}
@@ -194,10 +197,19 @@ function numberOf(item: Item, width: number, isMethod: boolean): string {
 /** Of several lines the last one ends with the dots, a single one is cut where the area ends. */
 const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellipsis" };
 
-/** Names of tokens begin with that of the method, which the frame around them says already. */
-function labelOf({ name, mount, token, joined }: Item): string {
+/** Width of a character of a name (px), about. */
+const CHARACTER = 7;
+
+/**
+ * The name of an item. Of one that does not fit, what it shares with its neighbours is left out, with dots in its place:
+ * the name that several have, or that of the method at its beginning, which the frame says.
+ */
+function labelOf({ name, mount, token, joined }: Item, room = Number.POSITIVE_INFINITY): string {
+  if ((!token && !joined) || name.length * CHARACTER <= room) return name;
+  const [, difference] = name.split(DIFFERS_BY);
+  if (difference !== undefined) return difference.startsWith("…") ? difference : `…${difference}`;
   const prefix = `${mount.replace(/^auth\/|\/$/g, "").replaceAll("/", "-")}-`;
-  return (token || joined) && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
+  return name.startsWith(prefix) && name.length > prefix.length ? `…${name.slice(prefix.length)}` : name;
 }
 
 /** The legend of a map's colours. */

@@ -4,7 +4,7 @@ import { EndsTable } from "../ends/ends-table.tsx";
 import { hoursInBars, partsOfBar } from "../ends/groups.ts";
 import { readEnds } from "../ends/read.ts";
 import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/span.ts";
-import { OTHER_HUE } from "../forest/colour.ts";
+import { huesOf, OTHER_HUE } from "../forest/hues.ts";
 import { compact, count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
@@ -57,8 +57,11 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOfSpan(span.from, span.until);
   const ends = useLoad(JSON.stringify([span.from, span.until, by]), () => readEnds(api, span, by));
   const groups = ends.value?.groups ?? [];
-  const ranked = groups.slice(0, HUES).map(({ key }) => key);
-  const hueOf = (group: string): string => (ranked.includes(group) ? `hue-${ranked.indexOf(group)}` : OTHER_HUE);
+  const hues = huesOf(
+    groups.map(({ key }) => key),
+    HUES,
+  );
+  const hueOf = (group: string): string => hues.get(group) ?? OTHER_HUE;
   // Keys of metadata to choose from: those of some that end soon.
   const some = useLoad(JSON.stringify(filter), () => listTokens(api, { ...filter, limit: SOME }));
   const keys = useMemo(

@@ -2,7 +2,8 @@ import { useState } from "preact/hooks";
 import type { Self } from "../../client/answers.d.ts";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { NAV } from "../nav.ts";
+import { missingOf, needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import {
@@ -17,6 +18,11 @@ import {
   ProblemNotice,
   Tags,
 } from "../ui/index.ts";
+
+/** What the pages of the navigation need, by path. */
+const NEEDS = new Map(
+  NAV.flatMap(({ items }) => items).flatMap(({ needs }) => (needs ? [[needs[0], needs] as const] : [])),
+);
 
 /** The signed-in token, its capabilities and its end. */
 export function SessionPage() {
@@ -87,7 +93,17 @@ export function SessionPage() {
                     cell: (path) => {
                       const has = capabilities.of(path) ?? [];
                       const refused = has.length === 0 || has.includes("deny");
-                      return refused ? <span class="tag warn">refused</span> : <Tags names={has} />;
+                      if (refused) return <span class="tag warn">refused</span>;
+                      const needs = NEEDS.get(path);
+                      const missing = needs ? missingOf(needs, has) : [];
+                      return (
+                        <>
+                          <Tags names={has} />
+                          {missing.length > 0 && (
+                            <span class="tag warn">its page needs {missing.join(" and ")} too</span>
+                          )}
+                        </>
+                      );
                     },
                   },
                 ]}

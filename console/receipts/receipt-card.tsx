@@ -3,6 +3,7 @@ import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
+import { filterOfBody, filterText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
@@ -11,6 +12,13 @@ import { LeasesNotice } from "./leases-notice.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeCheck, wholeReceipt } from "./whole.ts";
+
+const GROUPS = [
+  ["owner", "By owner"],
+  ["type", "By type"],
+  ["role", "By role"],
+  ["mount", "By method"],
+] as const;
 
 interface ReceiptCardProps {
   readonly receipt: Receipt;
@@ -26,16 +34,16 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => download(`receipt-${job}.json`, "application/json", `${JSON.stringify(whole, null, 2)}\n`),
   );
-  const groups = (["owner", "type", "role", "mount"] as const).flatMap((name) => {
+  const groups = GROUPS.flatMap(([name, label]) => {
     const text = preview && groupsText(preview.by[name], preview.total);
-    return text ? [[`By ${name}`, text] as const] : [];
+    return text ? [[label, text] as const] : [];
   });
   const rows = {
     "Asked by": <AskedBy by={by} />,
     Request: receipt.request_id !== "" && <code>{receipt.request_id}</code>,
     Began: <Time at={receipt.started} both />,
     "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
-    Filter: <code>{JSON.stringify(receipt.filter)}</code>,
+    Filter: filterText(filterOfBody(receipt.filter)) || "the selected tokens",
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases asked to end": amountText(numbers.leases),

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Token } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import { Accessor, End, Menu, Time } from "../ui/index.ts";
+import { Accessor, End, isMedium, isNarrow, Menu, Time } from "../ui/index.ts";
 import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf } from "./model.ts";
 
@@ -64,9 +64,13 @@ export const COLUMNS: readonly Column[] = [
 
 const USUAL = ["accessor", "policies", "metadata", "mount", "role", "created", "ends", "children"];
 
+/** Those with room on a phone, and beside the navigation of a small screen. */
+const FEW = ["ends"];
+const SOME = ["accessor", "policies", "metadata", "ends"];
+
 /** The columns that the query names; the usual ones when it names none. */
 export function shownColumns(query: URLSearchParams): readonly Column[] {
-  const named = query.get("columns")?.split(",") ?? USUAL;
+  const named = query.get("columns")?.split(",") ?? (isNarrow() ? FEW : isMedium() ? SOME : USUAL);
   return COLUMNS.filter(({ name }, at) => at === 0 || named.includes(name));
 }
 

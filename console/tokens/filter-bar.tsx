@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { localTime, queryTime, ZONE } from "../format.ts";
 import { hasToken } from "../secret-like.ts";
-import { Field, Icon, useDraft } from "../ui/index.ts";
+import { Field, Icon, isNarrow, useDraft } from "../ui/index.ts";
 import { FILTER_FIELDS, type Filter, type FilterField, linesOfPairs, MAIN_FIELDS, pairsOfLines } from "./filter.ts";
 import { SearchField } from "./search-field.tsx";
 
@@ -12,14 +12,15 @@ interface FilterBarProps {
 
 /** The filters of the inventory. They apply at Enter, or when the field loses the focus. */
 export function FilterBar({ filter, onChange }: FilterBarProps) {
-  const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && !MAIN_FIELDS.has(name));
+  // A narrow screen hides all of them.
+  const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (isNarrow() || !MAIN_FIELDS.has(name)));
   const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));
   const set = (name: string, value: string): void => {
     if ((filter[name] ?? "") !== value) onChange({ ...filter, [name]: value });
   };
   const fields = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (open || MAIN_FIELDS.has(name)));
   return (
-    <form class="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+    <form class={open ? "filters" : "filters folded"} aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       <div class="wide-field">
         <SearchField value={filter.search ?? ""} onChange={(value) => set("search", value)} />
       </div>

@@ -1,5 +1,8 @@
 import { GROUP_FIELDS, type GroupBy, metadataKey } from "./group.ts";
 
+/** True for a key of metadata that is called like a field. */
+const isField = (key: string): boolean => GROUP_FIELDS.some(([, label]) => label.toLowerCase() === key.toLowerCase());
+
 interface GroupChoiceProps {
   readonly by: GroupBy;
   /** Keys of metadata that tokens of the page have. */
@@ -28,7 +31,7 @@ export function GroupChoice({ by, keys, none, onChange }: GroupChoiceProps) {
       ))}
       {shown.map((key) => (
         <option key={key} value={`metadata.${key}`}>
-          By {key}
+          By {isField(key) ? `${key} in metadata` : key}
         </option>
       ))}
     </select>

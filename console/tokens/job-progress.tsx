@@ -45,7 +45,7 @@ export function JobProgress({ id, onEnd }: JobProgressProps) {
   return (
     <div class="stack" aria-live="polite">
       <div
-        class="progress bad"
+        class={job?.state === "done" ? "progress" : "progress bad"}
         role="progressbar"
         aria-label="Revoked"
         aria-valuemin={0}

@@ -1,10 +1,13 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { textItself } from "../search/find-tokens.ts";
 import { isSecretLike } from "../secret-like.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
+
+/** Pause of the typing (ms) after which the list is searched. */
+const PAUSE_MS = 400;
 
 interface SearchFieldProps {
   readonly value: string;
@@ -16,8 +19,11 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
   const { api } = useSession();
   const [typed, change] = useDraft(value);
   const [wrong, setWrong] = useState("");
+  const timer = useRef(0);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
   const send = async (isPasted: boolean, given: string): Promise<void> => {
     const text = given.trim();
+    window.clearTimeout(timer.current);
     setWrong("");
     if (text === value) return;
     if (isSecretLike(text) || (isPasted && text !== "" && !/\s/.test(text))) {
@@ -28,6 +34,12 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
     }
     if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
     onChange(text);
+  };
+  /** While somebody types nothing is wrong yet. */
+  const sendSoon = (text: string): void => {
+    window.clearTimeout(timer.current);
+    const isWhole = text.trim() === "" || [...text.trim()].length >= MIN_SEARCH;
+    if (isWhole && !isSecretLike(text.trim())) timer.current = window.setTimeout(() => send(false, text), PAUSE_MS);
   };
   return (
     <Field label="Search" wrong={wrong}>
@@ -41,6 +53,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
           const { value: now } = currentTarget;
           change(() => now);
           if (inputType === "insertFromPaste") send(true, now);
+          else sendSoon(now);
         }}
         onChange={() => send(false, typed)}
         onKeyDown={(event) => {

@@ -20,6 +20,7 @@ const PATHS = {
   copy: "M5.5 5.5h8v8h-8zM10.5 5.3V2.5h-8v8h2.8",
   up: "M8 13V3M4 7l4-4 4 4",
   down: "M8 3v10M4 9l4 4 4-4",
+  menu: "M2.5 4h11M2.5 8h11M2.5 12h11",
   close: "M4 4l8 8M12 4l-8 8",
   leave: "M7 2.5H3.5v11H7M6.5 8H14M11.3 5.3 14 8l-2.7 2.7",
   enter: "M9 2.5h3.5v11H9M2 8h7M6.5 5.5 9 8l-2.5 2.5",

@@ -11,6 +11,7 @@ export * from "./icons.tsx";
 export * from "./keep-focus.ts";
 export * from "./line-chart.tsx";
 export * from "./menu.tsx";
+export * from "./narrow.ts";
 export * from "./notice.tsx";
 export * from "./page-head.tsx";
 export * from "./time.tsx";

@@ -53,7 +53,7 @@ describe("the layout of the map", () => {
     if (!group) throw new Error("the map has one group");
     const areas = leavesOf(layOut([group], 1_000, 480));
     expect(areas.map(({ item }) => [item.name, item.count])).toEqual([
-      ["token", 20_000],
+      ["token · a1", 20_000],
       ["13 smaller trees", 109],
     ]);
     expect(areas[1]?.item).toMatchObject({
