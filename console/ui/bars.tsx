@@ -1,4 +1,5 @@
 import { compact } from "../format.ts";
+import { roundTop } from "./round-top.ts";
 
 export interface Bar {
   readonly key: string;
@@ -15,14 +16,6 @@ export interface Bar {
 
 /** Least height of a bar that is not 0, so that it can be seen. */
 const LEAST_PERCENT = 1.5;
-
-/** The least number from `value` on that is round, and whose half is too. */
-export function roundTop(value: number): number {
-  if (value <= 2) return value;
-  const power = 10 ** Math.floor(Math.log10(value));
-  const top = [1, 2, 4, 6, 8, 10].find((times) => times * power >= value) ?? 10;
-  return top * power;
-}
 
 /** A histogram; each bar is a link, read as its sentence. */
 export function Bars({ bars }: { readonly bars: readonly Bar[] }) {

@@ -1,4 +1,6 @@
+import type { Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
+import { keepEndedMs } from "../listing/env.ts";
 import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustBeRestoring } from "../system/installation.ts";
@@ -19,7 +21,21 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
     description: "key of a custom id -> where the token lives",
     sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
   },
+  {
+    version: 2,
+    description: "keys of custom ids whose tokens have ended -> where they lived",
+    sql: `
+      CREATE TABLE ended_ids (
+        key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL, ended_at INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX ended_ids_by_time ON ended_ids (ended_at);
+    `,
+    readableFrom: 1,
+  },
 ];
+
+/** How many ids of ended tokens an object keeps, the last to end; at most as long as the records of their ends. */
+const MAX_ENDED_IDS = 4096;
 
 /**
  * The directory of token ids that root callers chose: keyed hash of the id -> tree and row. Generated tokens contain
@@ -64,11 +80,27 @@ export class CustomIds extends GroveObject<TreeEnv> {
       this.tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);
   }
 
-  /** Deletes those entries that still have the given address. Safe to repeat. */
-  release(entries: readonly CustomIdEntry[]): void {
+  /**
+   * Deletes those entries that still have the given address. Safe to repeat. `endedAt`: when the sweep removed their
+   * tokens, whose ids are kept for a while, to be recognised; null: there were none.
+   */
+  release(entries: readonly CustomIdEntry[], endedAt: Ms | null = null): void {
     for (const { key, treeId, row } of entries) {
       this.tables.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
+      if (endedAt === null) continue;
+      const statement = "INSERT OR REPLACE INTO ended_ids (key, tree_id, row, ended_at) VALUES (?, ?, ?, ?)";
+      this.tables.exec(statement, key, treeId, row, endedAt);
     }
+    if (endedAt === null) return;
+    const last = "SELECT key FROM ended_ids ORDER BY ended_at DESC LIMIT ?";
+    const statement = `DELETE FROM ended_ids WHERE ended_at <= ? OR key NOT IN (${last})`;
+    this.tables.exec(statement, endedAt - keepEndedMs(this.env), MAX_ENDED_IDS);
+  }
+
+  /** Where the token with this key lived that has ended lately; null: none is known. */
+  findEnded(key: string): TokenAddress | null {
+    const query = "SELECT tree_id AS treeId, row FROM ended_ids WHERE key = ?";
+    return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;
   }
 }
 

@@ -163,7 +163,7 @@ export class TreeSweep {
     }
     const customIds = victims.flatMap(({ row, customIdKey: key }) => (key === null ? [] : [{ key, treeId, row }]));
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], async ([shard, of]) => {
-      const release = async () => customIdsShard(env, shard).release(of);
+      const release = async () => customIdsShard(env, shard).release(of, currentTime());
       return turns ? turns.piece(release) : release();
     });
   }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { huesOf, OTHER_HUE } from "../../../console/forest/hues.ts";
 import { distinctNames } from "../../../console/forest/names.ts";
-import { roundTop } from "../../../console/ui/bars.tsx";
+import { roundTop } from "../../../console/ui/round-top.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("the colours of categories", () => {

@@ -1,5 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { forgetCustomId } from "../../../src/auth/caller.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
+import { treeAt } from "../../../src/token/find-tree.ts";
+import { readAccessor } from "../../../src/token/ids.ts";
+import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -17,6 +22,13 @@ const find = async (token: string) =>
   dataOf<Record<string, unknown> & { message: string; token?: Record<string, unknown> }>(
     await post("sys/tokens/find", { token }),
   );
+
+async function treeOfAccessor(accessor: string) {
+  const installation = await loadInstallation(bindings);
+  const address = installation.ok ? await readAccessor(installation.value.keys, accessor) : null;
+  if (!address) throw new Error("not an accessor of this installation");
+  return treeAt(bindings, address.treeId);
+}
 
 /** The text with another character at this place. */
 const mistyped = (text: string, at: number) => text.slice(0, at) + (text[at] === "x" ? "y" : "x") + text.slice(at + 1);
@@ -55,9 +67,34 @@ describe("sys/tokens/find says of a text", () => {
     }
   });
 
-  it("that it is a chosen id, while the token is alive", async () => {
-    const { accessor } = await createToken(root, { id: "chosen-by-root", no_parent: true, policies: ["default"] });
-    expect(await find("chosen-by-root")).toMatchObject({ state: "live", chosen_id: true, token: { accessor } });
+  it("that it is a chosen id, while the token is alive and after its end, until another token has the id", async () => {
+    const chosen = { id: "chosen-by-root", no_parent: true, policies: ["default"] };
+    const { accessor } = await createToken(root, chosen);
+    const stub = await treeOfAccessor(accessor);
+    expect(await find(chosen.id)).toMatchObject({ state: "live", chosen_id: true, token: { accessor } });
+    await post("auth/token/revoke", { token: chosen.id });
+    for (const when of ["before", "after"]) {
+      const ended = { how: "revoked", by: { display_name: "root" } };
+      const found = { state: "ended", chosen_id: true, token: { accessor }, ended };
+      expect([when, await find(chosen.id)]).toMatchObject([when, found]);
+      await sweep(stub);
+      // The isolate knows the address of an id for a while.
+      forgetCustomId(chosen.id);
+    }
+    const next = await createToken(root, chosen);
+    expect(await find(chosen.id)).toMatchObject({ state: "live", token: { accessor: next.accessor } });
+  });
+
+  it("nothing of an id whose token ended longer ago than ends are kept, and of an id that no token ever had", async () => {
+    const key = "0123456789abcdef";
+    const directory = customIdsOf(bindings, key);
+    const address = { key, treeId: "a".repeat(64), row: 5 };
+    await directory.release([address], 1_000);
+    expect(await directory.findEnded(key)).toEqual({ treeId: address.treeId, row: 5 });
+    await directory.release([], 1_000 + 31 * 86_400_000);
+    expect(await directory.findEnded(key)).toBeNull();
+    await directory.release([address]);
+    expect(await directory.findEnded(key)).toBeNull();
   });
 
   it("that it is a wrapping token, and after it was unwrapped by whom", async () => {

@@ -10,6 +10,7 @@ import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { RESPONSE_WRAPPING_POLICY } from "../../../policy/names.ts";
+import { mayContain } from "../../../system/custom-id-list.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import type { BatchToken } from "../../../token/batch.ts";
 import { treeAt } from "../../../token/find-tree.ts";
@@ -17,6 +18,8 @@ import {
   addressBeginning,
   BATCH_PREFIX,
   claimedAddress,
+  couldBeCustomId,
+  customIdHashes,
   readAccessor,
   SERVICE_PREFIX,
   SERVICE_TOKEN_LENGTH,
@@ -24,6 +27,7 @@ import {
   treeBeginning,
 } from "../../../token/ids.ts";
 import type { TokenRecord } from "../../../token/record.ts";
+import { customIdsOf } from "../../../tree/custom-ids.ts";
 import { pasted, strictSchema } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -106,7 +110,9 @@ export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
     const presented = text === "" ? null : await readToken(env, installation, text);
     const found = presented
       ? await findToken(context, presented)
-      : ((await findAccessor(context, accessor || text)) ?? (await judgeUnknown(env, accessor || text)));
+      : ((await findAccessor(context, accessor || text)) ??
+        (await findEndedCustomId(context, text)) ??
+        (await judgeUnknown(env, accessor || text)));
     return dataReply(FOUND_VIEW.show({ found, show: tokenRenderer(installation) }));
   },
 });
@@ -202,6 +208,19 @@ async function findAccessor({ env, installation }: Context, accessor: string): P
   return { ...found, message };
 }
 
+/** Returns the token that ended and whose id a root caller chose; null for a text that was no such id lately. */
+async function findEndedCustomId({ env, installation }: Context, text: string): Promise<Found | null> {
+  if (!couldBeCustomId(text)) return null;
+  for (const { whole, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
+    if (!mayContain(installation.customIdList, whole)) continue;
+    const address = await customIdsOf(env, directoryKey).findEnded(directoryKey);
+    if (!address) continue;
+    const found = await findStored(env, address, { by: "token", row: address.row, verifier });
+    if (found.state === "ended") return { ...found, isChosen: true };
+  }
+  return null;
+}
+
 /** Tokens of other services that this one shows compatible interfaces of. */
 const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
 
@@ -229,7 +248,8 @@ async function judgeUnknown(env: Env, text: string): Promise<Found> {
     const message = "It has the form of a token. This installation has not made it, or a character is wrong.";
     return { state: "elsewhere", kind: "", message };
   }
-  const message = "Nothing is known by this text. An id that was chosen is known while its token is stored.";
+  const message =
+    "Nothing is known by this text. An id that was chosen is known for a while after the end of its token.";
   return { state: "unknown", kind: "", message };
 }
 
