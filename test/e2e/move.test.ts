@@ -142,7 +142,7 @@ async function makeBallast(server: Server, token: string): Promise<void> {
 
 /** The Worker as on the network: objects are in another isolate, and no id of another machine can be made. */
 async function startNetwork(): Promise<Server> {
-  const directory = join(above, "network");
+  const directory = mkdtempSync(join(above, "network-"));
   const here = { build: await buildHere(join(directory, "worker")), at: "worker" };
   const port = await freePort();
   const child = await startMixed(directory, here, here, SECRETS, port);
@@ -252,37 +252,48 @@ async function startCluster(): Promise<Server> {
   return node;
 }
 
-it("moves from a machine to a cluster and back: what was answered is there, and what was revoked is refused", async () => {
+async function startMachine(): Promise<Server> {
   const machine = await startServe({ env: SECRETS });
   onTestFinished(async () => void (await machine.stop()));
-  const root = (await call(machine, "PUT", "/v1/sys/init")).body.root_token as string;
-  const load = new Load(machine, root);
-  await load.changes(CHANGES);
-  await load.stop();
-  const parent = await newToken(machine, root, { no_parent: true });
-  const child = await newToken(machine, parent, { policies: ["default"] });
-  const dead = await newToken(machine, root, { no_parent: true });
-  await call(machine, "POST", "/v1/cubbyhole/mine", { token: parent, body: { value: "kept" } });
-  expect((await revoke(machine, dead)).status).toBe(204);
+  return machine;
+}
 
-  const there = join(above, "to-cluster");
-  const out = Date.parse((await backup(machine, root, there)).at);
-  const cluster = await startCluster();
-  expect(await restore(cluster, there)).toContain("the server answers requests");
-  for (const token of [root, parent, child]) await expect.poll(() => statusOf(cluster, token)).toBe(200);
-  expect(await statusOf(cluster, dead)).toBe(403);
-  expect(data(await call(cluster, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
-  await load.expectRestored(cluster, out);
-  const made = await newToken(cluster, parent, { policies: ["default"] });
-  expect((await revoke(cluster, child)).status).toBe(204);
+it.each([
+  ["a machine", startMachine],
+  ["the network", startNetwork],
+])(
+  "moves from %s to a cluster and back: what was answered is there, and what was revoked is refused",
+  async (_, start) => {
+    const first = await start();
+    const root = (await call(first, "PUT", "/v1/sys/init")).body.root_token as string;
+    const load = new Load(first, root);
+    await load.changes(CHANGES);
+    await load.stop();
+    const parent = await newToken(first, root, { no_parent: true });
+    const child = await newToken(first, parent, { policies: ["default"] });
+    const dead = await newToken(first, root, { no_parent: true });
+    await call(first, "POST", "/v1/cubbyhole/mine", { token: parent, body: { value: "kept" } });
+    expect((await revoke(first, dead)).status).toBe(204);
 
-  const home = join(above, "from-cluster");
-  const returned = Date.parse((await backup(cluster, root, home)).at);
-  const back = await startServe({ env: SECRETS });
-  onTestFinished(async () => void (await back.stop()));
-  await restore(back, home);
-  for (const token of [root, parent, made]) expect(await statusOf(back, token)).toBe(200);
-  for (const token of [child, dead]) expect(await statusOf(back, token)).toBe(403);
-  expect(data(await call(back, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
-  await load.expectRestored(back, returned);
-}, 480_000);
+    const there = mkdtempSync(join(above, "to-cluster-"));
+    const out = Date.parse((await backup(first, root, there)).at);
+    const cluster = await startCluster();
+    expect(await restore(cluster, there)).toContain("the server answers requests");
+    for (const token of [root, parent, child]) await expect.poll(() => statusOf(cluster, token)).toBe(200);
+    expect(await statusOf(cluster, dead)).toBe(403);
+    expect(data(await call(cluster, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
+    await load.expectRestored(cluster, out);
+    const made = await newToken(cluster, parent, { policies: ["default"] });
+    expect((await revoke(cluster, child)).status).toBe(204);
+
+    const home = mkdtempSync(join(above, "from-cluster-"));
+    const returned = Date.parse((await backup(cluster, root, home)).at);
+    const back = await start();
+    await restore(back, home);
+    for (const token of [root, parent, made]) await expect.poll(() => statusOf(back, token)).toBe(200);
+    for (const token of [child, dead]) expect(await statusOf(back, token)).toBe(403);
+    expect(data(await call(back, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
+    await load.expectRestored(back, returned);
+  },
+  480_000,
+);

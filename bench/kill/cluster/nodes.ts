@@ -11,6 +11,9 @@ import type { Clock } from "./clock.ts";
 export const TIME_DIVISOR = 5;
 export const LEASE_MS = 20_000 / TIME_DIVISOR;
 
+/** A node that does not start so many times ends the run. */
+const MAX_STARTS = 5;
+
 /** What all nodes have in common. */
 export const SECRETS = { ...newSecrets(), GROVE_CLUSTER_KEY: randomBytes(32).toString("hex") };
 
@@ -129,7 +132,16 @@ export class Node {
       GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR),
     };
     const listen = this.#url === "" ? [] : ["--listen", this.#url.replace("http://", "")];
-    this.#process = await ServeProcess.start(this.#data, SECRETS, { flags: [...this.#flags, ...listen], settings });
+    const start = () => ServeProcess.start(this.#data, SECRETS, { flags: [...this.#flags, ...listen], settings });
+    // On a machine that is too busy, short leases lapse while a node starts.
+    for (let tries = 1; ; tries++) {
+      try {
+        this.#process = await start();
+        break;
+      } catch (error) {
+        if (tries === MAX_STARTS) throw error;
+      }
+    }
     this.#url = this.#process.url;
   }
 
