@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { inPool } from "../../src/base/parallel.ts";
 import { type Client, member, type Reply, send, TEAMS } from "../servers/client.ts";
 import { readNumber } from "./actions/numbers.ts";
@@ -6,6 +7,9 @@ import type { WriterTokens } from "./writer.ts";
 
 /** Concurrent requests. */
 export const PARALLEL = 16;
+
+const MAX_PROBES = 20;
+const PROBE_PAUSE_MS = 500;
 
 /** Asks the server whether an object exists. Returns undefined for an unexpected answer. */
 type Probe = (root: Client, id: string) => Promise<boolean | undefined>;
@@ -45,7 +49,7 @@ export async function findBroken(
   await inPool([...new Set(entries)], PARALLEL, async (entry) => {
     const expected = expectedOf(entry);
     if (expected === "unknown") return;
-    const found = await PROBES[entry.kind](root, entry.id);
+    const found = await probed(root, entry);
     if (found === undefined) broken.push(`the look-up of a ${entry.kind} has an unexpected answer`);
     else if (found !== (expected === "alive")) broken.push(`a ${entry.kind} that must be ${expected} is not`);
   });
@@ -62,6 +66,15 @@ export async function findBroken(
   return broken;
 }
 
+/** Asks again while the answer is unexpected: other clients are at work, and a busy server answers 503. */
+async function probed(root: Client, { kind, id }: Entry): Promise<boolean | undefined> {
+  for (let tries = 1; ; tries++) {
+    const found = await PROBES[kind](root, id);
+    if (found !== undefined || tries === MAX_PROBES) return found;
+    await pause(PROBE_PAUSE_MS);
+  }
+}
+
 /**
  * Resolves entries in the state "sent" by reading them from the server.
  * The result is final: the server has restarted, so no such request is in flight.
@@ -71,7 +84,7 @@ async function readBack(root: Client, ledger: Ledger): Promise<void> {
   for (const entry of ledger.entries) {
     if (entry.ending !== "sent") continue;
     if (entry.parent && expectedOf(entry.parent) === "dead") continue;
-    const found = await PROBES[entry.kind](root, entry.id);
+    const found = await probed(root, entry);
     if (found !== undefined) entry.ending = found ? "none" : "answered";
   }
 }
