@@ -18,7 +18,14 @@ export const JWT_PARTS: readonly Part[] = [
       {
         title: "Who may log in",
         fields: [
-          { name: "role_type", label: "Type", kind: "choice", choices: ["jwt"], fixed: true },
+          {
+            name: "role_type",
+            label: "Type",
+            kind: "choice",
+            choices: ["jwt", "oidc"],
+            fixed: true,
+            hint: "jwt: with a signed token. oidc: people, through a browser.",
+          },
           { name: "user_claim", label: "Claim that names the holder", kind: "text", required: true },
           { name: "user_claim_json_pointer", label: "That is a JSON pointer", kind: "flag" },
           { name: "bound_audiences", label: "Audiences", kind: "names" },
@@ -30,6 +37,27 @@ export const JWT_PARTS: readonly Part[] = [
           { name: "expiration_leeway", label: "May be late by", kind: "duration" },
           { name: "not_before_leeway", label: "May be early by", kind: "duration" },
           { name: "clock_skew_leeway", label: "Clocks may differ by", kind: "duration" },
+        ],
+      },
+      {
+        title: "Through a browser, for roles of the type oidc",
+        fields: [
+          {
+            name: "allowed_redirect_uris",
+            label: "Addresses to return to",
+            kind: "names",
+            hint: "Exactly. The port of http://localhost is free.",
+          },
+          { name: "oidc_scopes", label: "Scopes", kind: "names", hint: "Besides openid." },
+          {
+            name: "callback_mode",
+            label: "The answer goes to",
+            kind: "choice",
+            choices: ["client", "device", "direct"],
+            hint: "client: the program that logs in. device: a person consents on any device. direct: this server.",
+          },
+          { name: "poll_interval", label: "A waiting client asks every", kind: "number", hint: "Seconds." },
+          { name: "max_age", label: "Signed in at the provider within", kind: "duration", hint: "None: at any time." },
         ],
       },
       TOKENS,
@@ -67,6 +95,21 @@ export const JWT_PARTS: readonly Part[] = [
           { name: "bound_issuer", label: "Issuer that tokens must name", kind: "text" },
           { name: "jwt_supported_algs", label: "Algorithms", kind: "names", hint: "None: all that are known." },
           { name: "default_role", label: "Role of logins that name none", kind: "text" },
+        ],
+      },
+      {
+        title: "As a client of the provider, for logins through a browser",
+        fields: [
+          { name: "oidc_client_id", label: "Client", kind: "text" },
+          { name: "oidc_client_secret", label: "Its secret", kind: "secret", hint: "Empty: it stays." },
+          {
+            name: "oidc_response_mode",
+            label: "The provider answers by",
+            kind: "choice",
+            choices: ["query", "form_post"],
+          },
+          { name: "oidc_response_types", label: "With", kind: "names", hint: "code, the only one." },
+          { name: "provider_config", label: "Rules of the provider", kind: "json", hint: '{"provider": "azure"}' },
         ],
       },
     ],

@@ -12,6 +12,7 @@ export const PARTS: Readonly<Record<string, readonly Part[]>> = {
   token: TOKEN_PARTS,
   approle: APP_ROLE_PARTS,
   jwt: JWT_PARTS,
+  oidc: JWT_PARTS,
   kubernetes: KUBERNETES_PARTS,
   cloud: cloudParts("cloud"),
   aws: cloudParts("aws"),

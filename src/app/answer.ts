@@ -34,7 +34,7 @@ export function answerRefusal(c: AppContext, failure: Failure, endpoint: Endpoin
 export function endpointOf({ route, pattern }: FoundRoute): Endpoint {
   const full = pattern.includes("{") ? pattern.replace(/\{[^/]*\}/g, "") : pattern;
   const mount = pattern.slice(0, pattern.length - route.path.length) || `${full.split("/", 1)[0]}/`;
-  return { route: full, mount, isLogin: route.access === "login" };
+  return { route: full, mount, isLogin: route.access === "login" && !route.isStep };
 }
 
 /** Returns the path of a request without an endpoint, as the audit log may show it. */

@@ -62,8 +62,12 @@ export const metrics: Middleware = async (c, next) => {
   noteAnswer(kind, took);
   const result = status < 300 ? "success" : status < 500 ? "refused" : "failed";
   // Only the name of an existing role is a label. Anyone can log in with other names and so use up the sets of labels.
-  if (isLogin) countEvent("login", [mount, c.get("record").role, result]);
-  if (isLogin) countEvent("login_result", [result]);
+  const { result: answered } = c.get("answer");
+  const isPending = !answered.ok && answered.error.code === "pending";
+  if (isLogin && !isPending) {
+    countEvent("login", [mount, c.get("record").role, result]);
+    countEvent("login_result", [result]);
+  }
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
   const report = c.get("installation").ok ? reportHistory(c.env) : null;
   if (report) c.executionCtx.waitUntil(report);

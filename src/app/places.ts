@@ -24,10 +24,13 @@ export class RouteTable {
   readonly #plain = new Map<string, RouteMatch>();
   readonly routes: readonly Route[];
   readonly dialect: Dialect;
+  /** Prefix of the ids of its operations in descriptions. */
+  readonly idPrefix: string;
 
-  constructor(routes: readonly Route[], dialect = VAULT) {
+  constructor(routes: readonly Route[], dialect = VAULT, idPrefix = "") {
     this.routes = routes;
     this.dialect = dialect;
+    this.idPrefix = idPrefix;
     for (const route of routes) {
       for (const operation of route.operations) this.#router.add(operation, `/${route.path}`, route);
     }
@@ -75,10 +78,16 @@ export interface RouteTables {
   readonly fixed: RouteTable;
   /** Routes of the interfaces of registered credentials, with full paths. */
   readonly apis: readonly RouteTable[];
-  /** Routes of each type of auth mount, by the path below the mount. */
+  /** Routes of each type of auth mount, by the path below the mount. Types of the same method have the same table. */
   readonly byMountType: ReadonlyMap<string, RouteTable>;
   /** The tables of routes with full paths, by the first segment of the path. */
   readonly byPlace: ReadonlyMap<string, RouteTable>;
+}
+
+/** Returns the tables of auth mounts, each with the first type that it serves. */
+export function distinctTypes({ byMountType }: Pick<RouteTables, "byMountType">): [type: string, table: RouteTable][] {
+  const seen = new Set<RouteTable>();
+  return [...byMountType].filter(([, table]) => !seen.has(table) && seen.add(table));
 }
 
 type Asked = Pick<GroveRequest, "operation" | "path">;
@@ -88,8 +97,6 @@ export interface Place {
   readonly table: RouteTable;
   /** Full path of the auth mount (`auth/…`), with a slash at the end; "" for routes with full paths. */
   readonly mount: string;
-  /** Prefix of the ids of its operations in descriptions. */
-  readonly idPrefix: string;
 }
 
 /** Returns the table of routes with full paths that serves a path, if any. */
@@ -110,11 +117,11 @@ export function placeOf(
   { operation, path }: Asked,
 ): Place | null {
   const fixed = tableOf(tables, path);
-  if (fixed) return { table: fixed, mount: "", idPrefix: "" };
+  if (fixed) return { table: fixed, mount: "" };
   const mount = installation?.mountServing(operation === "help" ? `${path}/` : path);
   if (!mount) return null;
   const table = tables.byMountType.get(mount.type) ?? NO_ROUTES;
-  return { table, mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` };
+  return { table, mount: `auth/${mount.path}` };
 }
 
 export interface FoundRoute extends RouteMatch {

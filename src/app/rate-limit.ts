@@ -60,8 +60,10 @@ export async function admitByRole(c: AppContext, data: GroveRequest["data"] | nu
   if (!path.ok || !loaded.ok) return ADMITTED;
   const mount = loaded.value.mountServing(path.value);
   const method = mount && c.env.kinds.methods.get(mount.type);
-  const role = mount && data && (await method?.roleOfLogin(c.env, mount, data));
-  return count(c, loaded.value, path.value, countedPath(c, loaded.value, path.value), role ?? "");
+  const counted = countedPath(c, loaded.value, path.value);
+  const asks = mount && data && !counted.roleFromStep;
+  const role = asks && (await method?.roleOfLogin(c.env, mount, data));
+  return count(c, loaded.value, path.value, counted, role || "");
 }
 
 /**
@@ -86,6 +88,8 @@ interface CountedPath {
   readonly mountPath: string;
   readonly suffix: string;
   readonly isLogin: boolean;
+  /** True for a login whose role an earlier step named. It is counted when that is known. */
+  readonly roleFromStep: boolean;
 }
 
 function countedPath(c: AppContext, installation: Installation, path: string): CountedPath {
@@ -93,13 +97,19 @@ function countedPath(c: AppContext, installation: Installation, path: string): C
   const first = path.startsWith("auth/") ? "" : `${path.split("/", 1)[0]}/`;
   const mountPath = mount ? `auth/${mount.path}` : first;
   const sent = path.slice(mountPath.length);
-  const isUpdate = operationOf(c.get("head")) === "update";
-  const updateAt = (at: string) =>
-    mount && isUpdate ? TABLES.byMountType.get(mount.type)?.find("update", at)?.route : undefined;
-  const route = updateAt(sent);
+  const operation = operationOf(c.get("head"));
+  const routeAt = (at: string) =>
+    mount && operation !== "unknown" ? TABLES.byMountType.get(mount.type)?.find(operation, at)?.route : undefined;
+  const route = routeAt(sent);
   const countsAs = route?.access === "token" ? route.countsAs : undefined;
-  const counted = countsAs === undefined ? route : updateAt(countsAs);
-  return { mountPath, suffix: countsAs ?? sent, isLogin: counted?.access === "login" };
+  const counted = countsAs === undefined ? route : routeAt(countsAs);
+  const login = counted?.access === "login" ? counted : null;
+  return {
+    mountPath,
+    suffix: countsAs ?? sent,
+    isLogin: login !== null,
+    roleFromStep: login?.roleFromStep ?? false,
+  };
 }
 
 /** Counts a request under a quota, or a login without a quota under the built-in limit. */

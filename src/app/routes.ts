@@ -31,6 +31,7 @@ import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
 import { TOKEN_ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { withPolicyPaths } from "../auth/route.ts";
+import { VAULT } from "../wire/envelope.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoute } from "./openapi/document.ts";
 import { RouteTable, type RouteTables } from "./places.ts";
@@ -75,21 +76,25 @@ const APIS = KINDS.credentials.flatMap(({ apis }) =>
     return new RouteTable(spelled, dialect);
   }),
 );
-const TOKENS = new RouteTable([
-  ...CREATE_ROUTES,
-  ...LOOKUP_ROUTES,
-  ...RENEW_ROUTES,
-  ...REVOKE_ROUTES,
-  ...TOKEN_ROLE_ROUTES,
-  ...TIDY_ROUTES,
-]);
+const TOKENS = new RouteTable(
+  [...CREATE_ROUTES, ...LOOKUP_ROUTES, ...RENEW_ROUTES, ...REVOKE_ROUTES, ...TOKEN_ROLE_ROUTES, ...TIDY_ROUTES],
+  VAULT,
+  "token-",
+);
+
+const METHOD_TABLES = new Map(
+  [...new Set(KINDS.methods.values())].map((one) => [one, new RouteTable(one.routes, VAULT, `${one.type}-`)] as const),
+);
 
 export const TABLES: RouteTables = {
   fixed: FIXED,
   apis: APIS,
   byMountType: new Map([
     ["token", TOKENS],
-    ...[...KINDS.methods.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
+    ...[...KINDS.methods].flatMap(([type, method]) => {
+      const table = METHOD_TABLES.get(method);
+      return table ? [[type, table] as const] : [];
+    }),
   ]),
   byPlace: new Map(
     [FIXED, ...APIS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),

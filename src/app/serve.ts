@@ -60,7 +60,7 @@ async function serveLogin(c: AppContext, installation: Installation, found: Foun
   const { params } = found;
   const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path, ...known(route) }, installation);
-  if (isForgeable(request)) return answerRefusal(c, FOREIGN_PAGE, endpoint);
+  if (!route.fromAnyPage && isForgeable(request)) return answerRefusal(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
   const context = { ...readyContext(c, installation), params };
   const opened = route.open(context, request.data);
@@ -128,7 +128,7 @@ const UNSUPPORTED: Failure = { code: "unsupported_path" };
 /** Returns the help for a path. Any caller may read it: of the installation it shows only the types of mounts. */
 function help(place: Place | null, path: string, version: string): Result<Reply> {
   if (!place) return err({ code: "no_route", path });
-  const found = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
+  const found = helpOf(place.table, path.slice(place.mount.length), place.table.idPrefix, version);
   return found ? plainReply({ help: found.text, see_also: null, openapi: found.openapi }) : err(UNSUPPORTED);
 }
 

@@ -24,7 +24,12 @@ export interface Kinds {
 export function kindsOf(methods: readonly AuthMethod[], credentials: readonly CredentialKind[]): Kinds {
   const classes = (kinds: readonly (AuthMethod | CredentialKind)[]) => kinds.map(({ objects }) => objects);
   return {
-    methods: new Map(methods.map((method) => [method.type, method])),
+    methods: new Map(
+      methods.flatMap((method) => {
+        const types = method.otherType === undefined ? [method.type] : [method.type, method.otherType];
+        return types.map((type) => [type, method] as const);
+      }),
+    ),
     credentials,
     objects: savedClasses(classes(credentials), classes(methods)),
   };
@@ -61,6 +66,8 @@ export interface Api extends Pick<TokenRoute, "alternatePath"> {
 /** A kind of mount: an auth method. */
 export interface AuthMethod extends Kind {
   readonly type: string;
+  /** Another type of mount that is the same in all but its name. */
+  readonly otherType?: string;
   /** Its endpoints, by the path below a mount. Logins are among them. */
   readonly routes: readonly Route[];
   /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */

@@ -235,14 +235,14 @@ export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
   proofs: readonly Name[],
   stub: RefusalStub,
-  issued: Result<IssuedLogin>,
+  answer: Result<Reply>,
 ): Result<Reply> {
   const { failed } = attempt.checks;
-  if (!issued.ok && failed) {
+  if (!answer.ok && failed) {
     const proven = proofs.some((name) => attempt.checks.hasPassed(name));
     noteRefusal(attempt, attempt.mount, stub, { check: failed.name, description: failed.description, proven });
   }
-  return issued;
+  return answer;
 }
 
 /** Answers the explanation of a login, with `more` data of the method. */

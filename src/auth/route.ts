@@ -103,9 +103,18 @@ interface OpenedCall {
   handle(authorized: AuthorizedCall): Answered;
 }
 
-/** The login endpoint of an auth method, where a client gets a token for a proof. A token in the request is ignored. */
+/**
+ * An endpoint of an auth method where a client logs in: it gets a token for a proof, or takes a step towards that. A
+ * token in the request is ignored. Every step is counted under the limits of logins.
+ */
 export interface LoginRoute extends RouteBase {
   readonly access: "login";
+  /** True for a step that never gives a token: it does not count as a login in metrics. */
+  readonly isStep?: true;
+  /** True when an earlier step named the role, and no field does. */
+  readonly roleFromStep?: true;
+  /** True when pages of other sites may call it too. Its handler decides what they may do. */
+  readonly fromAnyPage?: true;
   readonly fields: FieldSchema<unknown>;
   open(context: ReadyContext, data: SentData): Result<{ readonly sent: SentNames; handle(): Answered }>;
 }
@@ -203,18 +212,25 @@ export function openRoute(
   return { access: "open", operations: listOf(operations), path, description: { fields: {}, ...description }, handle };
 }
 
-/** Defines the login endpoint of an auth method. */
-export function loginRoute<F>(
-  path: string,
-  declared: RouteDescription & { readonly input: FieldSchema<F>; handle(context: LoginContext<F>): Answered },
-): LoginRoute {
-  const { input, handle, ...description } = declared;
+type LoginTraits = Pick<LoginRoute, "isStep" | "roleFromStep" | "fromAnyPage">;
+
+interface DeclaredLogin<F> extends RouteDescription, LoginTraits {
+  readonly input: FieldSchema<F>;
+  handle(context: LoginContext<F>): Answered;
+}
+
+/** Defines a login endpoint of an auth method. */
+export function loginRoute<F>(path: string, declared: DeclaredLogin<F>, operation: Operation = "update"): LoginRoute {
+  const { input, handle, isStep, roleFromStep, fromAnyPage, ...description } = declared;
   return {
     access: "login",
-    operations: ["update"],
+    operations: [operation],
     path,
     description,
     fields: input,
+    ...(isStep && { isStep }),
+    ...(roleFromStep && { roleFromStep }),
+    ...(fromAnyPage && { fromAnyPage }),
     open(context, data) {
       const read = readFields(input, data);
       if (!read.ok) return read;

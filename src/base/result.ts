@@ -58,6 +58,8 @@ export type Failure =
   | { readonly code: "sealed"; readonly message: string }
   /** The service is not initialised, or its declared start (`begun`) is not complete: 503. */
   | { readonly code: "uninitialized"; readonly begun?: true }
+  /** The login waits for a person; `message` is the code of the device flow (RFC 8628) that says so: 400. */
+  | { readonly code: "pending"; readonly message: string }
   /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: Seconds }
   /** The client exceeded a quota: 429 with Retry-After. */

@@ -45,6 +45,7 @@ export type SealedKind =
   | "webhook"
   | "jwt setting"
   | "jwt role"
+  | "jwt pending login"
   | "app role setting"
   | "app role"
   | "app role id"

@@ -51,7 +51,7 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
     case "text":
       return new Response(reply.text, {
         status: reply.status,
-        headers: { ...HEADERS, "Content-Type": reply.mediaType },
+        headers: { ...HEADERS, "Content-Type": reply.mediaType, ...reply.headers },
       });
     case "accepted":
       return new Response(null, { status: 202, headers: KEPT_HEADERS });

@@ -37,6 +37,7 @@ const ANSWERS: {
 } = {
   invalid_request: [400],
   invalid_parameter: [400],
+  pending: [400],
   unknown_fields: [400],
   // A caller can't distinguish an invalid token from one without the rights.
   unauthenticated: [403, ["permission denied"]],

@@ -22,7 +22,13 @@ export type Reply =
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
   /** 202 without a body: the server continues the operation after the answer. */
   | { readonly kind: "accepted" }
-  | { readonly kind: "text"; readonly status: number; readonly mediaType: string; readonly text: string }
+  | {
+      readonly kind: "text";
+      readonly status: number;
+      readonly mediaType: string;
+      readonly text: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** A body without the envelope. */
   | {
       readonly kind: "plain";

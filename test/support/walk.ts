@@ -1,4 +1,5 @@
 import { JSON_API } from "../../src/api/json-api/dialect.ts";
+import { distinctTypes } from "../../src/app/places.ts";
 import { TABLES } from "../../src/app/routes.ts";
 import type { Route } from "../../src/auth/route.ts";
 import type { Operation } from "../../src/policy/operation.ts";
@@ -22,7 +23,7 @@ const METHODS = { update: "POST", patch: "PATCH", delete: "DELETE", list: "LIST"
 export const ENDPOINTS: readonly Endpoint[] = [
   ...endpoints(TABLES.fixed.routes, ""),
   ...TABLES.apis.flatMap(({ routes, dialect }) => endpoints(routes, "", dialect === JSON_API)),
-  ...[...TABLES.byMountType].flatMap(([type, { routes }]) => endpoints(routes, `auth/${type}/`)),
+  ...distinctTypes(TABLES).flatMap(([type, { routes }]) => endpoints(routes, `auth/${type}/`)),
 ];
 
 function endpoints(routes: readonly Route[], mount: string, isTeams = false): Endpoint[] {
@@ -140,6 +141,8 @@ const FIELDS: Readonly<Record<string, Fill>> = {
   "update auth/jwt/role/:name": () => ({ role_type: "jwt", user_claim: "sub", bound_audiences: "grove" }),
   "update auth/jwt/login": () => ({ role: "base", jwt: "a.b.c" }),
   "update auth/jwt/explain/login": () => ({ role: "base", jwt: "a.b.c" }),
+  "update auth/jwt/oidc/auth_url": () => ({ role: "base", redirect_uri: "http://localhost:8250/oidc/callback" }),
+  "update auth/jwt/oidc/callback": () => ({ state: "s", code: "c" }),
   "update auth/kubernetes/config": () => ({ kubernetes_host: "https://cluster.example.com" }),
   "update auth/kubernetes/role/:name": () => KUBERNETES_ROLE,
   "update auth/kubernetes/login": () => ({ role: "base", jwt: "a.b.c" }),

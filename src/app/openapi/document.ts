@@ -9,7 +9,7 @@ import type { Mount } from "../../system/mount.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { VAULT } from "../../wire/envelope.ts";
 import type { FieldKind } from "../../wire/fields.ts";
-import type { RouteTables } from "../places.ts";
+import { distinctTypes, type RouteTables } from "../places.ts";
 import { type JsonSchema, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS, schemaOf } from "./answers.ts";
 
 /** Routes with a common prefix of their paths. */
@@ -297,13 +297,13 @@ async function textOf(context: OpenContext, tables: RouteTables): Promise<string
 
 /** Returns the whole interface, with each auth method mounted at the path of its name. */
 export function usualPlaces(routes: RouteTables): DocumentedRoutes[] {
-  const mounts = [...routes.byMountType.keys()].map((type) => ({ type, path: `${type}/` }));
+  const mounts = distinctTypes(routes).map(([type]) => ({ type, path: `${type}/` }));
   return placesAt(routes, mounts);
 }
 
 /** Returns the whole interface, with a parameter for the path of each type of mount but that of the token method. */
 function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
-  const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
+  const mounts = distinctTypes(routes).map(([type]): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };
     const name = `${type}_mount_path`;
     return { type, path: `{${name}}/`, parameters: { [name]: `Path of the mount of the type ${type}` } };
@@ -312,10 +312,13 @@ function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
 }
 
 function placesAt({ fixed, apis, byMountType }: RouteTables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
-  const full = { prefix: "", parameters: {}, idPrefix: "" };
+  const full = { prefix: "", parameters: {} };
   const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
-    const routes = byMountType.get(type)?.routes;
-    return routes ? [{ routes, dialect: VAULT, prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
+    const table = byMountType.get(type);
+    if (!table) return [];
+    const { routes, dialect, idPrefix } = table;
+    return [{ routes, dialect, prefix: `auth/${path}`, parameters, idPrefix }];
   });
-  return [...[fixed, ...apis].map(({ routes, dialect }) => ({ ...full, routes, dialect })), ...methods];
+  const others = [fixed, ...apis].map(({ routes, dialect, idPrefix }) => ({ ...full, routes, dialect, idPrefix }));
+  return [...others, ...methods];
 }

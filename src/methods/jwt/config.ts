@@ -3,7 +3,7 @@ import { nameKey } from "../../base/name.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { trustsAll } from "../../base/trusted-cas.ts";
-import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
+import { fieldSchema, flag, isObject, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";
@@ -15,6 +15,17 @@ export interface JwtConfig {
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
   readonly publicKeys: readonly string[];
+  /** This server as the provider knows it, for logins through a browser; absent: there are none. */
+  readonly clientId?: string;
+  /** `sealClientSecret` made it. There with `clientId`. */
+  readonly sealedClientSecret?: string;
+  /** Absent: the provider answers in the query. */
+  readonly responseMode?: "query" | "form_post";
+  readonly responseTypes?: readonly string[];
+  /** The provider whose own rules count. */
+  readonly provider?: "azure";
+  /** Kept and shown. Absent: true. */
+  readonly namespaceInState?: boolean;
   /** In PEM, all trusted by the server. */
   readonly discoveryCa?: string;
   readonly jwksCa?: string;
@@ -33,10 +44,12 @@ export const CONFIG_FIELDS = fieldSchema({
   oidc_discovery_ca_pem: text().describe(
     "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
   ),
-  oidc_client_id: text().describe("Refused: belongs to logins through a browser"),
-  oidc_client_secret: text().describe("Refused: belongs to logins through a browser"),
-  oidc_response_mode: text().describe("Refused: belongs to logins through a browser"),
-  oidc_response_types: list().describe("Without effect"),
+  oidc_client_id: text().describe("This server as the provider knows it, for logins through a browser"),
+  oidc_client_secret: sent(text()).describe(
+    "Its secret. Stored sealed and never shown; one that is not sent stays while issuer and client do",
+  ),
+  oidc_response_mode: text().describe("How the provider answers: `query`, or `form_post`"),
+  oidc_response_types: list().describe("`code`, the only one"),
   jwks_url: text().describe("Where the keys of the issuer are"),
   jwks_ca_pem: text().describe(
     "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
@@ -45,9 +58,11 @@ export const CONFIG_FIELDS = fieldSchema({
   jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
   jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
   bound_issuer: text().describe("The issuer that tokens must name"),
-  provider_config: unread("object").describe("Refused: no provider has its own rules"),
+  provider_config: unread("object").describe(
+    "`provider` is `azure`: groups that a token leaves out are read from Microsoft Graph",
+  ),
   override_allowed_server_names: list().describe("Refused"),
-  namespace_in_state: flag(true).describe("Without effect"),
+  namespace_in_state: flag(true).describe("Kept and shown: there is one namespace"),
   skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
 });
 type ConfigFields = Values<typeof CONFIG_FIELDS>;
@@ -55,31 +70,79 @@ type ConfigFields = Values<typeof CONFIG_FIELDS>;
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;
 
-/** Refused fields, of logins through a browser. */
-const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] = [
-  ["oidc_client_id", "there is no login through a browser here: log in with a JWT"],
-  ["oidc_client_secret", "there is no login through a browser here: log in with a JWT"],
-  ["oidc_response_mode", "there is no login through a browser here: log in with a JWT"],
-];
+/** A write of the configuration. Undefined `secret`: not sent. */
+interface JwtConfigChange {
+  readonly config: Omit<JwtConfig, "sealedClientSecret">;
+  /** A secret. */
+  readonly secret: string | undefined;
+}
 
 /** Reads a write. URLs may have `listed` hosts besides public ones. Messages are the reference's where it has them. */
-export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: TrustEnv): Result<JwtConfig> {
-  const problem = authorityProblem(fields, env) ?? problemOf(fields, listed);
+export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: TrustEnv): Result<JwtConfigChange> {
+  const problem = authorityProblem(fields, env) ?? problemOf(fields, listed) ?? browserProblem(fields);
   if (problem) return refuse(problem);
-  return ok({
+  const { oidc_client_id: clientId, oidc_response_mode: mode, oidc_response_types: types } = fields;
+  const config = {
     discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
     jwksUrl: fields.jwks_url,
     publicKeys: fields.jwt_validation_pubkeys,
+    ...(clientId !== "" && { clientId }),
+    ...(isResponseMode(mode) && { responseMode: mode }),
+    ...(types.length > 0 && { responseTypes: types }),
+    ...(isFilled(fields.provider_config) && { provider: "azure" as const }),
+    ...(!fields.namespace_in_state && { namespaceInState: false }),
     ...(fields.oidc_discovery_ca_pem !== "" && { discoveryCa: fields.oidc_discovery_ca_pem }),
     ...(fields.jwks_ca_pem !== "" && { jwksCa: fields.jwks_ca_pem }),
     boundIssuer: fields.bound_issuer,
     algorithms: JWT_ALGORITHMS.filter((algorithm) => fields.jwt_supported_algs.includes(algorithm)),
     defaultRole: nameKey(fields.default_role),
     revision: crypto.randomUUID(),
-  });
+  };
+  return ok({ config, secret: fields.oidc_client_secret || undefined });
 }
 
-/** The fields of a read. Fields that Grove does not support are shown as not set, for clients that manage them. */
+/**
+ * Applies a write. A secret that is not sent stays, for a write of what was read, but only for the same client of the
+ * same issuer: whoever may write the configuration must not have it sent to a host of his own.
+ */
+export function changeJwtConfig(
+  before: JwtConfig | null,
+  change: Omit<JwtConfig, "sealedClientSecret">,
+  sealedSecret: string | undefined,
+): Result<JwtConfig> {
+  if (change.clientId === undefined) return ok(change);
+  const isSame = before?.clientId === change.clientId && before.discoveryUrl === change.discoveryUrl;
+  const sealedClientSecret = sealedSecret ?? (isSame ? before.sealedClientSecret : undefined);
+  return sealedClientSecret === undefined ? refuse(BOTH_NEEDED) : ok({ ...change, sealedClientSecret });
+}
+
+const BOTH_NEEDED = "both 'oidc_client_id' and 'oidc_client_secret' must be set for OIDC";
+const MAX_CLIENT = 1024;
+
+/** Returns the problem with the fields of logins through a browser, or null. */
+function browserProblem(fields: ConfigFields): string | null {
+  const { oidc_client_id: clientId, oidc_client_secret: secret = "", oidc_response_mode: mode } = fields;
+  if (clientId === "" && secret !== "") return BOTH_NEEDED;
+  if (clientId !== "" && fields.oidc_discovery_url === "") return "'oidc_discovery_url' must be set for OIDC";
+  if (clientId.length > MAX_CLIENT || secret.length > MAX_CLIENT) {
+    return `oidc_client_id and oidc_client_secret must not be longer than ${MAX_CLIENT}`;
+  }
+  if (mode !== "" && !isResponseMode(mode)) return "invalid response_mode: it must be query or form_post";
+  if (!fields.oidc_response_types.every((type) => type === "code")) {
+    return "invalid response_types: only 'code' is allowed here, since it alone is bound to the login that asked for it";
+  }
+  const { provider_config: own } = fields;
+  const isAzure = isObject(own) && own.provider === "azure" && Object.keys(own).length === 1;
+  return isFilled(own) && !isAzure
+    ? "invalid provider_config: azure is the only provider with its own rules here"
+    : null;
+}
+
+function isResponseMode(text: string): text is "query" | "form_post" {
+  return text === "query" || text === "form_post";
+}
+
+/** The fields of a read. The client's secret is never among them. */
 export const CONFIG_VIEW = view<JwtConfig>({
   bound_issuer: ["string", (config) => config.boundIssuer],
   default_role: ["string", (config) => config.defaultRole],
@@ -87,14 +150,14 @@ export const CONFIG_VIEW = view<JwtConfig>({
   jwks_url: ["string", (config) => config.jwksUrl],
   jwt_supported_algs: [["string"], (config) => config.algorithms],
   jwt_validation_pubkeys: [["string"], (config) => config.publicKeys],
-  namespace_in_state: ["boolean", () => true],
-  oidc_client_id: ["string", () => ""],
+  namespace_in_state: ["boolean", (config) => config.namespaceInState ?? true],
+  oidc_client_id: ["string", (config) => config.clientId ?? ""],
   oidc_discovery_ca_pem: ["string", (config) => config.discoveryCa ?? ""],
   oidc_discovery_url: ["string", (config) => config.discoveryUrl],
-  oidc_response_mode: ["string", () => ""],
-  oidc_response_types: [["string"], () => []],
+  oidc_response_mode: ["string", (config) => config.responseMode ?? ""],
+  oidc_response_types: [["string"], (config) => config.responseTypes ?? []],
   override_allowed_server_names: [["string"], () => []],
-  provider_config: ["object", () => ({})],
+  provider_config: ["object", ({ provider }) => (provider ? { provider } : {})],
   status: ["string", () => "valid"],
 });
 
@@ -110,10 +173,7 @@ function authorityProblem(fields: ConfigFields, env: TrustEnv): string | null {
 }
 
 function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
-  const here = NOT_HERE.find(([field]) => fields[field] !== "");
-  if (here) return `${here[0]} can't be set: ${here[1]}`;
   if (fields.override_allowed_server_names.length > 0) return "override_allowed_server_names can't be set";
-  if (isFilled(fields.provider_config)) return "provider_config can't be set: no provider has its own rules here";
   const { oidc_discovery_url: discovery, jwks_url: jwks, jwt_validation_pubkeys: keys } = fields;
   const sources = [discovery !== "", jwks !== "", keys.length > 0].filter((given) => given).length;
   if (sources !== 1) return "exactly one of 'jwt_validation_pubkeys', 'jwks_url' or 'oidc_discovery_url' must be set";

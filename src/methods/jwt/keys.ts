@@ -2,13 +2,12 @@ import type { JWK } from "jose";
 import { isWithin, type Ms } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
-import { type NoAnswer, send } from "../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { isObject } from "../../wire/fields.ts";
-import { jsonObjectOf } from "../../wire/json.ts";
 import { isVerificationKey, readPublicKey } from "../jws.ts";
-import { urlProblem } from "../service-url.ts";
 import { type JwtConfig, readJwk } from "./config.ts";
+import { fetchJson } from "./fetch-json.ts";
+import { fetchProvider } from "./oidc/provider.ts";
 
 /** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
 const KEEP_MS = 600_000;
@@ -62,26 +61,14 @@ export async function keysFor(
 
 /** Fetches the keys of a configuration. A write of the configuration does this to report mistakes. */
 export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promise<Result<readonly JWK[], string>> {
-  const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, listed) : ok(config.jwksUrl);
-  if (!url.ok) return url;
-  const answer = await fetchJson(url.value, listed);
+  const source =
+    config.jwksUrl === "" ? await fetchProvider(config.discoveryUrl, listed) : ok({ keys: config.jwksUrl });
+  if (!source.ok) return source;
+  const answer = await fetchJson(source.value.keys, listed);
   if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
   const { keys } = answer.value;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
   return ok(keys.filter(isObject).map(readJwk).filter(isVerificationKey));
-}
-
-/** Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, 4.3). */
-async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Result<string, string>> {
-  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
-  if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);
-  const { issuer, jwks_uri: url } = answer.value;
-  if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
-    return err("error checking oidc discovery URL: the document names another issuer");
-  }
-  if (typeof url !== "string") return err("error checking oidc discovery URL: the document names no keys");
-  const problem = urlProblem(url, listed);
-  return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
 }
 
 /** Keys in PEM have no id: all of them are tried for any. */
@@ -93,23 +80,3 @@ function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[]
 function remember(revision: string, entry: Fetched): void {
   fetched.set(revision, entry, JSON.stringify(entry).length);
 }
-
-/** Much larger than the key set of any issuer. */
-const MAX_BYTES = 262_144;
-
-/** Fetches a JSON object. The error is a phrase without any part of the answer. */
-export async function fetchJson(url: string, listed: PrivateHosts): Promise<Result<Record<string, unknown>, string>> {
-  const request = { method: "GET", url, headers: { Accept: "application/json" }, body: null } as const;
-  const sent = await send(request, { timeoutMs: 5_000, maxBytes: MAX_BYTES, hosts: listed });
-  if (!sent.ok) return err(NO_ANSWER[sent.error]);
-  if (sent.value.status !== 200) return err(`it answered ${sent.value.status}`);
-  const value = jsonObjectOf(sent.value.body);
-  return value ? ok(value) : err("its answer is no JSON object");
-}
-
-const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
-  not_allowed: "its host may not be called from here",
-  unreadable: "its answer is too long or no text",
-  timeout: "it does not answer",
-  unreachable: "it does not answer",
-};

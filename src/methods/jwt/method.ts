@@ -20,6 +20,8 @@ import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { JWT_LOGIN_ROUTES } from "./login.ts";
+import { sealClientSecret } from "./oidc/client-secret.ts";
+import { BROWSER_ROUTES } from "./oidc/routes.ts";
 import { JWT_ROLE_FIELDS, JWT_ROLE_VIEW, jwtRoleProblem } from "./role.ts";
 
 const JWT_ROUTES: readonly Route[] = withParameters(
@@ -38,12 +40,14 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       input: CONFIG_FIELDS,
       prepare: async ({ env, fields }) => readConfig(fields, privateHosts(env), env),
       handle: async (context) => {
-        const { env, fields, prepared: config } = context;
+        const { env, installation, fields, prepared } = context;
+        const { config, secret } = prepared;
         const remote = config.publicKeys.length === 0;
         const keys = remote ? await fetchKeys(config, privateHosts(env)) : ok([]);
         if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
-        await jwtAuthOf(context).writeConfig(config);
-        return ok(warnedReply(keys.ok ? [] : [keys.error]));
+        const sealed = secret && (await sealClientSecret(installation.keys, mountOf(context), config, secret));
+        const written = await jwtAuthOf(context).writeConfig(config, sealed);
+        return written.ok ? ok(warnedReply(keys.ok ? [] : [keys.error])) : written;
       },
     }),
 
@@ -55,6 +59,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       objectAt: jwtAuthAt,
     }),
     ...JWT_LOGIN_ROUTES,
+    ...BROWSER_ROUTES,
   ]),
 );
 
@@ -62,9 +67,13 @@ function jwtAuthOf(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 
-/** Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have. */
+/**
+ * Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have, and logins
+ * of people through a browser at their identity provider.
+ */
 export const JWT_METHOD: AuthMethod = {
   type: "jwt",
+  otherType: "oidc",
   routes: JWT_ROUTES,
   /** Without its role a token can't be renewed. */
   async renew({ env, mount, token, internal }) {

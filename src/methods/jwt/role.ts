@@ -8,22 +8,20 @@ import {
 } from "../../auth/token-settings.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import {
-  anyObject,
-  duration,
-  flag,
-  list,
-  pairs,
-  roleSchema,
-  sent,
-  text,
-  unread,
-  type Values,
-} from "../../wire/fields.ts";
+import { anyObject, duration, flag, list, pairs, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
 import { type BoundClaims, type Leeways, readBoundClaims } from "./claims.ts";
+import {
+  BROWSER_FIELDS,
+  BROWSER_VIEW,
+  type BrowserLogin,
+  browserFieldsProblem,
+  changeBrowserLogin,
+} from "./oidc/role.ts";
 
 export interface JwtRole {
+  /** How clients of the role log in through a browser; absent: they present a token. */
+  readonly browser?: BrowserLogin;
   readonly boundAudiences: readonly string[];
   /** "" for any. */
   readonly boundSubject: string;
@@ -54,7 +52,9 @@ const NEW_ROLE: JwtRole = {
 };
 
 export const JWT_ROLE_FIELDS = roleSchema({
-  role_type: sent(text()).describe("`jwt`, the only type"),
+  role_type: sent(text()).describe(
+    "`oidc`: logins through a browser; `jwt`: with a token. A new role with `allowed_redirect_uris` is `oidc` unless sent",
+  ),
   bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
   bound_subject: sent(text()).describe("The subject that a token must name"),
   bound_claims: anyObject().describe("Claims that a token must have, with their values"),
@@ -66,14 +66,9 @@ export const JWT_ROLE_FIELDS = roleSchema({
   expiration_leeway: sent(duration()).describe("How late a token may be"),
   not_before_leeway: sent(duration()).describe("How early a token may be"),
   clock_skew_leeway: sent(duration()).describe("How far clocks may differ"),
-  max_age: sent(duration()).describe("Refused: belongs to logins through a browser"),
-  allowed_redirect_uris: sent(list()).describe("Refused: belongs to logins through a browser"),
-  callback_mode: sent(text()).describe("Without effect"),
-  poll_interval: unread("integer").describe("Without effect"),
-  oidc_scopes: sent(list()).describe("Refused: belongs to logins through a browser"),
-  oauth2_metadata: sent(list()).describe("Without effect"),
-  oidc_disable_confirmation: sent(flag(false)).describe("Without effect"),
-  verbose_oidc_logging: sent(flag(false)).describe("Without effect"),
+  ...BROWSER_FIELDS,
+  oauth2_metadata: sent(list()).describe("Without effect: no token of the provider leaves this server"),
+  verbose_oidc_logging: sent(flag(false)).describe("Without effect: `explain/login` shows the claims of a login"),
   token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
 });
@@ -93,7 +88,8 @@ export function jwtRoleProblem(fields: JwtRoleFields): string | null {
   // Every value that is valid under "glob" is valid under "string".
   if (fields.bound_claims && !readBoundClaims(fields.bound_claims, "string")) return BAD_BOUND_CLAIMS;
   if (fields.user_claim === "") return NO_USER_CLAIM;
-  return tokenFieldsProblem(fields) ?? notHere(fields) ?? mappingProblem(fields.claim_mappings ?? {});
+  const problem = tokenFieldsProblem(fields) ?? notHere(fields) ?? browserFieldsProblem(fields);
+  return problem ?? mappingProblem(fields.claim_mappings ?? {});
 }
 
 /** Applies a write. Returns the role and warnings, or a 400. Messages are the reference's where it has them. */
@@ -105,7 +101,10 @@ export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mou
   if (!boundClaims) return refuse(BAD_BOUND_CLAIMS);
   const token = changeTokenSettings(old.token, fields, mount);
   if (!token.ok) return refuse(token.error);
+  const browser = changeBrowserLogin(before, fields);
+  if (!browser.ok) return browser;
   const role: JwtRole = {
+    ...(browser.value && { browser: browser.value }),
     boundAudiences: fields.bound_audiences ?? old.boundAudiences,
     boundSubject: fields.bound_subject ?? old.boundSubject,
     boundClaims,
@@ -125,9 +124,9 @@ export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mou
   return problem ? refuse(problem) : ok({ role, warnings: token.value.warnings });
 }
 
-/** The fields of a read. Fields of logins through a browser are shown as not set. */
+/** The fields of a read. */
 export const JWT_ROLE_VIEW = view<JwtRole>({
-  role_type: ["string", () => "jwt"],
+  role_type: ["string", (role) => (role.browser ? "oidc" : "jwt")],
   bound_audiences: [["string"], (role) => role.boundAudiences],
   bound_subject: ["string", (role) => role.boundSubject],
   bound_claims: ["object", (role) => role.boundClaims],
@@ -139,12 +138,8 @@ export const JWT_ROLE_VIEW = view<JwtRole>({
   expiration_leeway: ["integer", (role) => role.leeways.expiration],
   not_before_leeway: ["integer", (role) => role.leeways.notBefore],
   clock_skew_leeway: ["integer", (role) => role.leeways.clockSkew],
-  max_age: ["integer", () => 0],
-  allowed_redirect_uris: [["string"], () => []],
-  callback_mode: ["string", () => "client"],
+  ...BROWSER_VIEW,
   oauth2_metadata: [["string"], () => []],
-  oidc_disable_confirmation: ["boolean", () => false],
-  oidc_scopes: [["string"], () => []],
   token_policies_template_claims: ["boolean", () => false],
   verbose_oidc_logging: ["boolean", () => false],
   ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
@@ -152,22 +147,15 @@ export const JWT_ROLE_VIEW = view<JwtRole>({
 
 /** Refuses settings of the reference that Grove does not support. An ignored setting would seem to be in force. */
 function notHere(fields: JwtRoleFields): string | null {
-  if (fields.role_type !== undefined && fields.role_type !== "" && fields.role_type !== "jwt") {
-    return "invalid 'role_type': there is no login through a browser here, only jwt";
-  }
-  if ((fields.allowed_redirect_uris ?? []).length > 0 || (fields.oidc_scopes ?? []).length > 0) {
-    return "allowed_redirect_uris and oidc_scopes belong to logins through a browser, which are not here";
-  }
-  if ((fields.max_age ?? 0) !== 0) return "max_age belongs to logins through a browser, which are not here";
-  if (fields.token_policies_template_claims) return "token_policies_template_claims is not supported";
-  return null;
+  return fields.token_policies_template_claims ? "token_policies_template_claims is not supported" : null;
 }
 
 function roleProblem(role: JwtRole): string | null {
   if (role.userClaim === "") return NO_USER_CLAIM;
   const { boundAudiences, boundSubject, boundClaims, token } = role;
   const bound = boundAudiences.length + token.boundCidrs.length + Object.keys(boundClaims).length;
-  const isBound = bound > 0 || boundSubject !== "";
+  // Tokens of a login through a browser are for this server alone.
+  const isBound = bound > 0 || boundSubject !== "" || role.browser !== undefined;
   if (!isBound) return "must have at least one bound constraint when creating/updating a role";
   return mappingProblem(role.claimMappings) ?? sizeProblem(role);
 }

@@ -6,7 +6,7 @@ import {
   privateHosts,
   readPrivateHosts,
 } from "../../../src/base/outbound-hosts.ts";
-import { fetchJson } from "../../../src/methods/jwt/keys.ts";
+import { fetchJson } from "../../../src/methods/jwt/fetch-json.ts";
 
 const listed = (list: string, url: string) =>
   isListed(privateHosts({ GROVE_PRIVATE_HOSTS: list }), new URL(url).hostname);

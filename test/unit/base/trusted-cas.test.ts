@@ -45,9 +45,9 @@ describe("certificates that a server trusts", () => {
       );
     expect(read({ oidc_discovery_ca_pem: pem("AAAA") })).toMatchObject({
       ok: true,
-      value: { discoveryCa: pem("AAAA") },
+      value: { config: { discoveryCa: pem("AAAA") } },
     });
-    expect(read({ jwks_ca_pem: pem("AAAA") })).toMatchObject({ ok: true, value: { jwksCa: pem("AAAA") } });
+    expect(read({ jwks_ca_pem: pem("AAAA") })).toMatchObject({ ok: true, value: { config: { jwksCa: pem("AAAA") } } });
     for (const field of ["oidc_discovery_ca_pem", "jwks_ca_pem"]) {
       for (const other of ["x", pem("DDDD"), pem("AAAA", "DDDD")]) expect(read({ [field]: other }).ok).toBe(false);
     }

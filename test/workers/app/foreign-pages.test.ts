@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { distinctTypes } from "../../../src/app/places.ts";
 import { KINDS } from "../../../src/app/registry.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
@@ -9,7 +10,7 @@ const METHODS: Partial<Record<Operation, string>> = { update: "PUT", delete: "DE
 /** Every endpoint that may act without a token, with a mount of each auth method. */
 const FORGEABLE = [
   ...TABLES.fixed.routes.map((route) => ({ route, path: route.path })),
-  ...[...TABLES.byMountType].flatMap(([type, { routes }]) =>
+  ...distinctTypes(TABLES).flatMap(([type, { routes }]) =>
     routes.map((route) => ({ route, path: `auth/${type}/${route.path}` })),
   ),
 ].flatMap(({ route, path }) =>

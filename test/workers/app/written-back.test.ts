@@ -2,6 +2,7 @@ import { beforeAll, expect, it, vi } from "vitest";
 import { compare } from "../../../scripts/declare/compare.ts";
 import { pathProblem } from "../../../scripts/declare/paths.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
+import { distinctTypes } from "../../../src/app/places.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route } from "../../../src/auth/route.ts";
 import { identityOf } from "../../../src/identity/stubs.ts";
@@ -249,6 +250,13 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
         ...{ expiration_leeway: 1, not_before_leeway: 2, clock_skew_leeway: 3, ...TOKEN },
       },
     },
+    {
+      path: "auth/jwt/role/browser",
+      fields: {
+        ...{ role_type: "oidc", user_claim: "sub", allowed_redirect_uris: ["http://localhost:8250/oidc/callback"] },
+        ...{ oidc_scopes: ["email"], callback_mode: "direct", poll_interval: 7, max_age: 60 },
+      },
+    },
   ],
   "kubernetes/config": [
     { path: "auth/kubernetes/config", fields: { kubernetes_host: "cluster.example.com:6443" } },
@@ -339,6 +347,7 @@ const NO_RECORDS: Readonly<Record<string, string>> = {
   "sys/wrapping/lookup": "a question",
   "identity/entity/id/:id/not-before": "ends tokens",
   "sys/internal/specs/openapi": "a question",
+  "jwt/oidc/callback": "ends a login",
   "token/lookup-self": "a question",
   "token/lookup": "a question",
   cubbyhole: "is whatever was written",
@@ -387,7 +396,7 @@ async function get(path: string): Promise<Fields> {
 function readAndWritten(): string[] {
   const named = [
     ...TABLES.fixed.routes,
-    ...[...TABLES.byMountType].flatMap(([type, { routes }]) =>
+    ...distinctTypes(TABLES).flatMap(([type, { routes }]) =>
       routes.map((route) => ({ ...route, path: `${type}/${route.path}` })),
     ),
   ];

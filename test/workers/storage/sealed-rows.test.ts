@@ -228,15 +228,18 @@ const CASES: readonly Case[] = [
     table: "settings",
     object: async () => jwtAuthAt(bindings, await mountRow("jobs")),
     make: async () =>
-      jwtAuthAt(bindings, await mountRow("jobs")).writeConfig({
-        discoveryUrl: "",
-        jwksUrl: "https://issuer.example/keys",
-        publicKeys: [],
-        boundIssuer: "",
-        algorithms: [],
-        defaultRole: "",
-        revision: "1",
-      }),
+      jwtAuthAt(bindings, await mountRow("jobs")).writeConfig(
+        {
+          discoveryUrl: "",
+          jwksUrl: "https://issuer.example/keys",
+          publicKeys: [],
+          boundIssuer: "",
+          algorithms: [],
+          defaultRole: "",
+          revision: "1",
+        },
+        undefined,
+      ),
     forge: `UPDATE settings SET value = replace(value, 'issuer.example', 'elsewhere.example')`,
     ask: async () => (await jwtAuthAt(bindings, await mountRow("jobs")).readLogin("ci")).config !== null,
     before: true,
@@ -255,6 +258,20 @@ const CASES: readonly Case[] = [
       }),
     forge: `UPDATE roles SET value = replace(value, '["ci"]', '["admin"]')`,
     ask: async () => (await jwtAuthAt(bindings, await mountRow("jobs")).readLogin("ci")).role !== null,
+    before: true,
+    after: false,
+  },
+  {
+    kind: "jwt pending login",
+    table: "pending_logins",
+    object: async () => jwtAuthAt(bindings, await mountRow("jobs")),
+    make: async () => {
+      const value = new Uint8Array([0, 1, 0, 0]);
+      const row = { hash: "h", role: "ci", client: "", network: "", value, expiresAt: NOW + 600_000 };
+      await jwtAuthAt(bindings, await mountRow("jobs")).beginLogin(row, NOW);
+    },
+    forge: `UPDATE pending_logins SET role = 'admin'`,
+    ask: async () => (await jwtAuthAt(bindings, await mountRow("jobs")).findLogin("h", null, NOW)).row !== null,
     before: true,
     after: false,
   },

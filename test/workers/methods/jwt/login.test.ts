@@ -495,7 +495,7 @@ describe("the configuration and roles", () => {
     [{ jwks_url: "https://169.254.169.254/latest" }, /host on the public internet/],
     [{ jwks_url: "https://user@a.example.com/keys" }, /must not have a user/],
     [{ jwt_validation_pubkeys: "no key" }, /not a public key/],
-    [{ oidc_client_id: "x", jwks_url: "https://a.example.com" }, /no login through a browser/],
+    [{ oidc_client_id: "x", jwks_url: "https://a.example.com" }, /'oidc_discovery_url' must be set/],
     [{ jwks_ca_pem: "x", jwks_url: "https://a.example.com" }, /public certificate authorities/],
   ])("refuses %j", async (fields, message) => {
     const answer = await post("auth/jwt/config", fields);
@@ -552,7 +552,7 @@ describe("the configuration and roles", () => {
     [{ bound_audiences: "x" }, /a user claim must be defined/],
     [{ user_claim: "sub" }, /at least one bound constraint/],
     [{ user_claim: "sub", bound_subject: "x", bound_claim: { ref: "main" } }, /parameters: \[bound_claim\]/],
-    [{ user_claim: "sub", bound_subject: "x", role_type: "oidc" }, /only jwt/],
+    [{ user_claim: "sub", bound_subject: "x", role_type: "oidc" }, /'allowed_redirect_uris' must be set/],
     [{ user_claim: "sub", bound_subject: "x", bound_claims_type: "regex" }, /bound_claims_type/],
     [{ user_claim: "sub", bound_claims: { a: 1 }, bound_claims_type: "glob" }, /glob/],
     [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "role" } }, /reserved/],

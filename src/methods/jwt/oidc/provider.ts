@@ -1,0 +1,86 @@
+import { isWithin, type Ms } from "../../../base/clock.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import type { PrivateHosts } from "../../../base/outbound-hosts.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { urlProblem } from "../../service-url.ts";
+import { fetchJson } from "../fetch-json.ts";
+
+/** An identity provider as its discovery document describes it. An endpoint that may not be called is null. */
+export interface Provider {
+  /** Exactly as tokens name it. */
+  readonly issuer: string;
+  readonly keys: string;
+  readonly authorization: string | null;
+  readonly token: string | null;
+  readonly userinfo: string | null;
+  readonly deviceAuthorization: string | null;
+  /** True: its answers to an authorization name the issuer (RFC 9207). */
+  readonly namesIssuer: boolean;
+  /** True: the token endpoint takes the client's secret in the body and not in a header. */
+  readonly secretInBody: boolean;
+}
+
+/** How long a description is used. */
+const REFRESH_MS = 300_000;
+/** How long a failure is the answer: anybody can begin logins, and not each may cause a request. */
+const FAILED_MS = 2_000;
+const MAX_KEPT_CHARACTERS = 2 ** 18;
+
+interface Described {
+  readonly at: Ms;
+  readonly provider: Result<Provider, string>;
+}
+
+/** Providers that this isolate has read, by the revision of the configuration. */
+const described = new GenerationalCache<string, Described>(MAX_KEPT_CHARACTERS);
+
+/** Returns the provider of a configuration, or a message when it can't be read. */
+export async function providerOf(
+  { discoveryUrl, revision }: { readonly discoveryUrl: string; readonly revision: string },
+  listed: PrivateHosts,
+  now: Ms,
+): Promise<Result<Provider, string>> {
+  const known = described.get(revision);
+  if (known && isWithin(known.at, known.provider.ok ? REFRESH_MS : FAILED_MS, now)) return known.provider;
+  const provider = await fetchProvider(discoveryUrl, listed);
+  const entry = { at: now, provider };
+  described.set(revision, entry, JSON.stringify(entry).length);
+  return provider;
+}
+
+/** Fetches the description of the provider with this issuer, without a slash at its end. */
+export async function fetchProvider(discoveryUrl: string, listed: PrivateHosts): Promise<Result<Provider, string>> {
+  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
+  const provider = answer.ok ? readProvider(answer.value, discoveryUrl, listed) : answer;
+  return provider.ok ? provider : err(`error checking oidc discovery URL: ${provider.error}`);
+}
+
+/** Reads a discovery document. It must name the issuer that was asked (OpenID Connect Discovery, 4.3). */
+export function readProvider(
+  document: Readonly<Record<string, unknown>>,
+  discoveryUrl: string,
+  listed: PrivateHosts,
+): Result<Provider, string> {
+  const { issuer, jwks_uri: keys } = document;
+  if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
+    return err("the document names another issuer");
+  }
+  if (typeof keys !== "string") return err("the document names no keys");
+  const problem = urlProblem(keys, listed);
+  if (problem) return err(`the URL of the keys ${problem}`);
+  const endpoint = (name: string) => {
+    const url = document[name];
+    return typeof url === "string" && urlProblem(url, listed) === null ? url : null;
+  };
+  const ways = document.token_endpoint_auth_methods_supported;
+  return ok({
+    issuer,
+    keys,
+    authorization: endpoint("authorization_endpoint"),
+    token: endpoint("token_endpoint"),
+    userinfo: endpoint("userinfo_endpoint"),
+    deviceAuthorization: endpoint("device_authorization_endpoint"),
+    namesIssuer: document.authorization_response_iss_parameter_supported === true,
+    secretInBody: Array.isArray(ways) && !ways.includes("client_secret_basic") && ways.includes("client_secret_post"),
+  });
+}

@@ -1,0 +1,161 @@
+import type { VerifiedClient } from "../../../auth/login-attempt.ts";
+import type { Ms } from "../../../base/clock.ts";
+import { type PrivateHosts, privateHosts } from "../../../base/outbound-hosts.ts";
+import { serviceUnavailable } from "../../../base/outbound-http.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
+import type { Claims } from "../../jws.ts";
+import { checkClaims, clientByClaims, shown } from "../claim-checks.ts";
+import { claimAt } from "../claims.ts";
+import type { JwtConfig } from "../config.ts";
+import type { JwtRole } from "../role.ts";
+import { verifySignedToken } from "../signed-token.ts";
+import type { OidcAttempt } from "./checks.ts";
+import { openClientSecret } from "./client-secret.ts";
+import { exchange, fetchUserinfo, type IssuedTokens, type OidcClient } from "./exchange.ts";
+import { accessTokenProblem, ageProblem, nonceProblem } from "./id-token.ts";
+import { type Provider, providerOf } from "./provider.ts";
+import type { BrowserLogin } from "./role.ts";
+
+/** A provider, and this server as its client. */
+export interface KnownProvider {
+  readonly config: JwtConfig;
+  readonly provider: Provider;
+  readonly client: OidcClient;
+  readonly listed: PrivateHosts;
+}
+
+/** Beginning of the messages of logins that fail, by which clients know them. */
+export const LOGIN_FAILED = "Vault login failed.";
+
+/**
+ * Returns the provider of a mount. `revision` is that of the configuration when the login began, or null: the answer of
+ * one issuer must not be taken to another one.
+ */
+export async function knownProvider(
+  { env, installation, mount, checks }: OidcAttempt,
+  found: JwtConfig | null,
+  revision: string | null,
+  now: Ms,
+): Promise<Result<KnownProvider>> {
+  if (!found) return checks.record("configuration", {}, refuse("could not load configuration"));
+  if (revision !== null && found.revision !== revision) {
+    return checks.record("configuration", {}, refuse(`${LOGIN_FAILED} The configuration has changed: begin again.`));
+  }
+  const secret = await openClientSecret(installation.keys, mount, found);
+  const { clientId: id } = found;
+  if (id === undefined || secret === null) {
+    return checks.record("configuration", {}, refuse("OIDC login is not configured for this mount"));
+  }
+  const listed = privateHosts(env);
+  const provider = await providerOf(found, listed, now);
+  if (!provider.ok) return checks.record("configuration", {}, err(serviceUnavailable(provider.error)));
+  return checks.record(
+    "configuration",
+    {},
+    ok({ config: found, provider: provider.value, client: { id, secret }, listed }),
+  );
+}
+
+/** Returns the role of a login, if it takes logins through a browser. */
+export function browserRole(
+  { checks, notes }: OidcAttempt,
+  { roleName, role }: { readonly roleName: string; readonly role: JwtRole | null },
+): Result<JwtRole & { readonly browser: BrowserLogin }> {
+  if (roleName !== "") notes.role = roleName;
+  const actual = shown(roleName || null);
+  if (roleName === "") return checks.record("role", { actual }, refuse("missing role"));
+  if (!role) return checks.record("role", { actual }, refuse(`role "${roleName}" could not be found`));
+  notes.roleExists = true;
+  const { browser } = role;
+  if (!browser) return checks.record("role", { actual }, refuse("role with jwt role_type is not allowed"));
+  return checks.record("role", { actual }, ok({ ...role, browser }));
+}
+
+/** Exchanges a grant for tokens. A provider that waits for a person is no failed check. */
+export async function exchangeGrant(
+  { checks }: OidcAttempt,
+  { provider, client, listed }: KnownProvider,
+  grant: Readonly<Record<string, string>>,
+): Promise<Result<IssuedTokens>> {
+  const tokens = await exchange(provider, client, grant, listed);
+  if (tokens.ok) return checks.record("oidc_exchange", {}, tokens);
+  const { error } = tokens;
+  if (error.kind === "refused") {
+    if (WAITING.has(error.code)) return err({ code: "pending", message: error.code });
+    return checks.record("oidc_exchange", {}, refuse(`${LOGIN_FAILED} Error exchanging oidc code: ${error.code}.`));
+  }
+  return checks.record(
+    "oidc_exchange",
+    {},
+    err(serviceUnavailable(`the token endpoint of the provider: ${error.message}`)),
+  );
+}
+
+/** The provider waits for the person (RFC 8628, section 3.5). */
+const WAITING: ReadonlySet<string> = new Set(["authorization_pending", "slow_down"]);
+
+/** The login that tokens are for. `nonce` null: a login on any device, which has none. */
+interface Expected {
+  readonly roleName: string;
+  readonly role: JwtRole & { readonly browser: BrowserLogin };
+  readonly boundCidrs: readonly string[];
+  readonly nonce: string | null;
+}
+
+/** Makes the checks of the tokens that the provider gave, up to those of the entity and the token. */
+export async function verifyTokens(
+  attempt: OidcAttempt,
+  known: KnownProvider,
+  tokens: IssuedTokens,
+  { roleName, role, boundCidrs, nonce }: Expected,
+  now: Ms,
+): Promise<Result<VerifiedClient>> {
+  const { checks, notes } = attempt;
+  const verified = await verifySignedToken(attempt, known.config, tokens.idToken, now);
+  if (!verified.ok) return verified;
+  const { claims, algorithm } = verified.value;
+  if (typeof claims.sub === "string") notes.principal = claims.sub;
+  const { issuer } = known.provider;
+  const wrongIssuer = claims.iss === issuer ? null : "invalid issuer (iss) claim";
+  const isSame = orInvalid(wrongIssuer);
+  const problems = [
+    checks.record("oidc_issuer", { bound: [issuer], actual: shown(claims.iss) }, isSame),
+    nonce === null ? ok(null) : checks.record("oidc_nonce", {}, orInvalid(nonceProblem(claims, nonce))),
+    checks.record("oidc_access_token", {}, orInvalid(accessTokenProblem(claims, tokens.accessToken, algorithm))),
+    checks.record(
+      "oidc_age",
+      { actual: shown(claims.auth_time) },
+      orInvalid(ageProblem(claims, role.browser.maxAge, now)),
+    ),
+  ];
+  const failed = problems.find((problem) => !problem.ok);
+  if (failed && !failed.ok) return failed;
+  const all = await withUserinfo(known, role, claims, tokens.accessToken);
+  const identity = checkClaims(known.config, role, all, now, checks);
+  return identity.ok ? ok(clientByClaims(roleName, role.token, boundCidrs, identity.value)) : identity;
+}
+
+/**
+ * Adds the claims of the userinfo endpoint when the role needs one that the ID token lacks. Those of the ID token stay
+ * as they are: they are signed. As in the reference, a login goes on without an answer of that endpoint.
+ */
+async function withUserinfo(
+  { provider, listed }: KnownProvider,
+  role: JwtRole,
+  claims: Claims,
+  accessToken: string,
+): Promise<Claims> {
+  const { userClaim, groupsClaim, boundClaims, claimMappings } = role;
+  const needed = [userClaim, groupsClaim, ...Object.keys(boundClaims), ...Object.keys(claimMappings)];
+  const isComplete = needed.every((name) => name === "" || (claimAt(claims, name) ?? null) !== null);
+  if (isComplete || provider.userinfo === null || accessToken === "") return claims;
+  const more = await fetchUserinfo(provider.userinfo, accessToken, listed);
+  // Claims about anybody else must not be used (OpenID Connect Core, 5.3.2).
+  if (!more.ok || typeof claims.sub !== "string" || more.value.sub !== claims.sub) return claims;
+  const { iss, aud, azp, exp, nbf, iat, ...aboutHolder } = more.value;
+  return { ...aboutHolder, ...claims };
+}
+
+function orInvalid(problem: string | null): Result<null> {
+  return problem === null ? ok(null) : refuse(`Token verification failed. ${problem}`);
+}

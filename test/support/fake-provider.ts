@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import { type Issuer, newIssuer } from "./issuer.ts";
+
+/** The issuer of the fake provider. */
+export const PROVIDER = "https://login.example.com";
+export const CLIENT = { id: "grove", secret: "s3cret: with 100% odd & signs" };
+
+/** A person at the provider. */
+export interface Person {
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+interface Grant {
+  readonly redirectUri: string;
+  readonly challenge: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+interface DeviceGrant {
+  claims: Readonly<Record<string, unknown>> | null;
+  denied: boolean;
+}
+
+/** What the token endpoint was asked. */
+export interface AskedToken {
+  readonly form: Readonly<Record<string, string>>;
+  readonly authorization: string | null;
+}
+
+/**
+ * An OpenID provider, as far as Grove needs one. It checks what it is asked as a real one does: the client and its secret,
+ * the code, which is good once, its address and its verifier (PKCE).
+ */
+export class FakeProvider {
+  readonly issuer: Issuer;
+  readonly host: string;
+  /** What the discovery document says besides the usual. */
+  metadata: Record<string, unknown> = {};
+  /** Changes the claims of the next ID tokens. */
+  change: (claims: Record<string, unknown>) => Record<string, unknown> = (claims) => claims;
+  /** Claims of the userinfo endpoint, by subject; its answer is 401 without any. */
+  readonly userinfo = new Map<string, Readonly<Record<string, unknown>>>();
+  readonly asked: AskedToken[] = [];
+  readonly devices = new Map<string, DeviceGrant>();
+  /** Answers in the place of the provider, when it returns something. */
+  instead: ((url: URL, request: Request) => Response | Promise<Response | undefined> | undefined) | null = null;
+  readonly #codes = new Map<string, Grant>();
+  readonly #accessTokens = new Map<string, string>();
+  #count = 0;
+
+  private constructor(host: string, issuer: Issuer) {
+    this.host = host;
+    this.issuer = issuer;
+  }
+
+  static async start(host = PROVIDER): Promise<FakeProvider> {
+    return new FakeProvider(host, await newIssuer("RS256", "key-1"));
+  }
+
+  /**
+   * Signs a person in at the address that a login gave, and consents. Returns the answer that the provider sends to the
+   * address of the login.
+   */
+  signIn(authUrl: string, claims: Readonly<Record<string, unknown>> = { sub: "ann" }) {
+    const url = new URL(authUrl);
+    if (!authUrl.startsWith(`${this.host}/authorize?`)) throw new Error("the address is not that of the provider");
+    const asked = Object.fromEntries(url.searchParams);
+    const { state = "", redirect_uri = "", nonce, code_challenge = "", code_challenge_method, client_id } = asked;
+    const isRight = client_id === CLIENT.id && asked.response_type === "code" && code_challenge_method === "S256";
+    if (!isRight || !(asked.scope ?? "").split(" ").includes("openid")) throw new Error("the request is wrong");
+    const code = `code-${++this.#count}`;
+    this.#codes.set(code, { redirectUri: redirect_uri, challenge: code_challenge, claims: { nonce, ...claims } });
+    return { state, code, redirectUri: redirect_uri, asked };
+  }
+
+  /** The answers of the provider to requests to its host; undefined for another host. */
+  async answer(request: Request): Promise<Response | undefined> {
+    const url = new URL(request.url);
+    if (url.origin !== this.host) return undefined;
+    const other = await this.instead?.(url, request.clone());
+    if (other) return other;
+    switch (url.pathname) {
+      case "/.well-known/openid-configuration":
+        return Response.json({
+          issuer: this.host,
+          jwks_uri: `${this.host}/keys`,
+          authorization_endpoint: `${this.host}/authorize`,
+          token_endpoint: `${this.host}/token`,
+          userinfo_endpoint: `${this.host}/userinfo`,
+          device_authorization_endpoint: `${this.host}/device`,
+          ...this.metadata,
+        });
+      case "/keys":
+        return Response.json({ keys: [this.issuer.jwk] });
+      case "/token":
+        return this.#token(request);
+      case "/device":
+        return this.#device(request);
+      case "/userinfo":
+        return this.#userinfo(request);
+      default:
+        return new Response("not here", { status: 404 });
+    }
+  }
+
+  async #token(request: Request): Promise<Response> {
+    const form = await this.#formOf(request);
+    if (!form) return refusal("invalid_client", 401);
+    const { grant_type: type } = form;
+    if (type === "urn:ietf:params:oauth:grant-type:device_code") return this.#deviceToken(form.device_code ?? "");
+    const grant = this.#codes.get(form.code ?? "");
+    this.#codes.delete(form.code ?? "");
+    const challenge = createHash("sha256")
+      .update(form.code_verifier ?? "")
+      .digest("base64url");
+    const isRight =
+      type === "authorization_code" && grant?.redirectUri === form.redirect_uri && grant?.challenge === challenge;
+    return grant && isRight ? this.#tokens(grant.claims) : refusal("invalid_grant");
+  }
+
+  async #device(request: Request): Promise<Response> {
+    const form = await this.#formOf(request);
+    if (!form) return refusal("invalid_client", 401);
+    const deviceCode = `device-${++this.#count}`;
+    this.devices.set(deviceCode, { claims: null, denied: false });
+    return Response.json({
+      device_code: deviceCode,
+      user_code: "WDJB-MJHT",
+      verification_uri: `${this.host}/activate`,
+      expires_in: 900,
+      interval: 5,
+    });
+  }
+
+  #deviceToken(deviceCode: string): Promise<Response> | Response {
+    const device = this.devices.get(deviceCode);
+    if (!device) return refusal("expired_token");
+    if (device.denied) return refusal("access_denied");
+    if (!device.claims) return refusal("authorization_pending");
+    this.devices.delete(deviceCode);
+    return this.#tokens(device.claims);
+  }
+
+  async #tokens(claims: Readonly<Record<string, unknown>>): Promise<Response> {
+    const accessToken = `access-${++this.#count}`;
+    this.#accessTokens.set(accessToken, String(claims.sub));
+    const half = createHash("sha256").update(accessToken).digest().subarray(0, 16);
+    const signed = this.change({
+      iss: this.host,
+      aud: CLIENT.id,
+      at_hash: half.toString("base64url"),
+      ...claims,
+    });
+    const idToken = await this.issuer.sign(signed);
+    return Response.json({ id_token: idToken, access_token: accessToken, token_type: "Bearer", expires_in: 3600 });
+  }
+
+  async #formOf(request: Request): Promise<Readonly<Record<string, string>> | null> {
+    const authorization = request.headers.get("Authorization");
+    const form = Object.fromEntries(new URLSearchParams(new TextDecoder().decode(await request.arrayBuffer())));
+    this.asked.push({ form, authorization });
+    const [id = "", secret = ""] = Buffer.from((authorization ?? "").replace(/^Basic /, ""), "base64")
+      .toString()
+      .split(":")
+      .map((part) => decodeURIComponent(part.replaceAll("+", " ")));
+    const inHeader = id === CLIENT.id && secret === CLIENT.secret;
+    const inBody = form.client_id === CLIENT.id && form.client_secret === CLIENT.secret;
+    return inHeader !== inBody ? form : null;
+  }
+
+  #userinfo(request: Request): Response {
+    const subject = this.#accessTokens.get((request.headers.get("Authorization") ?? "").replace(/^Bearer /, ""));
+    const claims = subject === undefined ? undefined : this.userinfo.get(subject);
+    return claims ? Response.json({ sub: subject, ...claims }) : new Response(null, { status: 401 });
+  }
+}
+
+function refusal(error: string, status = 400): Response {
+  const text = "<script>alert('of others')</script>";
+  return Response.json({ error, error_description: text }, { status });
+}
