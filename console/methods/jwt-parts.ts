@@ -109,7 +109,6 @@ export const JWT_PARTS: readonly Part[] = [
             choices: ["query", "form_post"],
           },
           { name: "oidc_response_types", label: "With", kind: "names", hint: "code, the only one." },
-          { name: "provider_config", label: "Rules of the provider", kind: "json", hint: '{"provider": "azure"}' },
         ],
       },
     ],

@@ -120,7 +120,7 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   group-alias ha-status health history id identity identity-accesslist identity-whitelist init internal introspect jobs
   key key-status keyring keys leader leases local-secret-ids login lookup lookup-accessor lookup-self map merge
   metrics mounts name not-before notification-configurations oidc openapi openid-configuration organizations
-  part period ping plugins policies policy quotas rate-limit ready receipt refused register remount renew
+  part period ping plugins policies policy poll quotas rate-limit ready receipt refused register remount renew
   renew-accessor renew-self restore resultant-acl revocations revoke revoke-accessor revoke-force revoke-orphan
   revoke-prefix revoke-self revoke-tokens rewrap role role-id roles roletag-blacklist roletag-denylist rotate
   rotate-root runs seal seal-status secret-id secret-id-accessor secret-id-bound-cidrs secret-id-num-uses

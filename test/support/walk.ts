@@ -143,6 +143,7 @@ const FIELDS: Readonly<Record<string, Fill>> = {
   "update auth/jwt/explain/login": () => ({ role: "base", jwt: "a.b.c" }),
   "update auth/jwt/oidc/auth_url": () => ({ role: "base", redirect_uri: "http://localhost:8250/oidc/callback" }),
   "update auth/jwt/oidc/callback": () => ({ state: "s", code: "c" }),
+  "update auth/jwt/oidc/poll": () => ({ state: "s", client_nonce: "n" }),
   "update auth/kubernetes/config": () => ({ kubernetes_host: "https://cluster.example.com" }),
   "update auth/kubernetes/role/:name": () => KUBERNETES_ROLE,
   "update auth/kubernetes/login": () => ({ role: "base", jwt: "a.b.c" }),

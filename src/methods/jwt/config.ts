@@ -3,7 +3,7 @@ import { nameKey } from "../../base/name.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { trustsAll } from "../../base/trusted-cas.ts";
-import { fieldSchema, flag, isObject, list, sent, text, unread, type Values } from "../../wire/fields.ts";
+import { fieldSchema, flag, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";
@@ -22,8 +22,6 @@ export interface JwtConfig {
   /** Absent: the provider answers in the query. */
   readonly responseMode?: "query" | "form_post";
   readonly responseTypes?: readonly string[];
-  /** The provider whose own rules count. */
-  readonly provider?: "azure";
   /** Kept and shown. Absent: true. */
   readonly namespaceInState?: boolean;
   /** In PEM, all trusted by the server. */
@@ -58,9 +56,7 @@ export const CONFIG_FIELDS = fieldSchema({
   jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
   jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
   bound_issuer: text().describe("The issuer that tokens must name"),
-  provider_config: unread("object").describe(
-    "`provider` is `azure`: groups that a token leaves out are read from Microsoft Graph",
-  ),
+  provider_config: unread("object").describe("Refused: no provider has its own rules"),
   override_allowed_server_names: list().describe("Refused"),
   namespace_in_state: flag(true).describe("Kept and shown: there is one namespace"),
   skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
@@ -89,7 +85,6 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: Trus
     ...(clientId !== "" && { clientId }),
     ...(isResponseMode(mode) && { responseMode: mode }),
     ...(types.length > 0 && { responseTypes: types }),
-    ...(isFilled(fields.provider_config) && { provider: "azure" as const }),
     ...(!fields.namespace_in_state && { namespaceInState: false }),
     ...(fields.oidc_discovery_ca_pem !== "" && { discoveryCa: fields.oidc_discovery_ca_pem }),
     ...(fields.jwks_ca_pem !== "" && { jwksCa: fields.jwks_ca_pem }),
@@ -131,11 +126,7 @@ function browserProblem(fields: ConfigFields): string | null {
   if (!fields.oidc_response_types.every((type) => type === "code")) {
     return "invalid response_types: only 'code' is allowed here, since it alone is bound to the login that asked for it";
   }
-  const { provider_config: own } = fields;
-  const isAzure = isObject(own) && own.provider === "azure" && Object.keys(own).length === 1;
-  return isFilled(own) && !isAzure
-    ? "invalid provider_config: azure is the only provider with its own rules here"
-    : null;
+  return isFilled(fields.provider_config) ? "invalid provider_config: no provider has its own rules here" : null;
 }
 
 function isResponseMode(text: string): text is "query" | "form_post" {
@@ -157,7 +148,7 @@ export const CONFIG_VIEW = view<JwtConfig>({
   oidc_response_mode: ["string", (config) => config.responseMode ?? ""],
   oidc_response_types: [["string"], (config) => config.responseTypes ?? []],
   override_allowed_server_names: [["string"], () => []],
-  provider_config: ["object", ({ provider }) => (provider ? { provider } : {})],
+  provider_config: ["object", () => ({})],
   status: ["string", () => "valid"],
 });
 

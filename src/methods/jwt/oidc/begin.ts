@@ -1,13 +1,19 @@
 import { clientNetworks } from "../../../base/client-network.ts";
-import { currentTime, type Ms } from "../../../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { nameKey } from "../../../base/name.ts";
+import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { isRoleName } from "../../roles.ts";
+import { jsonOf } from "../fetch-json.ts";
 import { jwtAuthAt } from "../jwt-auth.ts";
 import type { OidcAttempt } from "./checks.ts";
+import { readDeviceAnswer } from "./device.ts";
+import { newUserCode } from "./direct.ts";
+import { askAsClient } from "./exchange.ts";
 import {
   type CodeLogin,
   challengeOf,
+  type DirectLogin,
   MAX_CLIENT_NONCE,
   newSecret,
   PENDING_MS,
@@ -26,7 +32,7 @@ export interface Beginning {
 }
 
 /** A login that was begun, as the client gets it. */
-interface BegunLogin {
+export interface BegunLogin {
   readonly authUrl: string;
   /** For a client that asks for the result. */
   readonly poll?: { readonly state: string; readonly interval: number; readonly userCode?: string };
@@ -45,14 +51,16 @@ export async function beginLogin(attempt: OidcAttempt, beginning: Beginning): Pr
   if (!role.ok) return role;
   const { browser } = role.value;
   if (beginning.clientNonce.length > MAX_CLIENT_NONCE) return refuse("client_nonce is too long");
-  if (browser.callbackMode !== "client") return refuse("this callback_mode is not served yet");
+  if (beginning.clientNonce === "" && browser.callbackMode !== "client") return refuse("missing client_nonce");
+  const named = { ...beginning, role: settings.roleName };
+  if (browser.callbackMode === "device") return beginOnDevice(attempt, known.value, named, browser, now);
   const { redirectUri } = beginning;
   if (redirectUri === "") return refuse("missing redirect_uri");
   if (!isAllowedRedirect(redirectUri, browser.redirectUris)) {
     const message = "the redirect_uri is none of the allowed_redirect_uris of the role";
     return checks.record("oidc_redirect", {}, refuse(message));
   }
-  return beginByCode(attempt, known.value, { ...beginning, role: settings.roleName }, browser, now);
+  return beginByCode(attempt, known.value, named, browser, now);
 }
 
 async function beginByCode(
@@ -63,22 +71,18 @@ async function beginByCode(
   now: Ms,
 ): Promise<Result<BegunLogin>> {
   if (provider.authorization === null) return err(NO_ENDPOINT);
-  const ownPage = config.responseMode === "form_post" ? pageOfConsole(beginning.redirectUri) : null;
-  const pending: CodeLogin = {
-    kind: "code",
-    revision: config.revision,
-    redirectUri: ownPage ? `${ownPage.origin}/v1/auth/${attempt.mount.path}oidc/callback` : beginning.redirectUri,
-    nonce: newSecret(),
-    verifier: newSecret(),
-    ...(ownPage && { returnTo: beginning.redirectUri }),
-  };
+  const login = { revision: config.revision, nonce: newSecret(), verifier: newSecret() };
+  const pending =
+    browser.callbackMode === "direct"
+      ? directLogin(attempt, login, beginning.redirectUri)
+      : codeLogin(attempt, login, beginning.redirectUri, config.responseMode === "form_post");
   const state = await store(attempt, beginning, pending, now + PENDING_MS, now);
   const url = new URL(provider.authorization);
   const parameters = {
     response_type: "code",
     client_id: client.id,
     redirect_uri: pending.redirectUri,
-    scope: [...new Set(["openid", ...browser.scopes])].join(" "),
+    scope: scopeOf(browser),
     state,
     nonce: pending.nonce,
     code_challenge: await challengeOf(pending.verifier),
@@ -87,7 +91,55 @@ async function beginByCode(
     ...(browser.maxAge > 0 && { max_age: String(browser.maxAge) }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  return ok({ authUrl: url.href });
+  if (pending.kind === "code") return ok({ authUrl: url.href });
+  const interval = browser.pollInterval || USUAL_INTERVAL;
+  return ok({ authUrl: url.href, poll: { state, interval, userCode: pending.userCode } });
+}
+
+/** How often a client asks whose provider says nothing about that. */
+const USUAL_INTERVAL: Seconds = 5;
+
+type NewCodeLogin = Pick<CodeLogin, "revision" | "nonce" | "verifier">;
+
+function codeLogin({ mount }: OidcAttempt, login: NewCodeLogin, redirectUri: string, isPosted: boolean): CodeLogin {
+  const page = isPosted ? pageOfConsole(redirectUri) : null;
+  if (!page) return { kind: "code", ...login, redirectUri };
+  return {
+    kind: "code",
+    ...login,
+    redirectUri: `${page.origin}/v1/auth/${mount.path}oidc/callback`,
+    returnTo: redirectUri,
+  };
+}
+
+function directLogin({ clientAddress }: OidcAttempt, login: NewCodeLogin, redirectUri: string): DirectLogin {
+  const userCode = newUserCode();
+  return { kind: "direct", ...login, redirectUri, userCode, clientAddress, wrongCodes: 0, progress: "asking" };
+}
+
+function scopeOf({ scopes }: BrowserLogin): string {
+  return [...new Set(["openid", ...scopes])].join(" ");
+}
+
+/** Begins a login that a person consents to on any device (RFC 8628). */
+async function beginOnDevice(
+  attempt: OidcAttempt,
+  { config, provider, client, listed }: KnownProvider,
+  beginning: Beginning,
+  browser: BrowserLogin,
+  now: Ms,
+): Promise<Result<BegunLogin>> {
+  if (provider.deviceAuthorization === null) return err(NO_ENDPOINT);
+  const form = { client_id: client.id, scope: scopeOf(browser) };
+  const asked = await askAsClient(provider, client, provider.deviceAuthorization, form, listed);
+  const body = asked.ok ? jsonOf(asked.value) : asked;
+  const device = body.ok ? readDeviceAnswer(body.value, listed) : body;
+  if (!device.ok) return err(serviceUnavailable(`the device endpoint of the provider: ${device.error}`));
+  const { deviceCode, url, userCode, expiresIn } = device.value;
+  const interval = browser.pollInterval || device.value.interval;
+  const pending = { kind: "device", revision: config.revision, deviceCode, interval, nextPollAt: now } as const;
+  const state = await store(attempt, beginning, pending, now + expiresIn * 1000, now);
+  return ok({ authUrl: url, poll: { state, interval, ...(userCode !== "" && { userCode }) } });
 }
 
 const NO_ENDPOINT = {

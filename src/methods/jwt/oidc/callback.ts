@@ -19,7 +19,7 @@ export interface ProviderAnswer {
 }
 
 /** In the place of a code that the provider has posted to this server. */
-const STORED_CODE = "no_code";
+export const STORED_CODE = "no_code";
 
 /** Longer than what any provider sends. */
 const MAX_STATE = 512;
@@ -32,7 +32,8 @@ const ERRORS: ReadonlySet<string> = new Set([
   ...["account_selection_required", "consent_required"],
 ]);
 
-const EXPIRED = `${LOGIN_FAILED} Expired or missing OAuth state.`;
+/** The refusal of a login that was not begun here, has ended, or went on elsewhere. */
+export const EXPIRED = `${LOGIN_FAILED} Expired or missing OAuth state.`;
 
 /** Finds or takes the login of an answer for its client. @param clientNonce null: whoever brings the answer. */
 export async function loginOf(
@@ -98,7 +99,7 @@ async function verifyCode(
 }
 
 /** Checks the address of the client of a login. */
-function boundAddress(
+export function boundAddress(
   { checks, clientAddress }: OidcAttempt,
   token: Parameters<typeof bindAddress>[0],
 ): Result<readonly string[]> {

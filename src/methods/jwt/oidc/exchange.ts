@@ -59,7 +59,7 @@ export async function exchange(
 }
 
 /** Posts a form to an endpoint of the provider, with the client's secret. The error is a phrase. */
-async function askAsClient(
+export async function askAsClient(
   provider: Provider,
   { id, secret }: OidcClient,
   url: string | null,

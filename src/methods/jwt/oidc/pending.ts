@@ -31,7 +31,7 @@ export interface CodeLogin {
 }
 
 /** What a login on any device remembers (RFC 8628). */
-interface DeviceLogin {
+export interface DeviceLogin {
   readonly kind: "device";
   readonly revision: string;
   /** A secret. */
@@ -42,7 +42,7 @@ interface DeviceLogin {
 }
 
 /** What a login remembers whose answer comes to this server, while its client asks for the result. */
-interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
+export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   readonly kind: "direct";
   /** What the person copies from the client to the page. */
   readonly userCode: string;
@@ -54,7 +54,6 @@ interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   readonly wrongCodes: number;
   /** Where it is: "asking" for the person, "confirmed" while it is verified, and the result. */
   readonly progress: "asking" | "confirmed" | { readonly client: VerifiedClient } | { readonly refusal: string };
-  readonly interval: Seconds;
 }
 
 export type PendingLogin = CodeLogin | DeviceLogin | DirectLogin;
@@ -118,6 +117,18 @@ export async function openLogin(
   const text = await openText(installation.keys, contextOf(mount, hash), found.row.value);
   if (text === null) throw new Error("a pending login of a jwt mount does not open");
   return { ...found, row: found.row, pending: storedJson<PendingLogin>(text) };
+}
+
+/** Replaces what a login remembers. Returns its row, or null when somebody else has changed it meanwhile. */
+export async function changeLogin(
+  { env, installation, mount }: Place,
+  { row }: Pick<OpenedLogin, "row">,
+  pending: PendingLogin,
+  now: Ms,
+): Promise<PendingRow | null> {
+  const value = await sealPending(installation.keys, mount, row.hash, pending);
+  const changed = await jwtAuthAt(env, mount).replaceLogin(row.hash, row.value, value, now);
+  return changed ? { ...row, value } : null;
 }
 
 function sealPending(keys: Keys, mount: Pick<Mount, "uuid">, hash: string, pending: PendingLogin) {

@@ -24,7 +24,7 @@ export interface Provider {
 const REFRESH_MS = 300_000;
 /** How long a failure is the answer: anybody can begin logins, and not each may cause a request. */
 const FAILED_MS = 2_000;
-const MAX_KEPT_CHARACTERS = 2 ** 18;
+const MAX_KEPT_CHARACTERS = 2 ** 16;
 
 interface Described {
   readonly at: Ms;

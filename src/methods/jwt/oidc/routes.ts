@@ -1,13 +1,19 @@
 import { answerLogin, issueToken, loginAttempt } from "../../../auth/login-attempt.ts";
-import { type LoginContext, loginRoute, type Route } from "../../../auth/route.ts";
+import { type LoginContext, loginRoute, mountOf, type Route } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
-import type { Result } from "../../../base/result.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { FOREIGN_PAGE } from "../../../wire/sender.ts";
 import { jwtAuthAt } from "../jwt-auth.ts";
-import { beginLogin } from "./begin.ts";
-import { type ProviderAnswer, verifyAnswer } from "./callback.ts";
-import { OIDC_CHECKS } from "./checks.ts";
+import { type BegunLogin, beginLogin } from "./begin.ts";
+import { EXPIRED, type ProviderAnswer, STORED_CODE, verifyAnswer } from "./callback.ts";
+import { OIDC_CHECKS, type OidcAttempt } from "./checks.ts";
+import { askPerson, codeOf, confirmLogin } from "./direct.ts";
+import { textPage } from "./pages.ts";
+import { changeLogin, type OpenedLogin, openLogin } from "./pending.ts";
+import { verifyPolled } from "./poll.ts";
 
 const BEGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),
@@ -23,9 +29,28 @@ const CALLBACK_FIELDS = fieldSchema({
   error: text().describe("The error that the provider gave in the place of a code"),
   error_description: text().describe("Not used: a text of others"),
   error_uri: text().describe("Not used: an address of others"),
+  confirmation: text().describe("The secret of the page that asks a person to confirm"),
+  user_code: text().describe("The code that the client shows, as the person has typed it"),
   id_token: text().describe("Not used: a token is read from the provider alone"),
 });
 type CallbackContext = LoginContext<Values<typeof CALLBACK_FIELDS>>;
+
+const POLL_FIELDS = fieldSchema({
+  state: text().describe("The state of the login, as its beginning gave it"),
+  client_nonce: text().describe("The secret that the login was begun with"),
+});
+
+/** Texts, as in the reference. */
+function shownBeginning({ authUrl, poll }: BegunLogin) {
+  if (!poll) return { auth_url: authUrl };
+  const { state, interval, userCode } = poll;
+  return {
+    auth_url: authUrl,
+    state,
+    poll_interval: String(interval),
+    ...(userCode !== undefined && { user_code: userCode }),
+  };
+}
 
 /** A client whose ID token has a good signature has proved who it is. */
 const PROOFS = ["signature"] as const;
@@ -43,12 +68,83 @@ async function complete(context: CallbackContext): Promise<Result<Reply>> {
   return answerLogin(attempt, PROOFS, jwtAuthAt(env, attempt.mount), issued);
 }
 
+/** Answers a browser with a page, also a refusal: its text is the description of the check that failed. */
+async function withPage(
+  context: CallbackContext,
+  act: (attempt: OidcAttempt) => Promise<Result<Reply>>,
+): Promise<Result<Reply>> {
+  const attempt = loginAttempt(context, OIDC_CHECKS);
+  const answer = answerLogin(attempt, PROOFS, jwtAuthAt(context.env, attempt.mount), await act(attempt));
+  if (answer.ok) return answer;
+  const text = attempt.checks.failed?.description ?? "Begin again.";
+  return ok(textPage(400, "The sign-in failed", `This check did not pass: ${text}`));
+}
+
+/** A browser that comes back from the provider brings no secret of a client: a login may be confirmed there. */
+async function readCallback(context: CallbackContext): Promise<Result<Reply>> {
+  if (context.fields.client_nonce !== "") return complete(context);
+  const { state } = context.fields;
+  const found = await openLogin(
+    { ...context, mount: mountOf(context) },
+    "find",
+    { state, clientNonce: null },
+    currentTime(),
+  );
+  if (found === null || found === "other client" || found.pending.kind !== "direct") return complete(context);
+  const login = { ...found, pending: found.pending };
+  return withPage(context, (attempt) => askPerson(attempt, login, answerOf(context.fields)));
+}
+
+/** The answer in a body: of a client, of the page that confirms, or of the provider (`form_post`). */
+async function postCallback(context: CallbackContext): Promise<Result<Reply>> {
+  const { fields, request } = context;
+  const isForeign = request.sender() === "foreign page";
+  const { state, confirmation, user_code: userCode } = fields;
+  if (confirmation !== "" && !isForeign) {
+    return withPage(context, (attempt) => confirmLogin(attempt, { state, confirmation, userCode }));
+  }
+  const found = await openLogin(
+    { ...context, mount: mountOf(context) },
+    "find",
+    { state, clientNonce: null },
+    currentTime(),
+  );
+  const posted = found === null || found === "other client" || fields.code === STORED_CODE ? null : found;
+  if (posted?.config?.responseMode === "form_post" && confirmation === "") {
+    return withPage(context, (attempt) => keepPosted(attempt, posted, answerOf(fields)));
+  }
+  return isForeign ? err(FOREIGN_PAGE) : complete(context);
+}
+
+/** Keeps the answer that the provider has posted, and sends the browser back to where the client goes on. */
+async function keepPosted(attempt: OidcAttempt, login: OpenedLogin, answer: ProviderAnswer): Promise<Result<Reply>> {
+  const { pending } = login;
+  if (pending.kind === "direct") return askPerson(attempt, { ...login, pending }, answer);
+  if (pending.kind !== "code") return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
+  const now = currentTime();
+  const code = await codeOf(attempt, { ...login, pending }, answer, now);
+  if (!code.ok) return code;
+  const kept = await changeLogin(attempt, login, { ...pending, code: code.value }, now);
+  if (!kept) return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
+  if (pending.returnTo === undefined) return ok(textPage(200, "Signed in", "The program that you started goes on."));
+  const url = new URL(pending.returnTo);
+  url.searchParams.set("state", answer.state);
+  url.searchParams.set("code", STORED_CODE);
+  const headers = { Location: url.href, "Referrer-Policy": "no-referrer" };
+  return ok({ kind: "text", status: 303, mediaType: "text/plain", text: "", headers });
+}
+
 /** The endpoints of logins through a browser. */
 export const BROWSER_ROUTES: readonly Route[] = [
   loginRoute("oidc/auth_url", {
     summary: "Begins a login through a browser: answers the address where a person signs in.",
     operationId: "oidc-request-authorization-url",
-    answers: dataAnswer({ auth_url: "string" }),
+    answers: dataAnswer({
+      auth_url: "string",
+      "state?": "string",
+      "poll_interval?": "string",
+      "user_code?": "string",
+    }),
     isStep: true,
     input: BEGIN_FIELDS,
     async handle(context) {
@@ -56,7 +152,7 @@ export const BROWSER_ROUTES: readonly Route[] = [
       const attempt = loginAttempt(context, OIDC_CHECKS);
       const { role, redirect_uri: redirectUri, client_nonce: clientNonce } = fields;
       const begun = await beginLogin(attempt, { role, redirectUri, clientNonce });
-      const answer = begun.ok ? dataReply({ auth_url: begun.value.authUrl }) : begun;
+      const answer = begun.ok ? dataReply(shownBeginning(begun.value)) : begun;
       return answerLogin(attempt, PROOFS, jwtAuthAt(env, attempt.mount), answer);
     },
   }),
@@ -68,7 +164,7 @@ export const BROWSER_ROUTES: readonly Route[] = [
       answers: AUTH,
       roleFromStep: true,
       input: CALLBACK_FIELDS,
-      handle: complete,
+      handle: readCallback,
     },
     "read",
   ),
@@ -77,7 +173,22 @@ export const BROWSER_ROUTES: readonly Route[] = [
     operationId: "oidc-callback-form-post",
     answers: AUTH,
     roleFromStep: true,
+    fromAnyPage: true,
     input: CALLBACK_FIELDS,
-    handle: complete,
+    handle: postCallback,
+  }),
+  loginRoute("oidc/poll", {
+    summary: "Gives a token once a person has consented; 400 `authorization_pending` until then.",
+    operationId: "oidc-poll",
+    answers: AUTH,
+    roleFromStep: true,
+    input: POLL_FIELDS,
+    async handle(context) {
+      const { env, fields } = context;
+      const attempt = loginAttempt(context, OIDC_CHECKS);
+      const verified = await verifyPolled(attempt, fields.state, fields.client_nonce);
+      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
+      return answerLogin(attempt, PROOFS, jwtAuthAt(env, attempt.mount), issued);
+    },
   }),
 ];

@@ -1,0 +1,234 @@
+import { createExecutionContext } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import worker from "../../../../src/index.ts";
+import { FakeProvider, PROVIDER } from "../../../support/fake-provider.ts";
+import { mountOidc, PAGE, serveProviders } from "../../../support/oidc.ts";
+import { bindings, initialized } from "../../../support/service.ts";
+
+let root: string;
+let provider: FakeProvider;
+
+beforeAll(async () => {
+  root = await initialized();
+  provider = await FakeProvider.start();
+});
+
+beforeEach(() => {
+  provider.change = (claims) => claims;
+  provider.metadata = {};
+  provider.instead = null;
+  serveProviders(provider);
+  vi.useFakeTimers({ toFake: ["Date"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const EXPIRED = "Vault login failed. Expired or missing OAuth state.";
+const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+describe("a login on any device", () => {
+  const onDevice = (path: string, role: Record<string, unknown> = {}) =>
+    mountOidc(root, path, provider, { role: { callback_mode: "device", allowed_redirect_uris: [], ...role } });
+  const lastDevice = () => [...provider.devices.values()].at(-1);
+
+  it("gives a token once a person has consented, and no second one", async () => {
+    const mount = await onDevice("device");
+    const begun = await mount.begin({ redirect_uri: "" });
+    expect(begun.data).toEqual({
+      auth_url: `${PROVIDER}/activate`,
+      user_code: "WDJB-MJHT",
+      poll_interval: "5",
+      state: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    const poll = () => mount.open("oidc/poll", { state: begun.data?.state, client_nonce: "of-the-client" });
+    expect(await poll()).toMatchObject({ status: 400, error: "authorization_pending" });
+    expect(await poll()).toMatchObject({ status: 400, error: "slow_down" });
+    const device = lastDevice();
+    if (device) device.claims = { sub: "ann" };
+    later(5_000);
+    expect(await poll()).toMatchObject({ status: 200, auth: { metadata: { role: "web" } } });
+    later(5_000);
+    expect(await poll()).toMatchObject({ status: 400, error: EXPIRED });
+  });
+
+  it("asks the provider once for many questions at the same moment", async () => {
+    const mount = await onDevice("device-raced");
+    const begun = await mount.begin();
+    const device = lastDevice();
+    if (device) device.claims = { sub: "ann" };
+    const before = provider.asked.length;
+    const body = { state: begun.data?.state, client_nonce: "of-the-client" };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => mount.open("oidc/poll", body)));
+    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+    expect(provider.asked.length - before).toBe(1);
+  });
+
+  it("is refused without a secret of the client, to another client, and when the person denies it", async () => {
+    const mount = await onDevice("device-refused");
+    expect((await mount.begin({ client_nonce: "" })).error).toBe("missing client_nonce");
+    const begun = await mount.begin();
+    const body = { state: begun.data?.state, client_nonce: "other" };
+    expect((await mount.open("oidc/poll", body)).error).toBe("invalid client_nonce");
+    const device = lastDevice();
+    if (device) device.denied = true;
+    const own = { ...body, client_nonce: "of-the-client" };
+    expect((await mount.open("oidc/poll", own)).error).toContain("access_denied");
+    expect((await mount.open("oidc/poll", own)).error).toBe(EXPIRED);
+  });
+
+  it("stays while the provider does not answer, and shows no address of others", async () => {
+    const mount = await onDevice("device-away");
+    const begun = await mount.begin();
+    const body = { state: begun.data?.state, client_nonce: "of-the-client" };
+    provider.instead = (url) => (url.pathname === "/token" ? new Response(null, { status: 502 }) : undefined);
+    expect((await mount.open("oidc/poll", body)).status).toBe(503);
+    later(5_000);
+    provider.instead = null;
+    expect((await mount.open("oidc/poll", body)).error).toBe("authorization_pending");
+    const answer = { device_code: "d", user_code: "u", verification_uri: "javascript:alert(1)" };
+    provider.instead = (url) => (url.pathname === "/device" ? Response.json(answer) : undefined);
+    expect((await mount.begin()).status).toBe(503);
+  });
+});
+
+/** A browser at the callback: what it gets, as text. */
+async function browse(path: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
+  const request = new Request(`http://grove.test/v1/${path}`, {
+    method: form ? "POST" : "GET",
+    redirect: "manual",
+    headers: { ...(form && { "Content-Type": "application/x-www-form-urlencoded" }), ...headers },
+    ...(form && { body: new URLSearchParams(form).toString() }),
+  });
+  const answer = await worker.fetch(request, bindings, createExecutionContext());
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+const FOREIGN = { "Sec-Fetch-Site": "cross-site" };
+
+describe("a login whose answer comes to this server", () => {
+  const direct = async (path: string) => {
+    const uri = `https://grove.example.com/v1/auth/${path}/oidc/callback`;
+    const mount = await mountOidc(root, path, provider, {
+      role: { callback_mode: "direct", allowed_redirect_uris: [uri], poll_interval: 2 },
+    });
+    const begun = await mount.begin({ redirect_uri: uri });
+    const { state, user_code: userCode, auth_url: url } = begun.data as unknown as Record<string, string>;
+    const poll = () => mount.open("oidc/poll", { state, client_nonce: "of-the-client" });
+    const at = `auth/${path}/oidc/callback`;
+    const back = (fields: Record<string, string>) =>
+      browse(`${at}?${new URLSearchParams({ state: state ?? "", ...fields })}`);
+    const confirm = (page: { text: string }, typed: string, headers: Record<string, string> = {}) => {
+      const [, confirmation = ""] = /name="confirmation" value="([\w-]{43})"/.exec(page.text) ?? [];
+      return browse(at, { state: state ?? "", confirmation, user_code: typed }, headers);
+    };
+    return { mount, begun, userCode: userCode ?? "", url: url ?? "", poll, back, confirm };
+  };
+
+  it("gives its client a token after a person has typed the code that the client shows", async () => {
+    const { begun, userCode, url, poll, back, confirm } = await direct("direct");
+    expect(begun.data).toMatchObject({ poll_interval: "2", user_code: expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/) });
+    expect((await poll()).error).toBe("authorization_pending");
+    const { code } = provider.signIn(url);
+    const page = await back({ code });
+    expect([page.status, page.headers.get("Content-Type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers.get("Content-Security-Policy")).toContain("frame-ancestors 'none'");
+    expect(page.text).toContain("<b>web</b>");
+    for (const secret of [userCode, code, "of-the-client"]) expect(page.text).not.toContain(secret);
+    expect((await poll()).error).toBe("authorization_pending");
+    expect((await confirm(page, userCode.toLowerCase().replace("-", " "))).text).toContain("You can close this page");
+    expect(await poll()).toMatchObject({ status: 200, auth: { metadata: { role: "web" } } });
+    expect((await poll()).error).toBe(EXPIRED);
+  });
+
+  it("is not confirmed by visiting a link (CVE-2026-33757), nor by who began it, nor by a page of another site", async () => {
+    const { userCode, url, poll, back, confirm } = await direct("phished");
+    const victim = provider.signIn(url, { sub: "victim" });
+    const page = await back({ code: victim.code });
+    // Who began the login knows state and code of the person, and not the secret of the page.
+    expect((await confirm({ text: "" }, userCode)).status).toBe(400);
+    expect((await confirm({ text: `name="confirmation" value="${"A".repeat(43)}"` }, userCode)).status).toBe(400);
+    expect((await confirm(page, userCode, FOREIGN)).status).toBe(403);
+    expect((await poll()).error).toBe("authorization_pending");
+    // A page of one's own goes with a code of one's own.
+    const own = await back({ code: "made-up" });
+    expect((await confirm(page, userCode)).status).toBe(400);
+    expect((await confirm(own, userCode)).text).toContain("The sign-in failed");
+    expect((await poll()).error).toContain("Vault login failed.");
+  });
+
+  it("ends after five wrong codes", async () => {
+    const { userCode, url, back, confirm, poll } = await direct("guessed");
+    const page = await back({ code: provider.signIn(url).code });
+    for (let n = 0; n < 4; n++) expect((await confirm(page, "AAAA-AAAA")).text).toContain("That is not the code");
+    expect((await confirm(page, "AAAA-AAAA")).status).toBe(400);
+    expect((await confirm(page, userCode)).status).toBe(400);
+    expect((await poll()).error).toBe(EXPIRED);
+  });
+
+  it("shows no text of others on its pages (CVE-2026-33758)", async () => {
+    const { back, url, userCode, confirm, poll } = await direct("texts");
+    const evil = "<script>alert(1)</script>";
+    const failed = await back({ error: evil, error_description: evil, error_uri: evil });
+    expect([failed.status, failed.text.includes("alert")]).toEqual([400, false]);
+    provider.change = (claims) => ({ ...claims, sub: undefined, [evil]: evil, nonce: evil });
+    const page = await back({ code: provider.signIn(url).code });
+    const refused = await confirm(page, userCode);
+    expect([refused.status, refused.text.includes("alert")]).toEqual([400, false]);
+    expect(refused.text).toContain("repeats the nonce");
+    expect((await poll()).error).not.toContain("alert");
+  });
+
+  it("gives one token for many confirmations and questions at once", async () => {
+    const { userCode, url, back, confirm, poll } = await direct("direct-raced");
+    const page = await back({ code: provider.signIn(url).code });
+    const pages = await Promise.all(Array.from({ length: 5 }, () => confirm(page, userCode)));
+    expect(pages.filter(({ status }) => status === 200).length).toBe(1);
+    const answers = await Promise.all(Array.from({ length: 5 }, poll));
+    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+  });
+});
+
+describe("an answer that the provider posts", () => {
+  const posting = (path: string) => mountOidc(root, path, provider, { config: { oidc_response_mode: "form_post" } });
+
+  it("is kept for the command, which posts it and then asks for the token", async () => {
+    const mount = await posting("posted");
+    const url = await mount.authUrl();
+    expect(new URL(url).searchParams.get("response_mode")).toBe("form_post");
+    const { state, code } = provider.signIn(url);
+    const kept = await browse("auth/posted/oidc/callback", {
+      state,
+      code,
+      id_token: "",
+      client_nonce: "of-the-client",
+    });
+    expect(kept.status).toBe(200);
+    expect((await mount.callback({ state, code })).status).toBe(200);
+  });
+
+  it("sends the browser back to the page that began, without a code", async () => {
+    const mount = await posting("posted-page");
+    const { state, code, redirectUri } = provider.signIn(await mount.authUrl({ redirect_uri: PAGE }));
+    expect(redirectUri).toBe("https://grove.example.com/v1/auth/posted-page/oidc/callback");
+    const back = await browse("auth/posted-page/oidc/callback", { state, code }, FOREIGN);
+    expect(back.status).toBe(303);
+    expect(back.headers.get("Location")).toBe(`${PAGE}?state=${state}&code=no_code`);
+    expect((await mount.callback({ state, code: "no_code", client_nonce: "other" })).error).toBe(
+      "invalid client_nonce",
+    );
+    expect((await mount.callback({ state, code: "no_code" })).status).toBe(200);
+  });
+
+  it("is refused from a page of another site where the provider does not post", async () => {
+    const mount = await mountOidc(root, "not-posted", provider);
+    const { state, code } = provider.signIn(await mount.authUrl());
+    const answer = await browse(
+      "auth/not-posted/oidc/callback",
+      { state, code, client_nonce: "of-the-client" },
+      FOREIGN,
+    );
+    expect(answer.status).toBe(403);
+    expect((await mount.callback({ state, code })).status).toBe(200);
+  });
+});
