@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { urlProblem } from "../../service-url.ts";
 
 /** What the provider answers to the beginning of a login on any device (RFC 8628, section 3.2). */
-export interface DeviceAnswer {
+interface DeviceAnswer {
   /** A secret. */
   readonly deviceCode: string;
   /** Where the person consents. */

@@ -26,7 +26,7 @@ export function newUserCode(): string {
 }
 
 /** True when a person has typed this code, in any case and with or without the dash. */
-export function isUserCode(typed: string, code: string): boolean {
+function isUserCode(typed: string, code: string): boolean {
   return typed.toUpperCase().replace(/[\s-]/g, "") === code.replace("-", "");
 }
 
