@@ -144,51 +144,59 @@ export const KUBERNETES_ISSUER: Preset = {
 
 const entraIssuer = (tenant: string): string => `https://login.microsoftonline.com/${tenant}/v2.0`;
 
-/** An application of a tenant, by its client credentials or its managed identity. */
+/** A managed identity or a service principal of a tenant, by a token for the registration that stands for Grove. */
 export const ENTRA: Preset = {
   id: "entra",
   title: "Microsoft Entra",
-  text: "One application of a tenant, by an access token that it gets for itself.",
+  text: "One managed identity or service principal of a tenant, by a token for a registration that stands for Grove.",
   method: "jwt",
   mount: "entra",
   fields: [
     formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", GUID, "A GUID with dashes."),
-    formed("client", "Application (client) id", "A GUID, on the registration's overview.", GUID, "A GUID with dashes."),
-    ROLE_FIELD,
+    formed(
+      "app",
+      "Application id of Grove",
+      "That of the registration that stands for Grove.",
+      GUID,
+      "A GUID with dashes.",
+    ),
+    formed(
+      "object",
+      "Object id of the client",
+      "Of its managed identity or service principal.",
+      GUID,
+      "A GUID with dashes.",
+    ),
   ],
+  roleOf: ({ object = "" }) => `entra-${object.toLowerCase().slice(0, 8)}`,
   config: ({ tenant = "" }) => ({ oidc_discovery_url: entraIssuer(tenant.toLowerCase()) }),
-  role: ({ client = "" }) => ({
+  role: ({ app = "", object = "" }) => ({
     role_type: "jwt",
     user_claim: "oid",
-    bound_audiences: [client.toLowerCase()],
-    bound_claims: { azp: client.toLowerCase() },
-    token_ttl: "1h",
+    bound_audiences: [app.toLowerCase()],
+    bound_claims: { oid: object.toLowerCase() },
+    token_ttl: "10m",
   }),
-  snippets: ({ tenant = "", client = "" }, place) => [
+  snippets: ({ app = "" }, place) => [
     {
       title: "At the registration",
-      text: `# Tokens of version 2, whose issuer ends in /v2.0:
-az rest --method PATCH --url "https://graph.microsoft.com/v1.0/applications(appId='${client.toLowerCase()}')" \\
-  --body '{"api": {"requestedAccessTokenVersion": 2}}'
+      text: `# Its tokens are of version 2, whose issuer ends in /v2.0:
+az rest --method PATCH --url "https://graph.microsoft.com/v1.0/applications(appId='${app.toLowerCase()}')" \\
+  --body '{"api": {"requestedAccessTokenVersion": 2}, "identifierUris": ["api://${app.toLowerCase()}"]}'
 `,
     },
     {
-      title: "In the job",
+      title: "On the machine",
       text: `export VAULT_ADDR=${place.address}
-JWT=$(curl -sSf https://login.microsoftonline.com/${tenant.toLowerCase()}/oauth2/v2.0/token \\
-  -d grant_type=client_credentials -d client_id=${client.toLowerCase()} -d scope=${client.toLowerCase()}/.default \\
-  --data-urlencode client_secret@/run/secrets/entra | jq -r .access_token)
-export VAULT_TOKEN=$(${jwtLogin(place, "")})
+JWT=$(curl -sSf -H Metadata:true \\
+  "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=api://${app.toLowerCase()}" | jq -r .access_token)
+VAULT_TOKEN=$(${jwtLogin(place, "")})
+export VAULT_TOKEN
 `,
     },
   ],
-  identity: ({ tenant = "", client = "" }) =>
-    claimsText({
-      iss: entraIssuer(tenant.toLowerCase()),
-      aud: client.toLowerCase(),
-      azp: client.toLowerCase(),
-      oid: "00000000-0000-0000-0000-000000000001",
-    }),
+  identity: ({ tenant = "", app = "", object = "" }) =>
+    claimsText({ iss: entraIssuer(tenant.toLowerCase()), aud: app.toLowerCase(), oid: object.toLowerCase() }),
 };
 
 /** A client of a realm, by its client credentials. */
@@ -216,21 +224,21 @@ export const KEYCLOAK: Preset = {
     ROLE_FIELD,
   ],
   config: ({ realm = "" }) => ({ oidc_discovery_url: withoutSlash(realm) }),
-  role: ({ client }, { address }) => ({
+  role: ({ client }) => ({
     role_type: "jwt",
-    user_claim: "sub",
-    bound_audiences: [address],
+    user_claim: "azp",
+    bound_audiences: ["grove"],
     bound_claims: { azp: client },
-    token_ttl: "1h",
+    token_ttl: "10m",
   }),
   snippets: ({ realm = "", client = "" }, place) => [
     {
       title: "At the realm",
-      text: `# The client's tokens name this Grove as an audience:
+      text: `# The client's tokens name grove as an audience:
 REALM=${withoutSlash(realm).split("/").at(-1)}
 ID=$(kcadm.sh get clients -r "$REALM" -q clientId=${client} --fields id --format csv --noquotes)
 kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove -s protocol=openid-connect \\
-  -s protocolMapper=oidc-audience-mapper -s 'config."included.custom.audience"=${place.address}' \\
+  -s protocolMapper=oidc-audience-mapper -s 'config."included.custom.audience"=grove' \\
   -s 'config."access.token.claim"=true'
 `,
     },
@@ -244,8 +252,7 @@ export VAULT_TOKEN=$(${jwtLogin(place, "")})
 `,
     },
   ],
-  identity: ({ realm = "", client }, { address }) =>
-    claimsText({ iss: withoutSlash(realm), aud: address, azp: client, sub: "service-account" }),
+  identity: ({ realm = "", client }) => claimsText({ iss: withoutSlash(realm), aud: "grove", azp: client }),
 };
 
 /** A service account of a cluster, by namespace and name. */

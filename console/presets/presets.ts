@@ -80,7 +80,8 @@ const AWS: Preset = {
     {
       title: "On the instance",
       text: `export VAULT_ADDR=${address}
-export VAULT_TOKEN=$(bao login -method=aws -path=${mount} -token-only header_value=${hostOf(address)} role=${role})
+VAULT_TOKEN=$(bao login -method=aws -path=${mount} -token-only header_value=${hostOf(address)} role=${role})
+export VAULT_TOKEN
 `,
     },
   ],

@@ -1,6 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { formatRfc3339, type Ms } from "../../base/clock.ts";
 import type { Deployment } from "../../base/deployment.ts";
+import { eventFigures } from "../../metrics/counts.ts";
 import type { AuditLine } from "../../wire/audit.ts";
 import { appender } from "../append.ts";
 import { type AuditEntry, mentionOf } from "../entry.ts";
@@ -62,6 +63,12 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   const entry = entryOf(at, line, text, data);
   if (holdsAnswer(fate, answer)) await writer.store(entry);
   else writer.ride(entry);
+}
+
+/** How many records of this isolate wait for a shard, and how many were dropped since it started. */
+export function auditBacklog(): { readonly waiting: number; readonly dropped: number } {
+  const dropped = eventFigures("audit_record").filter(({ labels }) => labels.result?.startsWith("dropped"));
+  return { waiting: writer?.waiting ?? 0, dropped: dropped.reduce((sum, { value }) => sum + value, 0) };
 }
 
 /** Stores what this isolate has not stored yet, so that a question finds it. */

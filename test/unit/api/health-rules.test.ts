@@ -146,6 +146,15 @@ describe("the other rules", () => {
     expect(rules.judgeEndless({ ...facts, endless: 2, endlessRoot: 1 }).state).toBe("attention");
   });
 
+  it.each([
+    [{ isStored: true, waiting: 0, dropped: 0 }, "ok"],
+    [{ isStored: true, waiting: 201, dropped: 0 }, "attention"],
+    [{ isStored: true, waiting: 0, dropped: 1 }, "failing"],
+    [{ isStored: false, waiting: 0, dropped: 0 }, "unknown"],
+  ])("are about the audit store: %j", (facts, state) => {
+    expect(rules.judgeAudit(facts).state).toBe(state);
+  });
+
   it("are about irrevocable leases and objects that do not answer", () => {
     expect([rules.judgeLeases(0).state, rules.judgeLeases(1).state]).toEqual(["ok", "failing"]);
     expect([rules.judgeObjects([]).state, rules.judgeObjects(["tidy"]).state]).toEqual(["ok", "failing"]);

@@ -16,12 +16,12 @@ const VALUES: Readonly<Record<string, PresetValues>> = {
   gitlab: { issuer: "https://gitlab.com/", project: "acme/shop/web" },
   kubernetes: { issuer: "https://oidc.cluster.example.com/id/1", account: "web/api" },
   "kubernetes-review": { host: "https://cluster.example.com:6443", account: "web/api", reviewer: "ey.secret.x" },
-  entra: { tenant: GUID.toUpperCase(), client: GUID },
+  entra: { tenant: GUID.toUpperCase(), app: GUID, object: GUID },
   keycloak: { realm: "https://sso.example.com/realms/acme", client: "ci" },
   aws: { account: "111111111111", name: "web" },
 };
 const valuesOf = (id: string): PresetValues => ({ ...VALUES[id], role: "deploy" });
-const roleOf = (id: string) => (id === "kubernetes-review" ? "web-api" : "deploy");
+const roleOf = (id: string) => ({ "kubernetes-review": "web-api", entra: "entra-11111111" })[id] ?? "deploy";
 const cases = PRESETS.map((preset) => [preset.id, preset] as const);
 const presetOf = (id: string) => PRESETS.find((preset) => preset.id === id) ?? PRESETS[0];
 
@@ -68,7 +68,7 @@ describe.each(cases)("the preset %s", (id, preset) => {
   });
 });
 
-const SHELL = /^(?:In the (?:job|container|cluster)|At the |On the instance)/;
+const SHELL = /^(?:In the (?:job|container|cluster)|At the |On the (?:instance|machine))/;
 
 it("no text has the token of a reviewer, and the request has it", () => {
   const { steps, ...texts } = planOf(presetOf("kubernetes-review") ?? fail(), valuesOf("kubernetes-review"), ADDRESS);

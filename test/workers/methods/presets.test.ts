@@ -80,7 +80,7 @@ describe("a login that is set up by a preset", () => {
       { issuer: "https://oidc.example.com", account: "web/api" },
       [{ sub: "system:serviceaccount:web:other" }],
     ],
-    ["entra", { tenant: GUID, client: GUID }, [{ azp: "another application" }]],
+    ["entra", { tenant: GUID, app: GUID, object: GUID }, [{ oid: "another client" }]],
     ["keycloak", { realm: "https://sso.example.com/realms/acme", client: "ci" }, [{ azp: "other" }]],
   ])("of %s gives a token to the job that it is for, and to no other", async (id, values, others) => {
     serveIssuer(ISSUERS[id] ?? "");

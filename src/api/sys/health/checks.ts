@@ -1,3 +1,4 @@
+import { auditBacklog } from "../../../audit/writer/keep.ts";
 import { backupIntervalMs, backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
 import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
 import { groveVersion } from "../../../base/version.ts";
@@ -85,7 +86,11 @@ const CHECKS: readonly Check[] = [
   ],
   ["clock", "Clock", ({ context: { now, clientTime } }) => judgeClock(now, clientTime)],
   ["backups", "Backups", async ({ context: { env, now } }) => judgeBackups(await readBackups(env), now)],
-  ["audit", "Audit log", () => judgeAudit()],
+  [
+    "audit",
+    "Audit log",
+    ({ context: { env } }) => judgeAudit({ isStored: env.AUDIT_STORE !== "off", ...auditBacklog() }),
+  ],
   ["leases", "Leases", async ({ context: { env } }) => judgeLeases(sumOfValues(await countIrrevocable(env)))],
   [
     "tidy",

@@ -267,13 +267,35 @@ export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Findi
   );
 }
 
-/** The log has one place, the console of the process: whether somebody keeps its lines can't be seen from here. */
-export function judgeAudit(): Finding {
-  return unknown(
-    "each request is two lines of the process's output; whether they are kept can't be seen from here",
-    "Make sure that they are, off this machine.",
-    "docs/audit.md#keeping-it",
-  );
+interface AuditFacts {
+  /** False: the log is the stream of the process alone. */
+  readonly isStored: boolean;
+  /** Of the instance that answers. */
+  readonly waiting: number;
+  readonly dropped: number;
+}
+
+/** Records that may wait for a moment under load. */
+const MAX_WAITING_RECORDS = 200;
+
+export function judgeAudit({ isStored, waiting, dropped }: AuditFacts): Finding {
+  const link = "docs/audit.md#keeping-it";
+  if (!isStored) {
+    const seen = "each request is two lines of the process's output; whether they are kept can't be seen from here";
+    return unknown(seen, "Make sure that they are, off this machine.", link);
+  }
+  if (dropped > 0) {
+    const seen = `${dropped} records of the instance that answered could not be stored; its output has their lines`;
+    return failing(seen, "Find out why the objects of the store do not answer.", link);
+  }
+  if (waiting > MAX_WAITING_RECORDS) {
+    return attention(
+      `${waiting} records of the instance that answered wait to be stored`,
+      "Check again in a minute.",
+      link,
+    );
+  }
+  return good("every change is stored before it is answered");
 }
 
 /** A time span in its largest unit that is at least 2: `90 s`, `3 h`, `5 days`. */
