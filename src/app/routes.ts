@@ -6,6 +6,7 @@ import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { AUDIT_ARCHIVE_ROUTES } from "../api/sys/audit-archive.ts";
 import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
+import { EVENT_ROUTES } from "../api/sys/events/events.ts";
 import { DOCTOR_ROUTE } from "../api/sys/health/doctor.ts";
 import { HISTORY_ROUTE } from "../api/sys/health/history.ts";
 import { GENERATE_ROOT_ROUTES, INIT_ROUTES } from "../api/sys/init.ts";
@@ -47,6 +48,8 @@ const FIXED = new RouteTable([
   ...MOUNT_ROUTES,
   ...QUOTA_ROUTES,
   ...AUDIT_ARCHIVE_ROUTES,
+  // Before the devices, which can have any name.
+  ...EVENT_ROUTES,
   ...AUDIT_ROUTES,
   ...BACKUP_ROUTES,
   ...LEASE_ROUTES,

@@ -1,12 +1,23 @@
 import { createHmac } from "node:crypto";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 
 const LABEL = new TextEncoder().encode("grove audit mentions");
 /** A key is exact as a number of JavaScript. */
 const KEY_BITS = 52n;
 
+/** Number of keys in one generation of the cache: of callers, addresses, entities and roles, which recur. */
+const MAX_KEPT_KEYS = 512;
+/** Maximum length of a mention whose key is kept. */
+const MAX_KEPT_LENGTH = 128;
+/** The id of a request does not recur. */
+const NEVER_KEPT = "request:";
+
 /** The secrets of installations, by their keys. */
 const secrets = new WeakMap<Keys, Promise<Uint8Array>>();
+const kept = new GenerationalCache<string, number>(MAX_KEPT_KEYS);
+/** The secret that the kept keys are of. */
+let keptOf: Uint8Array | null = null;
 
 /**
  * Returns a function that gives the key of a mention: a keyed hash, so that the storage does not tell what is mentioned.
@@ -17,8 +28,15 @@ export async function mentionKeys(keys: Keys): Promise<(mention: string) => numb
   const known = secrets.get(keys) ?? keyedHash(keys.audit, LABEL);
   secrets.set(keys, known);
   const secret = await known;
+  if (keptOf !== secret) kept.clear();
+  keptOf = secret;
   return (mention) => {
+    const before = keptOf === secret ? kept.get(mention) : undefined;
+    if (before !== undefined) return before;
     const hash = createHmac("sha256", secret).update(mention).digest();
-    return Number(hash.readBigUInt64BE() >> (64n - KEY_BITS));
+    const key = Number(hash.readBigUInt64BE() >> (64n - KEY_BITS));
+    const recurs = mention.length <= MAX_KEPT_LENGTH && !mention.startsWith(NEVER_KEPT);
+    if (recurs && keptOf === secret) kept.set(mention, key, 1);
+    return key;
   };
 }

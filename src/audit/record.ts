@@ -22,7 +22,7 @@ export interface AnsweredRequest {
 /** Endpoints whose writes read only: the client sends what must not stand in an address. */
 const READING_WRITES: ReadonlySet<string> = new Set([
   ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entity", "identity/lookup/group"],
-  ...["identity/oidc/introspect", "sys/audit/events", "sys/audit/events-self", "sys/capabilities"],
+  ...["identity/oidc/introspect", "sys/audit/events", "sys/capabilities"],
   ...["sys/capabilities-accessor", "sys/capabilities-policy", "sys/capabilities-self", "sys/explain/access"],
   ...["sys/explain/access-self", "sys/leases/lookup", "sys/tokens/find", "sys/tokens/verify-ended"],
   "sys/wrapping/lookup",

@@ -141,6 +141,11 @@ function writeCursor(positions: Positions): string {
   return toBase64Url(new TextEncoder().encode(JSON.stringify(positions)));
 }
 
+/** True for a cursor of a page; "" is that of the first one. */
+export function isCursor(cursor: string): boolean {
+  return readCursor(cursor) !== null;
+}
+
 /** Reads a cursor as a client sent it; null when it is malformed. It says only where a page begins. */
 function readCursor(cursor: string): Positions | null {
   if (cursor === "") return {};

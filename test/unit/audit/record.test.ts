@@ -72,6 +72,7 @@ describe("an answered request", () => {
         "identity/lookup/group",
         "identity/oidc/introspect",
         "sys/audit-hash/:path{.+}",
+        "sys/audit/events",
         "sys/capabilities",
         "sys/capabilities-accessor",
         "sys/capabilities-policy",

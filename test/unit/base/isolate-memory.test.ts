@@ -39,6 +39,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
+  "audit/mention-keys.ts": [["isolate", 250]],
   "auth/caller.ts": [
     ["isolate", 5],
     ["isolate", 800],

@@ -100,7 +100,7 @@ const MIN_TOKEN = 40;
  * Returns the name of the field that contains a token of this installation; null for none. A filter must not contain
  * one: it is part of URLs, and a revocation stores and shows it.
  */
-async function fieldWithToken(env: Env, installation: Installation, fields: FilterFields): Promise<string | null> {
+export async function fieldWithToken(env: Env, installation: Installation, fields: object): Promise<string | null> {
   for (const [name, value] of Object.entries(fields)) {
     const texts = isObject(value) ? Object.entries(value).flat() : [value];
     const words = texts.flatMap((text) => (typeof text === "string" ? text.split(/[^\w.-]+/) : []));

@@ -1,0 +1,136 @@
+import { mentionOf } from "../../../audit/entry.ts";
+import { type EventsOf, makersOf, tokensBelow } from "../../../audit/lineage.ts";
+import type { AuditEvent } from "../../../audit/question.ts";
+import { searchEvents, searchUses } from "../../../audit/search.ts";
+import { flushAudit } from "../../../audit/writer/keep.ts";
+import { type ParsedToken, readToken } from "../../../auth/caller.ts";
+import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime, type Ms } from "../../../base/clock.ts";
+import { ok, okUnless, type Result, refuse } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import { storedJson } from "../../../storage/tables.ts";
+import type { AuditLine } from "../../../wire/audit.ts";
+import { dataReply } from "../../../wire/reply.ts";
+import { nameToken, OWN_QUESTION, QUESTION, type ReadQuestion, readQuestion } from "./question.ts";
+import { BELOW_SHAPE, EVENT_SHAPE, MADE_SHAPE, showEvent, showMade, USE_VIEW } from "./view.ts";
+
+/** Uses in an answer, and events of what was tried after the end of a token. */
+const MAX_SHOWN_USES = 200;
+const MAX_ATTEMPTS = 100;
+const PAGE_OF_LINEAGE = 500;
+
+const EVENTS = { events: [EVENT_SHAPE], next: "string" } as const;
+const OFF = refuse("the audit store is off: the deployment sets AUDIT_STORE");
+
+/** What an answer has of one token besides its events. */
+const OF_TOKEN = {
+  "accessor?": "string",
+  "makers?": [MADE_SHAPE],
+  "uses?": [USE_VIEW.shape],
+  "more_uses?": "boolean",
+  "attempts?": [EVENT_SHAPE],
+  "below?": [BELOW_SHAPE],
+  "complete?": "boolean",
+} as const;
+
+/** Questions to the audit store. A token is sent in a body only: addresses are logged. */
+export const EVENT_ROUTES: readonly Route[] = [
+  tokenRoute(["read", "update"], "sys/audit/events", {
+    summary: "Finds events of the audit store: of a token, an entity, a role, an address, a request.",
+    operationId: { read: "auditing-list-events", update: "auditing-find-events" },
+    answers: dataAnswer({ ...EVENTS, ...OF_TOKEN }),
+    input: QUESTION,
+    prepare: async (context): Promise<Result<ReadQuestion & { readonly named: ParsedToken | null }>> => {
+      const { env, installation, request, fields } = context;
+      const { token, accessor, lineage } = fields;
+      if (env.AUDIT_STORE === "off") return OFF;
+      if (token !== "" && request.operation === "read") return refuse("send a token in a body, by POST");
+      if (token !== "" && accessor !== "") return refuse("send either token or accessor");
+      if (lineage && token === "" && accessor === "") return refuse("lineage needs a token or an accessor");
+      const named = token === "" ? null : await readToken(env, installation, token);
+      if (token !== "" && !named) return refuse("the text is no token of this installation");
+      const question = await readQuestion(context);
+      return question.ok ? ok({ ...question.value, named }) : question;
+    },
+    handle: async ({ env, installation, fields, prepared }): Answered => {
+      await flushAudit(env);
+      const named = prepared.named && (await nameToken(env, installation, prepared.named));
+      const accessor = named?.accessor ?? fields.accessor;
+      const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
+      const found = await findEvents(env, { ...prepared, mentions });
+      const isFirst = accessor !== "" && prepared.cursor === "";
+      const ofToken = isFirst && {
+        accessor,
+        ...(await usesOf(env, accessor, prepared.filter.from ?? 0)),
+        ...(named && named.hash !== accessor && { attempts: await attemptsOf(env, named.hash) }),
+        ...(await originOf(env, accessor, fields.lineage)),
+      };
+      return dataReply({ ...found, ...ofToken });
+    },
+  }),
+
+  tokenRoute("read", "sys/audit-self/events", {
+    summary: "Finds events of the audit store that concern the caller's own entity.",
+    operationId: "auditing-list-own-events",
+    answers: dataAnswer(EVENTS),
+    input: OWN_QUESTION,
+    prepare: async (context) => (context.env.AUDIT_STORE === "off" ? OFF : readQuestion(context)),
+    handle: async ({ env, caller, prepared }): Answered => {
+      const { entityId } = caller.record;
+      const problem = okUnless(entityId === "" ? "the token is not associated with an entity" : null, entityId);
+      if (!problem.ok) return problem;
+      await flushAudit(env);
+      const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
+      const found = await findEvents(env, { ...prepared, mentions });
+      return dataReply(found);
+    },
+  }),
+];
+
+/** Returns a page of events. It can be short and have a next one. */
+async function findEvents(env: Env, { actor, ...question }: ReadQuestion) {
+  const found = (await searchEvents(env, question)) ?? { events: [], next: "" };
+  const isMeant = ({ line }: AuditEvent) => actor === "" || callerOfLine(line) === actor;
+  return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: found.next };
+}
+
+function callerOfLine(text: string): string {
+  const { auth, token_hash: hash = "" } = storedJson<Pick<AuditLine, "auth" | "token_hash">>(text);
+  return auth?.accessor || hash;
+}
+
+/** A batch that two shards have taken after a late answer is there twice. */
+function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
+  const seen = new Set<string>();
+  return events.filter(({ line }) => {
+    const isNew = !seen.has(line);
+    seen.add(line);
+    return isNew;
+  });
+}
+
+async function usesOf(env: Env, accessor: string, from: Ms) {
+  const { uses, before } = await searchUses(env, accessor, from, currentTime() + 3_600_000);
+  const shown = uses.slice(0, MAX_SHOWN_USES);
+  return { uses: shown.map(USE_VIEW.show), more_uses: before !== null || shown.length < uses.length };
+}
+
+/** What was tried with a token that was not valid. */
+async function attemptsOf(env: Env, hash: string) {
+  const question = { mentions: [mentionOf("accessor", hash)], filter: {}, newestFirst: true, limit: MAX_ATTEMPTS };
+  const found = await searchEvents(env, { ...question, cursor: "" });
+  return withoutRepeats(found?.events ?? []).map(showEvent);
+}
+
+async function originOf(env: Env, accessor: string, withLineage: boolean) {
+  const eventsOf: EventsOf = async (of, cursor) => {
+    const question = { mentions: [mentionOf("accessor", of)], filter: { kinds: ["change", "login"] as const } };
+    const found = await searchEvents(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE, cursor });
+    return found ?? { events: [], next: "" };
+  };
+  const makers = (await makersOf(eventsOf, accessor)).map(showMade);
+  if (!withLineage) return { makers };
+  const { tokens, complete } = await tokensBelow(eventsOf, accessor);
+  return { makers, below: tokens.map(showMade), complete };
+}

@@ -1,0 +1,192 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+
+interface Event {
+  readonly kind: string;
+  readonly path: string;
+  readonly request_id: string;
+  readonly status: number;
+  readonly client_address: string | null;
+  readonly target_accessor?: string;
+  readonly auth?: { readonly accessor: string };
+  readonly response?: { readonly auth?: { readonly accessor: string } };
+}
+interface Made {
+  readonly accessor: string;
+  readonly made_by: string | null;
+  readonly depth?: number;
+}
+interface Found {
+  readonly events: readonly Event[];
+  readonly next: string;
+  readonly accessor?: string;
+  readonly makers?: readonly Made[];
+  readonly below?: readonly Made[];
+  readonly complete?: boolean;
+  readonly uses?: readonly { readonly address: string | null; readonly count: number }[];
+  readonly attempts?: readonly Event[];
+}
+
+let root: string;
+beforeAll(async () => {
+  root = await initialized();
+});
+
+async function ask(fields: Record<string, unknown>, token = root): Promise<Found> {
+  const answer = await call("POST", "sys/audit/events", { token, body: fields });
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
+  return dataOf<Found>(answer);
+}
+
+const RULES = 'path "secret" { capabilities = ["read"] }';
+const headers = { "CF-Connecting-IP": "192.0.2.9" };
+
+describe("a leaked token", () => {
+  it("alive or dead, says who made it, what it did, from where, and what hangs below", async () => {
+    const ci = await createToken(root, { display_name: "ci", policies: ["root"] });
+    const child = await createToken(ci.client_token, { policies: ["root"] });
+    const grandchild = await createToken(child.client_token, { no_parent: true });
+    await call("GET", "auth/token/lookup-self", { token: child.client_token, headers });
+    await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: child.accessor } });
+    const tried = await call("GET", "auth/token/lookup-self", { token: child.client_token, headers });
+    expect(tried.status).toBe(403);
+
+    const found = await ask({ token: child.client_token, lineage: true, order: "oldest" });
+    expect(found.accessor).toBe(child.accessor);
+    expect(found.events.map(({ path }) => path)).toEqual([
+      "auth/token/create",
+      "auth/token/create",
+      "auth/token/revoke-accessor",
+    ]);
+    expect(found.uses).toEqual([expect.objectContaining({ address: "192.0.2.9", count: 1 })]);
+    expect(found.attempts).toEqual([expect.objectContaining({ path: "auth/token/lookup-self", status: 403 })]);
+    expect(found.makers?.slice(0, 2).map(({ accessor }) => accessor)).toEqual([child.accessor, ci.accessor]);
+    expect(found.below).toEqual([
+      expect.objectContaining({ accessor: grandchild.accessor, made_by: child.accessor, depth: 1 }),
+    ]);
+    expect(found.complete).toBe(true);
+    expect((await ask({ accessor: child.accessor, order: "oldest" })).events).toEqual(found.events);
+    expect((await ask({ actor: child.accessor })).events).toHaveLength(1);
+  });
+
+  it("that is a batch token is found by its text, and below its maker", async () => {
+    const maker = await createToken(root, { policies: ["root"] });
+    const rules = 'path "sys/policies/acl/by-batch" { capabilities = ["create", "update"] }';
+    await call("PUT", "sys/policies/acl/batch", { token: root, body: { policy: rules } });
+    const batch = await createToken(maker.client_token, { type: "batch", policies: ["batch"] });
+    await call("PUT", "sys/policies/acl/by-batch", { token: batch.client_token, body: { policy: RULES } });
+    const found = await ask({ token: batch.client_token, order: "oldest" });
+    expect(found.events.map(({ path }) => path)).toEqual(["auth/token/create", "sys/policies/acl/by-batch"]);
+    expect((await ask({ accessor: maker.accessor, lineage: true })).below).toHaveLength(1);
+  });
+});
+
+describe("a question", () => {
+  it("is about a request, an address, a path, a kind, a status", async () => {
+    const made = await call("PUT", "sys/policies/acl/asked", { token: root, body: { policy: RULES }, headers });
+    expect(made.status).toBe(204);
+    const [event] = (await ask({ address: "192.0.2.9", path_prefix: "sys/policies/", mount: "sys", status: 204 }))
+      .events;
+    expect(event).toMatchObject({ kind: "change", path: "sys/policies/acl/asked" });
+    expect((await ask({ request_id: event?.request_id })).events).toEqual([event]);
+    const refused = await call("PUT", "sys/policies/acl/Asked!", {
+      token: await tokenUnder(root, RULES),
+      body: { policy: RULES },
+    });
+    expect(refused.status).toBe(403);
+    const id = refused.headers.get("X-Request-Id");
+    expect((await ask({ kind: "refusal", request_id: id })).events).toMatchObject([{ status: 403 }]);
+  });
+
+  it("about a role finds who used it and who changed it", async () => {
+    await call("POST", "auth/token/roles/maker", { token: root, body: {} });
+    await call("POST", "auth/token/create/maker", { token: root, body: {} });
+    const { events } = await ask({ role: "maker", mount: "auth/token" });
+    expect(events.map(({ path }) => path)).toEqual(["auth/token/create/maker", "auth/token/roles/maker"]);
+  });
+
+  it("is answered in pages that go on where the last one ended", async () => {
+    const { client_token: token, accessor } = await createToken(root, { policies: ["root"] });
+    for (let at = 0; at < 5; at++) await createToken(token);
+    const all = (await ask({ accessor })).events;
+    const paged: Event[] = [];
+    for (let after = "", more = true; more; ) {
+      const page = dataOf<Found>(
+        await call("GET", `sys/audit/events?accessor=${accessor}&limit=2&after=${after}`, { token: root }),
+      );
+      expect(page.events.length).toBeLessThanOrEqual(2);
+      paged.push(...page.events);
+      after = page.next;
+      more = after !== "";
+    }
+    expect(all).toHaveLength(6);
+    expect(paged).toEqual(all);
+  });
+
+  it.each([
+    ["GET", "sys/audit/events?token=s.x", {}, "send a token in a body"],
+    ["POST", "sys/audit/events", { token: "s.x" }, "no token of this installation"],
+    ["POST", "sys/audit/events", { kind: "x" }, "kind is one of"],
+    ["POST", "sys/audit/events", { role: "x" }, "mount of the role"],
+    ["POST", "sys/audit/events", { lineage: true }, "lineage needs"],
+    ["POST", "sys/audit/events", { order: "x" }, "order is"],
+    ["POST", "sys/audit/events", { after: "x" }, "not the cursor"],
+    ["POST", "sys/audit/events", { limit: 1001 }, "limit is at most"],
+  ])("that is malformed is refused with a reason: %s %s %j", async (method, path, body, message) => {
+    const answer = await call(method, path, { token: root, ...(method === "POST" && { body }) });
+    expect(answer.status).toBe(400);
+    expect(String(answer.body.errors)).toContain(message);
+  });
+
+  it("with a token in the place of an accessor is refused, and not repeated", async () => {
+    const { client_token: token } = await createToken(root);
+    const answer = await call("GET", `sys/audit/events?accessor=${token}`, { token: root });
+    expect(answer.status).toBe(400);
+    expect(String(answer.body.errors)).toContain("must not contain a token");
+    expect(String(answer.body.errors)).not.toContain(token);
+  });
+
+  it("needs sudo", async () => {
+    const reader = await tokenUnder(root, 'path "sys/audit/events" { capabilities = ["read", "update"] }');
+    expect((await call("GET", "sys/audit/events", { token: reader })).status).toBe(403);
+    const auditor = await tokenUnder(root, 'path "sys/audit/events" { capabilities = ["read", "sudo"] }');
+    expect((await call("GET", "sys/audit/events", { token: auditor })).status).toBe(200);
+  });
+
+  it("is refused while the store is off", async () => {
+    Object.assign(bindings, { AUDIT_STORE: "off" });
+    const answer = await call("GET", "sys/audit/events", { token: root });
+    Object.assign(bindings, { AUDIT_STORE: "on" });
+    expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringContaining("AUDIT_STORE")]);
+  });
+});
+
+describe("one's own entity", () => {
+  it("is asked about without sudo, and no other", async () => {
+    const entity = dataOf<{ id: string }>(
+      await call("POST", "identity/entity", { token: root, body: { name: "ann" } }),
+    ).id;
+    await call("POST", "auth/token/roles/ann", {
+      token: root,
+      body: { allowed_entity_aliases: ["ann"], allowed_policies: ["own"] },
+    });
+    const policy = 'path "sys/audit-self/events" { capabilities = ["read"] }';
+    await call("PUT", "sys/policies/acl/own", { token: root, body: { policy } });
+    const accessor = dataOf<Record<string, { accessor: string }>>(await call("GET", "sys/auth", { token: root }))[
+      "token/"
+    ]?.accessor;
+    const alias = { name: "ann", canonical_id: entity, mount_accessor: accessor };
+    await call("POST", "identity/entity-alias", { token: root, body: alias });
+    const made = await call("POST", "auth/token/create/ann", {
+      token: root,
+      body: { entity_alias: "ann", policies: ["own"] },
+    });
+    expect(made.status).toBe(200);
+    const answer = await call("GET", "sys/audit-self/events", { token: made.body.auth.client_token });
+    expect(dataOf<Found>(answer).events).toMatchObject([
+      { path: "auth/token/create/ann", response: { auth: { accessor: made.body.auth.accessor } } },
+    ]);
+    const none = await tokenUnder(root, policy);
+    expect((await call("GET", "sys/audit-self/events", { token: none })).status).toBe(400);
+  });
+});
