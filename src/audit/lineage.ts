@@ -25,7 +25,7 @@ export type EventsOf = (
 ) => Promise<{ readonly events: readonly AuditEvent[]; readonly next: string }>;
 
 /** Returns the token that was made by the request of an event; null for none. */
-export function madeBy(event: AuditEvent): MadeToken | null {
+function madeBy(event: AuditEvent): MadeToken | null {
   const line = storedJson<AuditLine>(event.line);
   const token = line.response?.auth;
   const accessor = token?.accessor || token?.token_hash;
