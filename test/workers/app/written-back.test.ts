@@ -339,6 +339,7 @@ function cloudExamples(type: string, words: (fields: Fields) => Fields): Record<
 
 /** Routes that read and write, but no record. */
 const NO_RECORDS: Readonly<Record<string, string>> = {
+  "sys/audit/events": "a question, with a token in its body",
   "sys/init": "is done once",
   "sys/generate-root-token/attempt": "begins an attempt",
   "sys/generate-root/attempt": "begins an attempt",
