@@ -14,14 +14,12 @@ import { type BoundClaims, type Leeways, readBoundClaims } from "./claims.ts";
 import {
   BROWSER_FIELDS,
   BROWSER_VIEW,
-  type BrowserLogin,
   browserFieldsProblem,
   changeBrowserLogin,
+  type RoleBrowser,
 } from "./oidc/role.ts";
 
-export interface JwtRole {
-  /** How clients of the role log in through a browser; absent: they present a token. */
-  readonly browser?: BrowserLogin;
+export interface JwtRole extends RoleBrowser {
   readonly boundAudiences: readonly string[];
   /** "" for any. */
   readonly boundSubject: string;
@@ -35,6 +33,8 @@ export interface JwtRole {
   /** "" for none. */
   readonly groupsClaim: string;
   readonly leeways: Leeways;
+  /** Kept and shown. Absent: false. */
+  readonly verboseLogging?: boolean;
   readonly token: TokenSettings;
 }
 
@@ -68,7 +68,7 @@ export const JWT_ROLE_FIELDS = roleSchema({
   clock_skew_leeway: sent(duration()).describe("How far clocks may differ"),
   ...BROWSER_FIELDS,
   oauth2_metadata: sent(list()).describe("Without effect: no token of the provider leaves this server"),
-  verbose_oidc_logging: sent(flag(false)).describe("Without effect: `explain/login` shows the claims of a login"),
+  verbose_oidc_logging: sent(flag(false)).describe("Kept and shown: `explain/login` shows the claims of a login"),
   token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
 });
@@ -103,8 +103,9 @@ export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mou
   if (!token.ok) return refuse(token.error);
   const browser = changeBrowserLogin(before, fields);
   if (!browser.ok) return browser;
+  const verboseLogging = fields.verbose_oidc_logging ?? old.verboseLogging ?? false;
   const role: JwtRole = {
-    ...(browser.value && { browser: browser.value }),
+    ...browser.value,
     boundAudiences: fields.bound_audiences ?? old.boundAudiences,
     boundSubject: fields.bound_subject ?? old.boundSubject,
     boundClaims,
@@ -118,6 +119,7 @@ export function changeJwtRole(before: JwtRole | null, fields: JwtRoleFields, mou
       notBefore: fields.not_before_leeway ?? old.leeways.notBefore,
       clockSkew: fields.clock_skew_leeway ?? old.leeways.clockSkew,
     },
+    ...(verboseLogging && { verboseLogging }),
     token: token.value.settings,
   };
   const problem = notHere(fields) ?? roleProblem(role);
@@ -141,7 +143,7 @@ export const JWT_ROLE_VIEW = view<JwtRole>({
   ...BROWSER_VIEW,
   oauth2_metadata: [["string"], () => []],
   token_policies_template_claims: ["boolean", () => false],
-  verbose_oidc_logging: ["boolean", () => false],
+  verbose_oidc_logging: ["boolean", (role) => role.verboseLogging ?? false],
   ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
 });
 

@@ -24,6 +24,13 @@ export interface BrowserLogin {
   readonly pollInterval: Seconds;
 }
 
+/** What a role says about logins through a browser. Without `browser` its clients present a token. */
+export interface RoleBrowser {
+  readonly browser?: BrowserLogin;
+  /** What was sent for a role whose clients present a token: kept and shown, without effect. */
+  readonly unusedBrowser?: BrowserLogin;
+}
+
 export const BROWSER_FIELDS = {
   allowed_redirect_uris: sent(list()).describe(
     "Addresses that logins may return to, exactly; the port of an http address of the own machine is free",
@@ -49,9 +56,7 @@ const MAX_AGE: Seconds = 366 * 24 * 3600;
 export function browserFieldsProblem(fields: BrowserFields): string | null {
   const { role_type: type = "", callback_mode: mode = "", allowed_redirect_uris: uris = [] } = fields;
   if (!["", "jwt", "oidc"].includes(type)) return "invalid 'role_type': it must be jwt or oidc";
-  // A read of a role shows all fields: written back, they are empty.
-  const isSet = uris.length + (fields.oidc_scopes ?? []).length + (fields.max_age ?? 0) > 0;
-  if (type === "jwt" && isSet) return NOT_OF_JWT;
+  if (type === "jwt" && isLimited(fields)) return NOT_OF_JWT;
   if (mode !== "" && !isMode(mode)) return "invalid 'callback_mode': it must be client, device or direct";
   if (fields.oidc_disable_confirmation) {
     return "oidc_disable_confirmation can't be set: without it, who follows a link signs in whoever sent it";
@@ -68,12 +73,9 @@ export function browserFieldsProblem(fields: BrowserFields): string | null {
   return maxAge < 0 || maxAge > MAX_AGE ? `max_age must be from 0 to ${MAX_AGE} seconds` : null;
 }
 
-/** Applies a write to how clients of a role log in through a browser; null for a role of the type jwt. */
-export function changeBrowserLogin(
-  before: { readonly browser?: BrowserLogin } | null,
-  fields: BrowserFields,
-): Result<BrowserLogin | null> {
-  const old = before?.browser ?? NEW;
+/** Applies a write to what a role says about logins through a browser. */
+export function changeBrowserLogin(before: RoleBrowser | null, fields: BrowserFields): Result<RoleBrowser> {
+  const old = saidBy(before ?? {});
   const mode = fields.callback_mode;
   const browser: BrowserLogin = {
     redirectUris: fields.allowed_redirect_uris ?? old.redirectUris,
@@ -83,18 +85,25 @@ export function changeBrowserLogin(
     pollInterval: fields.poll_interval ?? old.pollInterval,
   };
   if (!isOidc(before, fields)) {
-    const isSet = browser.redirectUris.length + browser.scopes.length + browser.maxAge > 0;
-    return isSet && before?.browser === undefined ? refuse(NOT_OF_JWT) : ok(null);
+    return isLimited(fields) ? refuse(NOT_OF_JWT) : ok({ unusedBrowser: { ...browser, maxAge: 0 } });
   }
   const needsRedirect = browser.callbackMode !== "device" && browser.redirectUris.length === 0;
-  return needsRedirect ? refuse("'allowed_redirect_uris' must be set if 'role_type' is 'oidc'") : ok(browser);
+  return needsRedirect ? refuse("'allowed_redirect_uris' must be set if 'role_type' is 'oidc'") : ok({ browser });
 }
 
-const NOT_OF_JWT =
-  "allowed_redirect_uris, oidc_scopes and max_age belong to logins through a browser: to role_type oidc";
+const NOT_OF_JWT = "max_age belongs to logins through a browser: to role_type oidc";
+
+/** Clients send the other fields with every role. This one would seem to be in force. */
+function isLimited(fields: BrowserFields): boolean {
+  return (fields.max_age ?? 0) > 0;
+}
+
+function saidBy({ browser, unusedBrowser }: RoleBrowser): BrowserLogin {
+  return browser ?? unusedBrowser ?? NEW;
+}
 
 /** The reference takes every role for one of logins through a browser unless it is said not to be. */
-function isOidc(before: { readonly browser?: BrowserLogin } | null, fields: BrowserFields): boolean {
+function isOidc(before: RoleBrowser | null, fields: BrowserFields): boolean {
   const { role_type: type = "", allowed_redirect_uris: uris = [] } = fields;
   if (type !== "") return type === "oidc";
   return before ? before.browser !== undefined : uris.length > 0;
@@ -105,12 +114,12 @@ function isMode(text: string): text is CallbackMode {
   return modes.includes(text);
 }
 
-/** The fields of a read. A role of the type jwt shows none as set. */
+/** The fields of a read. */
 export const BROWSER_VIEW = {
-  max_age: ["integer", ({ browser = NEW }) => browser.maxAge],
-  allowed_redirect_uris: [["string"], ({ browser = NEW }) => browser.redirectUris],
-  callback_mode: ["string", ({ browser = NEW }) => browser.callbackMode],
+  max_age: ["integer", (role) => saidBy(role).maxAge],
+  allowed_redirect_uris: [["string"], (role) => saidBy(role).redirectUris],
+  callback_mode: ["string", (role) => saidBy(role).callbackMode],
   oidc_disable_confirmation: ["boolean", () => false],
-  oidc_scopes: [["string"], ({ browser = NEW }) => browser.scopes],
-  "poll_interval?": ["integer", ({ browser = NEW }) => browser.pollInterval || undefined],
-} satisfies ViewFields<{ readonly browser?: BrowserLogin }>;
+  oidc_scopes: [["string"], (role) => saidBy(role).scopes],
+  "poll_interval?": ["integer", (role) => saidBy(role).pollInterval || undefined],
+} satisfies ViewFields<RoleBrowser>;

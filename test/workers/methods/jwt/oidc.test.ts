@@ -370,10 +370,35 @@ describe("the settings of a mount", () => {
     await mount.write("role/new", { token_ttl: 60 });
     expect((await mount.read("role/new")).body.data).toMatchObject({ role_type: "oidc", callback_mode: "client" });
     await mount.write("role/new", { role_type: "jwt", bound_audiences: "x" });
-    expect((await mount.read("role/new")).body.data).toMatchObject({ role_type: "jwt", allowed_redirect_uris: [] });
-    const refused = await mount.write("role/new", { allowed_redirect_uris: COMMAND });
-    expect(refused.status).toBe(400);
+    expect((await mount.read("role/new")).body.data).toMatchObject({ role_type: "jwt" });
   });
+
+  it("keep what clients send with every role, without effect on one whose clients present a token", async () => {
+    const mount = await mountOidc(root, "sent-always", provider);
+    const sent = { allowed_redirect_uris: [COMMAND], oidc_scopes: ["email"], verbose_oidc_logging: true };
+    await mount.write("role/job", { role_type: "jwt", user_claim: "sub", bound_audiences: "x", ...sent });
+    expect((await mount.read("role/job")).body.data).toMatchObject({ role_type: "jwt", ...sent });
+    const begun = await mount.open("oidc/auth_url", { role: "job", redirect_uri: COMMAND });
+    expect([begun.status, begun.error]).toEqual([400, expect.stringContaining("role_type")]);
+    const unbound = await mount.write("role/free", { role_type: "jwt", user_claim: "sub", ...sent });
+    expect(String(unbound.body.errors)).toContain("at least one bound constraint");
+    await mount.write("role/job", { role_type: "oidc" });
+    expect((await mount.read("role/job")).body.data).toMatchObject({ role_type: "oidc", ...sent });
+  });
+
+  it.each(["type and field at once", "the field later"])(
+    "refuse a limit that a role without a browser would not keep: %s",
+    async (order) => {
+      const mount = await mountOidc(root, "no-limit", provider);
+      const role = { role_type: "jwt", user_claim: "sub", bound_audiences: "x" };
+      if (order === "the field later") await mount.write("role/job", role);
+      const { status } = await mount.write(
+        "role/job",
+        order === "the field later" ? { max_age: 60 } : { ...role, max_age: 60 },
+      );
+      expect(status).toBe(400);
+    },
+  );
 });
 
 it("a login asks the mount's object once to begin, and once to end", async () => {
