@@ -54,3 +54,54 @@ export async function signInThere(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: /sign-in/i }).click();
   await page.getByRole("button", { name: /continue/i }).click();
 }
+
+/** Most pages and redirects of one visit. */
+const MAX_STEPS = 20;
+
+/**
+ * Signs a person in and consents without a browser, by the redirects and forms of the provider. Resolves to the address
+ * outside the provider that it sends the person to; "" when its last page has no form.
+ */
+export async function consentThere(address: string, name: string): Promise<string> {
+  const { origin } = new URL(address);
+  const cookies = new Map<string, { readonly path: string; readonly pair: string }>();
+  let [url, form]: [URL, URLSearchParams | null] = [new URL(address), null];
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const { pathname } = url;
+    const sent = [...cookies.values()].filter(({ path }) => pathname.startsWith(path)).map(({ pair }) => pair);
+    const headers = { Cookie: sent.join("; ") };
+    const response: Response = await fetch(url, {
+      redirect: "manual",
+      headers,
+      ...(form && { method: "POST", body: form }),
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [pair = ""] = cookie.split(";");
+      const path = /; path=([^;]+)/i.exec(cookie)?.[1] ?? "/";
+      cookies.set(`${pair.split("=")[0]} ${path}`, { path, pair });
+    }
+    const location = response.headers.get("Location");
+    const page = await response.text();
+    const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
+    form = null;
+    if (location === null && action === undefined) {
+      if (response.ok) return "";
+      throw new Error(`the provider answered ${response.status}: ${page}`);
+    }
+    if (location === null) form = fieldsOf(page, name);
+    url = new URL(location ?? action ?? "", url);
+    if (url.origin !== origin) return url.href;
+  }
+  throw new Error("the provider comes to no end");
+}
+
+/** What a person fills in. */
+function fieldsOf(page: string, name: string): URLSearchParams {
+  const typed: Readonly<Record<string, string>> = { login: name, password: "any" };
+  const fields = new URLSearchParams();
+  for (const [input] of page.matchAll(/<input[^>]*>/g)) {
+    const field = / name="([^"]+)"/.exec(input)?.[1] ?? "";
+    fields.set(field, typed[field] ?? /[\s]value="([^"]*)"/.exec(input)?.[1] ?? "");
+  }
+  return fields;
+}
