@@ -843,6 +843,156 @@ export interface components {
             };
             readonly next: string;
         };
+        readonly AuditEvents: {
+            readonly events: readonly {
+                readonly kind: string;
+                readonly type: string;
+                readonly time: string;
+                readonly via?: string;
+                readonly request_id?: string;
+                readonly operation?: string;
+                readonly path?: string;
+                readonly mount?: string;
+                readonly client_address?: string | null;
+                readonly token_hash?: string;
+                readonly status?: number;
+                readonly duration_ms?: number;
+                readonly error?: string;
+                readonly auth?: {
+                    readonly accessor: string;
+                    readonly display_name: string;
+                    readonly policies: readonly string[];
+                    readonly entity_id: string;
+                    readonly token_type: string;
+                    readonly metadata: {
+                        readonly [key: string]: string;
+                    };
+                    readonly token_hash?: string;
+                };
+                readonly response?: {
+                    readonly auth?: {
+                        readonly accessor: string;
+                        readonly display_name: string;
+                        readonly policies: readonly string[];
+                        readonly entity_id: string;
+                        readonly token_type: string;
+                        readonly metadata: {
+                            readonly [key: string]: string;
+                        };
+                        readonly token_hash?: string;
+                    };
+                    readonly wrap_info?: {
+                        readonly accessor: string;
+                        readonly wrapped_accessor?: string;
+                    };
+                };
+                readonly target_accessor?: string;
+                readonly target_accessors?: readonly string[];
+                readonly revocation?: Record<string, unknown>;
+                readonly role?: string;
+                readonly principal?: string;
+                readonly data?: Record<string, unknown>;
+                readonly count?: number;
+                readonly from?: string;
+                readonly to?: string;
+            }[];
+            readonly next: string;
+            readonly accessor?: string;
+            readonly makers?: readonly {
+                readonly accessor: string;
+                readonly display_name: string;
+                readonly entity_id: string;
+                readonly token_type: string;
+                readonly made_by: string | null;
+                readonly time: string;
+                readonly request_id: string;
+                readonly path: string;
+                readonly client_address: string | null;
+            }[];
+            readonly uses?: readonly {
+                readonly hour: string;
+                readonly address: string | null;
+                readonly count: number;
+                readonly first: string;
+                readonly last: string;
+            }[];
+            readonly more_uses?: boolean;
+            readonly attempts?: readonly {
+                readonly kind: string;
+                readonly type: string;
+                readonly time: string;
+                readonly via?: string;
+                readonly request_id?: string;
+                readonly operation?: string;
+                readonly path?: string;
+                readonly mount?: string;
+                readonly client_address?: string | null;
+                readonly token_hash?: string;
+                readonly status?: number;
+                readonly duration_ms?: number;
+                readonly error?: string;
+                readonly auth?: {
+                    readonly accessor: string;
+                    readonly display_name: string;
+                    readonly policies: readonly string[];
+                    readonly entity_id: string;
+                    readonly token_type: string;
+                    readonly metadata: {
+                        readonly [key: string]: string;
+                    };
+                    readonly token_hash?: string;
+                };
+                readonly response?: {
+                    readonly auth?: {
+                        readonly accessor: string;
+                        readonly display_name: string;
+                        readonly policies: readonly string[];
+                        readonly entity_id: string;
+                        readonly token_type: string;
+                        readonly metadata: {
+                            readonly [key: string]: string;
+                        };
+                        readonly token_hash?: string;
+                    };
+                    readonly wrap_info?: {
+                        readonly accessor: string;
+                        readonly wrapped_accessor?: string;
+                    };
+                };
+                readonly target_accessor?: string;
+                readonly target_accessors?: readonly string[];
+                readonly revocation?: Record<string, unknown>;
+                readonly role?: string;
+                readonly principal?: string;
+                readonly data?: Record<string, unknown>;
+                readonly count?: number;
+                readonly from?: string;
+                readonly to?: string;
+            }[];
+            readonly below?: readonly {
+                readonly accessor: string;
+                readonly display_name: string;
+                readonly entity_id: string;
+                readonly token_type: string;
+                readonly made_by: string | null;
+                readonly time: string;
+                readonly request_id: string;
+                readonly path: string;
+                readonly client_address: string | null;
+                readonly depth: number;
+            }[];
+            readonly complete?: boolean;
+        };
+        readonly AuditVerification: {
+            readonly objects: number;
+            readonly records: number;
+            readonly problems: readonly {
+                readonly object: string;
+                readonly problem: string;
+                readonly seq: number;
+            }[];
+            readonly cursor: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -888,5 +1038,7 @@ export type RevocationJob = components['schemas']['RevocationJob'];
 export type RevocationJobs = components['schemas']['RevocationJobs'];
 export type Receipt = components['schemas']['Receipt'];
 export type EndedCheck = components['schemas']['EndedCheck'];
+export type AuditEvents = components['schemas']['AuditEvents'];
+export type AuditVerification = components['schemas']['AuditVerification'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

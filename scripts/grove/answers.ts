@@ -208,3 +208,63 @@ export const STARTED = z.object({ job: z.string() });
 
 /** The answer of a dry run: the numbers, or the job that goes on counting. */
 export const COUNTED = z.union([PREVIEW, STARTED]);
+
+/** How a token was made. `made_by` null: by a request without a token, such as a login. */
+const MADE = z.looseObject({
+  accessor: z.string(),
+  display_name: z.string(),
+  made_by: z.string().nullable(),
+  time: z.string(),
+  request_id: z.string(),
+  path: z.string(),
+  client_address: z.string().nullable(),
+});
+export type MadeToken = z.infer<typeof MADE>;
+
+const EVENT_TOKEN = z.looseObject({ accessor: z.string(), display_name: z.string() });
+
+/** An event of the audit store, with all fields of its line. */
+const EVENT = z.looseObject({
+  kind: z.string(),
+  type: z.string(),
+  time: z.string(),
+  request_id: z.string().optional(),
+  operation: z.string().optional(),
+  path: z.string().optional(),
+  client_address: z.string().nullish(),
+  status: z.number().optional(),
+  error: z.string().optional(),
+  auth: EVENT_TOKEN.optional(),
+  response: z.looseObject({ auth: EVENT_TOKEN.optional() }).optional(),
+  target_accessor: z.string().optional(),
+  target_accessors: z.array(z.string()).optional(),
+  role: z.string().optional(),
+  principal: z.string().optional(),
+  count: z.number().optional(),
+});
+
+/** A page of events; the first one about a token also says who made it. */
+export const AUDIT_EVENTS = z.object({
+  events: z.array(EVENT),
+  next: z.string(),
+  accessor: z.string().optional(),
+  makers: z.array(MADE).optional(),
+  uses: z
+    .array(z.looseObject({ hour: z.string(), address: z.string().nullable(), count: z.number(), last: z.string() }))
+    .optional(),
+  more_uses: z.boolean().optional(),
+  attempts: z.array(EVENT).optional(),
+  below: z.array(MADE.extend({ depth: z.number() })).optional(),
+  complete: z.boolean().optional(),
+});
+export type AuditEvents = AnsweredBy<Api.AuditEvents, typeof AUDIT_EVENTS>;
+export type AuditEvent = AuditEvents["events"][number];
+
+/** A part of the check of the audit store. */
+export const AUDIT_VERIFICATION = z.object({
+  objects: z.number(),
+  records: z.number(),
+  problems: z.array(z.object({ object: z.string(), problem: z.string(), seq: z.number() })),
+  cursor: z.string(),
+});
+export type AuditProblem = AnsweredBy<Api.AuditVerification, typeof AUDIT_VERIFICATION>["problems"][number];

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type CommandOf, type NotRun, readWords } from "../local/command-line.ts";
 import type { EndedByRestore } from "../saved/restore.ts";
+import { AUDIT_OPTIONS, readAudit } from "./audit-arguments.ts";
 import { hasToken } from "./secret-like.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
@@ -25,13 +26,23 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --job ID            the receipt and the check of a revocation that was begun
   find                what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard
                       input, one a line, or asks without an echo (exit code 1: one is alive)
-  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input; -: the last refused one
+  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input, at a terminal by the audit
+                      store; -: the last refused one
   explain PATH        why a request is allowed or refused, and the policy that would allow it; of this command's own token
     --accessor A        of this token instead (needs sudo on sys/explain/access)
     --operation O       read (unless given), list, scan, create, update, patch or delete
     --parameter N=V     a field of the request (may be repeated)
-  audit archive DIR   copies what DIR lacks of the audit store into it, with signed heads: verify-audit-archive.js checks them
-                      offline (needs read and sudo on sys/audit/archive*)
+  audit [ACCESSOR|-]  who made a token, alive or not, what it did, from where, and what was done to it, by the audit store;
+                      -: the token with this text, from standard input or asked without an echo. Without one: all events that
+                      the options select (needs read, with - update, and sudo on sys/audit/*)
+    --below             what hangs below the token, too
+    --entity ID --role NAME (with --mount PATH) --mount PATH --request ID --address A
+    --kind KIND         change, login, refusal, fault or other (also several, with commas)
+    --since T --until T from this time on, before that one (RFC 3339 or unix seconds)
+    --limit N           at most so many events, the newest (default 100; 0: all)
+    verify              whether a record was changed or taken out (exit code 1: one was)
+    archive DIR         copies what DIR lacks of the records into it, with signed heads: verify-audit-archive.js checks
+                        them offline
   doctor              looks for what an operator should know
   completion SHELL    a script that completes commands and options, for bash, zsh or fish
   restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
@@ -100,7 +111,7 @@ const COMMANDS = {
   completion: {},
   init: {},
   apply: { yes: FLAG, check: FLAG },
-  audit: {},
+  audit: AUDIT_OPTIONS,
   restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
 } as const;
 
@@ -111,6 +122,7 @@ const OPTIONS = {
   ...COMMANDS.explain,
   ...COMMANDS.restore,
   ...COMMANDS.apply,
+  ...COMMANDS.audit,
 } as const;
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
@@ -132,13 +144,14 @@ export type GroveCommand = { readonly json: boolean } & (
   | { readonly kind: "doctor" }
   | { readonly kind: "init"; readonly file: string }
   | { readonly kind: "apply"; readonly file: string; readonly yes: boolean; readonly check: boolean }
-  | { readonly kind: "archive"; readonly directory: string }
+  | CommandOf<typeof readAudit>
 );
 
 /** Reads the command line. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
   // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
-  if (argv.some(hasToken)) return err("this looks like a token, which no command line takes: grove find reads it");
+  const reader = argv[0] === "audit" ? "grove audit -" : "grove find";
+  if (argv.some(hasToken)) return err(`this looks like a token, which no command line takes: ${reader} reads it`);
   const words = readWords(argv, OPTIONS, 3);
   if (!words.ok) return words;
   const { json = false, ...values } = words.value.values;
@@ -149,7 +162,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
   if (stray) return err(`${name} takes no --${stray}`);
   if (!WITH_WORD.has(name) && word !== undefined) return err(`${name} does not take "${word}"`);
   if (name !== "audit" && second !== undefined) return err(`Unexpected argument '${second}'`);
-  const command = name === "audit" ? readAudit(word, second) : readCommand(name, word, values);
+  const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
@@ -174,11 +187,6 @@ export function optionsOfCommands(): Readonly<Record<string, readonly string[]>>
 
 function isCommand(name: string): name is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, name);
-}
-
-function readAudit(word: string | undefined, directory: string | undefined) {
-  if (word !== "archive" || directory === undefined) return err("audit needs archive and a directory");
-  return ok({ kind: "archive", directory } as const);
 }
 
 function readCommand(name: Exclude<keyof typeof COMMANDS, "audit">, word: string | undefined, values: Values) {

@@ -10,7 +10,7 @@ export function helpFor(argv: readonly string[]): string {
   const name = argv.find((word) => parts.some((part) => nameOf(part) === word));
   const own = parts.find((part) => nameOf(part) === name);
   if (name === undefined || own === undefined) return HELP;
-  const shown = optionsOfCommands()[name]?.includes("mount") ? [own, filters] : [own];
+  const shown = optionsOfCommands()[name]?.includes("search") ? [own, filters] : [own];
   return [usage.replace("COMMAND", name), ...shown, ...everywhere].join("\n\n");
 }
 

@@ -2,6 +2,7 @@ import type { GroveCommand } from "./arguments.ts";
 import { optionsOfCommands } from "./arguments.ts";
 import { type Called, type CallFailure, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
+import { showEvents, verifyStore } from "./commands/audit.ts";
 import { archiveAudit } from "./commands/audit-archive.ts";
 import { completionScript } from "./commands/completion.ts";
 import { containTokens } from "./commands/contain.ts";
@@ -51,6 +52,8 @@ function harmlessLines(text: string): string {
 
 const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);
 
+const AUDIT: ReadonlySet<GroveCommand["kind"]> = new Set(["audit", "verify", "archive"]);
+
 function carryOut(
   command: Exclude<GroveCommand, { kind: "completion" }>,
   session: Session,
@@ -79,6 +82,10 @@ function carryOut(
       return explainRequest(session, command);
     case "doctor":
       return examine(session);
+    case "audit":
+      return showEvents(session, command);
+    case "verify":
+      return verifyStore(session);
     case "archive":
       return archiveAudit(session, command.directory);
     case "restore":
@@ -102,8 +109,10 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
   if (command.kind === "preview")
     return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";
-  if (command.kind === "archive") return " (VAULT_TOKEN needs read and sudo on sys/audit/archive*)";
-  if (command.kind === "why") return " (VAULT_TOKEN needs update and sudo on sys/explain/access)";
+  if (AUDIT.has(command.kind))
+    return " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/audit/*; see grove explain)";
+  if (command.kind === "why")
+    return " (VAULT_TOKEN needs update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events)";
   if (command.kind === "explain") {
     if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
     return " (--accessor needs update and sudo on sys/explain/access)";

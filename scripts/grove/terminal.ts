@@ -58,14 +58,19 @@ const GAP = "  ";
 /** Narrowest column that a table is cut to. */
 const MIN_WIDTH = 6;
 
-/** Lines of a table. The last column is not padded. At a terminal the widest columns are cut so that it fits. */
+/**
+ * Lines of a table. The last column is not padded. At a terminal the widest columns are cut so that it fits.
+ *
+ * @param whole number of columns, the first ones, that are not cut.
+ */
 export function renderTable(
   terminal: Pick<Terminal, "colours" | "columns">,
   head: readonly string[],
   rows: readonly (readonly string[])[],
+  whole = 0,
 ): string[] {
   const wanted = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns);
+  const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns, whole);
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, at) => cut(cell, widths[at] ?? 0))
@@ -76,15 +81,15 @@ export function renderTable(
 }
 
 /** Makes the widest columns narrower, one character after the other, until all fit into a line. */
-function fitted(wanted: readonly number[], columns: number): number[] {
-  const widths = [...wanted];
-  let over = widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - columns;
+function fitted(wanted: readonly number[], columns: number, whole: number): number[] {
+  const widths = wanted.slice(whole);
+  let over = wanted.reduce((sum, width) => sum + width, GAP.length * (wanted.length - 1)) - columns;
   for (; over > 0; over--) {
     const widest = Math.max(...widths);
     if (widest <= MIN_WIDTH) break;
     widths[widths.indexOf(widest)] = widest - 1;
   }
-  return widths;
+  return [...wanted.slice(0, whole), ...widths];
 }
 
 /** The beginning of a text that is too long, which ends in `…` then. */

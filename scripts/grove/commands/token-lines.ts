@@ -24,7 +24,8 @@ const EMPTY: ReadonlySet<string> = new Set(["-", "", "0"]);
 /** Characters at the end of an accessor that are shown: accessors of one tree begin alike. */
 const SHOWN_END = 8;
 
-const shortAccessor = (accessor: string): string =>
+/** The end of an accessor, which tells it from others. */
+export const shortAccessor = (accessor: string): string =>
   accessor.length > SHOWN_END + 1 ? `…${accessor.slice(-SHOWN_END)}` : accessor;
 
 function cellsOf(token: Token): string[] {

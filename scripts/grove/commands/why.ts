@@ -4,9 +4,10 @@ import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { harmless, type Session } from "../terminal.ts";
+import { readEvents } from "./audit.ts";
 import { showExplanation } from "./explain.ts";
 
-/** The line of an audit log that ends a request. Unknown fields are left out. */
+/** The line of an audit log, or an event of the audit store, that ends a request. Unknown fields are left out. */
 const LINE = z.object({
   type: z.enum(["response", "gateway"]),
   time: z.string(),
@@ -22,17 +23,20 @@ const LINE = z.object({
 type Line = z.infer<typeof LINE>;
 
 /**
- * Explains a request by its line in the audit log, which is read from standard input: who asked for what, and what the
- * policies of that token say of it now. The server keeps no log itself. `request` null: the last refused one.
+ * Explains a request by its line in the audit log, which is read from standard input, at a terminal by its event in the
+ * audit store: who asked for what, and what the policies of that token say of it now. `request` null: the last refused
+ * one.
  */
 export async function explainRequest(
   session: Session,
   { request }: Extract<GroveCommand, { kind: "why" }>,
 ): Promise<Called<number>> {
   const { client, terminal, json } = session;
-  if (terminal.interactive)
-    return failed("why reads the audit log on standard input: grove why REQUEST_ID < audit.log");
-  const line = await findLine(terminal.lines(), request);
+  const found = terminal.interactive
+    ? await findEvent(session, request)
+    : ok(await findLine(terminal.lines(), request));
+  if (!found.ok) return found;
+  const line = found.value;
   if (!line)
     return failed(
       request === null ? "no line is of a refused request" : `no line has the request ${harmless(request)}`,
@@ -41,7 +45,7 @@ export async function explainRequest(
   const reason = unaskable(line);
   if (reason !== null) {
     if (json) terminal.out(JSON.stringify({ request: line, explanation: null, message: reason }));
-    else terminal.say(reason);
+    else for (const text of [reason, ...nextCommand(line)]) terminal.say(harmless(text));
     return ok(line.status < 400 ? 0 : 1);
   }
   const { operation, path, client_address: address } = line;
@@ -54,7 +58,10 @@ export async function explainRequest(
   const answer = await client.post("sys/explain/access", EXPLANATION, asked);
   if (!answer.ok) return answer;
   if (json) terminal.out(JSON.stringify({ request: line, explanation: answer.value }));
-  else showExplanation(terminal, answer.value);
+  else {
+    showExplanation(terminal, answer.value);
+    for (const text of nextCommand(line)) terminal.say(harmless(text));
+  }
   return ok(answer.value.allowed ? 0 : 1);
 }
 
@@ -71,6 +78,15 @@ async function findLine(lines: AsyncIterable<string>, request: string | null): P
     if (found && request !== null) break;
   }
   return found;
+}
+
+/** The same from the audit store. */
+async function findEvent({ client, terminal }: Session, request: string | null): Promise<Called<Line | null>> {
+  const question = request === null ? { kind: "refusal" } : { request_id: request };
+  const answer = await readEvents(client, terminal, question, 1);
+  if (!answer.ok) return answer;
+  const line = LINE.safeParse(answer.value.events[0]);
+  return ok(line.success ? line.data : null);
 }
 
 function readLine(text: string): Line | null {
@@ -90,6 +106,12 @@ function factsOf({ time, operation, path, status, error, auth, client_address: a
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
     `by ${who}${address ? `, from ${address}` : ""}${role ? `, for the role ${role}` : ""}`,
   ];
+}
+
+/** What else the token did, or what else came from the address. */
+function nextCommand({ auth, client_address: address }: Line): string[] {
+  const asked = auth?.accessor || (address ? `--address ${address}` : null);
+  return asked === null ? [] : [`who made it, and what else was done: grove audit ${asked}`];
 }
 
 /** Why the server can't be asked about this request; null when it can. */

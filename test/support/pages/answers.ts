@@ -50,6 +50,8 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
     RevocationJobs: ["get", "/sys/tokens/jobs"],
     Receipt: ["get", "/sys/tokens/jobs/{id}/receipt"],
     EndedCheck: ["post", "/sys/tokens/verify-ended"],
+    AuditEvents: ["post", "/sys/audit/events"],
+    AuditVerification: ["get", "/sys/audit/verify"],
   };
 
 /** An OpenAPI document that has nothing but the schemas of these answers, by name: of an envelope its data. */

@@ -699,6 +699,7 @@ describe("grove why", () => {
     });
     expect(said[0]).toBe("2026-11-22T05:06:07Z: update sys/mounts, status 403: permission denied");
     expect(said).toContain("No rule.");
+    expect(said.at(-1)).toBe("who made it, and what else was done: grove audit a");
   });
 
   it("takes the last refused request for -", async () => {
@@ -716,7 +717,18 @@ describe("grove why", () => {
   ])("says of a request %s why nobody can be asked", async (_, change, text) => {
     expect(await grove("why r1", log(line(change)))).toBe(1);
     expect(asked).toEqual([]);
-    expect(said.at(-1)).toContain(text);
+    expect(said.join("\n")).toContain(text);
+  });
+
+  it("at a terminal takes the event of the audit store", async () => {
+    const event = { kind: "refusal", ...JSON.parse(line({ auth: undefined })) };
+    replies["GET /v1/sys/audit/events"] = data({ events: [event], next: "" });
+    for (const request of ["r1", "-"]) expect(await grove(`why ${request}`, { interactive: true })).toBe(1);
+    expect(asked.map(({ request }) => request)).toEqual([
+      "GET /v1/sys/audit/events?request_id=r1&limit=1",
+      "GET /v1/sys/audit/events?kind=refusal&limit=1",
+    ]);
+    expect(said.at(-1)).toBe("who made it, and what else was done: grove audit --address 192.0.2.1");
   });
 
   it("ends with 1 when no line is found", async () => {
@@ -729,7 +741,7 @@ describe("grove completion", () => {
   it.each(["bash", "zsh", "fish"])("for %s has all commands and their options", async (shell) => {
     expect(await grove(`completion ${shell}`)).toBe(0);
     const script = out.join("\n");
-    for (const word of ["contain", "find", "doctor", "explain"]) expect(script).toContain(word);
+    for (const word of ["contain", "find", "doctor", "explain", "audit", "until"]) expect(script).toContain(word);
     expect(script).toContain(shell === "fish" ? "-l include-root" : "--include-root");
   });
 });

@@ -1,0 +1,52 @@
+import { err, ok } from "../../src/base/result.ts";
+
+const TEXT = { type: "string" } as const;
+const FLAG = { type: "boolean" } as const;
+
+/** The options of `grove audit`. */
+export const AUDIT_OPTIONS = {
+  ...{ entity: TEXT, role: TEXT, mount: TEXT, request: TEXT, address: TEXT, kind: TEXT, since: TEXT, until: TEXT },
+  ...{ below: FLAG, limit: TEXT },
+} as const;
+
+/** The options that select events, with the fields of `sys/audit/events` that they are sent as. */
+const FIELDS = {
+  ...{ entity: "entity_id", role: "role", mount: "mount", request: "request_id", address: "address" },
+  ...{ kind: "kind", since: "since", until: "until" },
+} as const;
+
+type AuditValues = { readonly [Name in keyof typeof FIELDS | "limit"]?: string | undefined } & {
+  readonly below?: boolean | undefined;
+};
+
+/** Reads what follows `audit`. `limit` is 0 for all events. */
+export function readAudit(word: string | undefined, directory: string | undefined, values: AuditValues) {
+  if (word === "archive" || word === "verify") {
+    const [stray] = Object.keys(values);
+    if (stray !== undefined) return err(`audit ${word} takes no --${stray}`);
+    if (word === "verify") {
+      return directory === undefined ? ok({ kind: "verify" } as const) : err("audit verify takes no word");
+    }
+    return directory === undefined
+      ? err("audit archive needs a directory")
+      : ok({ kind: "archive", directory } as const);
+  }
+  if (directory !== undefined) return err(`Unexpected argument '${directory}'`);
+  const { below = false, limit = "100" } = values;
+  if (!/^\d{1,9}$/.test(limit)) return err(`--limit takes a number, not "${limit}"`);
+  if (below && word === undefined) return err("--below needs an accessor, or - for a token");
+  if (values.role !== undefined && values.mount === undefined)
+    return err("--role needs its --mount, such as auth/aws/");
+  const fields: Record<string, string> = {};
+  for (const [option, field] of Object.entries(FIELDS)) {
+    const value = values[option as keyof typeof FIELDS];
+    if (value !== undefined) fields[field] = value;
+  }
+  if (word === undefined && Object.keys(fields).length === 0) {
+    return err("audit needs an accessor, - for a token, or an option such as --address");
+  }
+  const hasText = word === "-";
+  if (word !== undefined && !hasText) fields.accessor = word;
+  if (below) fields.lineage = "true";
+  return ok({ kind: "audit", hasText, fields, limit: Number(limit) } as const);
+}

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
+import { showEvents, verifyStore } from "../../../../scripts/grove/commands/audit.ts";
+import type { Session } from "../../../../scripts/grove/terminal.ts";
+
+const ACCESSOR = `k-${"A".repeat(76)}12345678`;
+
+/** What the server answers, one after the other. */
+let answers: object[];
+let asked: { readonly method: string; readonly path: string; readonly body: unknown }[];
+let out: string[];
+let said: string[];
+
+beforeEach(() => {
+  [answers, asked, out, said] = [[], [], [], []];
+});
+
+/** Carries out a command that reads the audit store. */
+function grove(words: string, columns: number | null = null, secret = ""): Promise<unknown> {
+  const client = new GroveClient("http://127.0.0.1:1", "s.own", {
+    send: async ({ method, path, body }) => {
+      asked.push({ method, path, body });
+      return { status: 200, retryAfter: null, text: JSON.stringify({ data: answers.shift() }) };
+    },
+  });
+  const terminal = {
+    ...{ colours: false, interactive: false, columns, progress: () => {}, ask: async () => "" },
+    ...{ secret: async () => secret, lines: async function* () {} },
+    ...{ out: (line: string) => void out.push(line), say: (line: string) => void said.push(line) },
+  };
+  const command = parseGroveArguments(words.split(" "));
+  if (!command.ok) throw new Error(String(command.error));
+  const session: Session = { client, terminal, json: command.value.json };
+  if (command.value.kind === "verify") return verifyStore(session);
+  if (command.value.kind !== "audit") throw new Error("this is another command");
+  return showEvents(session, command.value);
+}
+
+const made = (accessor: string, maker: string | null, change: object = {}) => ({
+  ...{ accessor, display_name: `name-${accessor}`, entity_id: "", token_type: "service", made_by: maker },
+  ...{ time: "2026-11-22T01:02:03.004Z", request_id: `r-${accessor}`, path: "auth/token/create" },
+  client_address: "192.0.2.1",
+  ...change,
+});
+const event = (change: object = {}) => ({
+  ...{ kind: "change", type: "response", time: "2026-11-22T01:02:03.004Z", request_id: "r1", operation: "update" },
+  ...{ path: "auth/token/create", client_address: "192.0.2.1", status: 200, via: "http" },
+  auth: { accessor: ACCESSOR, display_name: "ci" },
+  ...change,
+});
+const refusal = event({ kind: "refusal", status: 403, error: "permission denied", auth: undefined });
+
+describe("grove audit", () => {
+  it("of a token begins with who made it, and who made its maker", async () => {
+    const makers = [made("a", "b"), made("b", null, { path: "auth/aws/login" })];
+    answers = [{ events: [event()], next: "", accessor: "a", makers, uses: [], more_uses: false }];
+    expect(await grove("audit a --since 1")).toEqual({ ok: true, value: 0 });
+    expect(asked).toEqual([
+      { method: "GET", path: "/v1/sys/audit/events?since=1&accessor=a&limit=100", body: undefined },
+    ]);
+    expect(out.slice(0, 3)).toEqual([
+      "made by name-b b: auth/token/create, 2026-11-22 01:02:03Z from 192.0.2.1, request r-a",
+      "  which was made by a request without a token: auth/aws/login, 2026-11-22 01:02:03Z from 192.0.2.1, request r-b",
+      "accessor a",
+    ]);
+  });
+
+  it("takes the maker's name from the event when nothing is kept of the maker", async () => {
+    const making = event({ request_id: "r-a", auth: { accessor: "root-1", display_name: "root" } });
+    answers = [{ events: [making], next: "", accessor: "a", makers: [made("a", "root-1")] }];
+    await grove("audit a");
+    expect(out[0]).toMatch(/^made by root root-1: /);
+  });
+
+  it("says when there is no record of who made it", async () => {
+    answers = [{ events: [], next: "", accessor: "a", makers: [] }];
+    await grove("audit a");
+    expect(out[0]).toMatch(/^who made it is not known/);
+  });
+
+  it("sends a token in a body, and shows it nowhere", async () => {
+    const uses = [{ hour: "2026-11-22T01:00:00Z", address: null, count: 7, first: "", last: "2026-11-22T01:02:03Z" }];
+    answers = [{ events: [], next: "", accessor: "a", makers: [], uses, attempts: [refusal] }];
+    await grove("audit -", null, " s.leaked \n");
+    expect(asked).toEqual([
+      { method: "POST", path: "/v1/sys/audit/events", body: { limit: "100", token: "s.leaked" } },
+    ]);
+    expect(out).toContain("2026-11-22 01:00:00Z  2026-11-22 01:02:03Z  7      -");
+    expect(out).toContain("Tried with it while it was not valid:");
+    expect(out.at(-1)).toMatch(/refusal 403 .* permission denied {2}r1$/);
+    expect(JSON.stringify([out, said])).not.toContain("s.leaked");
+  });
+
+  it.each(["", "\n", "one\ntwo"])("asks nothing with the text %j", async (text) => {
+    expect(await grove("audit -", null, text)).toMatchObject({ ok: false });
+    expect(asked).toEqual([]);
+  });
+
+  it("draws what hangs below, by what made it", async () => {
+    const below = [made("b", "a", { depth: 1 }), made("d", "a", { depth: 1 }), made("c", "b", { depth: 2 })];
+    answers = [{ events: [], next: "", accessor: "a", makers: [], below, complete: false }];
+    await grove("audit a --below");
+    expect(asked[0]?.path).toContain("&lineage=true&");
+    const about = "auth/token/create, 2026-11-22 01:02:03Z from 192.0.2.1";
+    expect(out.slice(-4)).toEqual(["a", `├── name-b b ${about}`, `│   └── name-c c ${about}`, `└── name-d d ${about}`]);
+    expect(said).toContain("3 tokens below it, and more that are not shown");
+  });
+
+  it("reads pages, also short ones, until there are as many as were asked for", async () => {
+    answers = [
+      { events: [event()], next: "c1", accessor: "a", makers: [] },
+      { events: [], next: "c2" },
+      { events: [event(), event()], next: "c3" },
+    ];
+    await grove("audit a --limit 3 --json");
+    expect(asked.map(({ path }) => path.split("&limit=")[1])).toEqual(["3", "2&after=c1", "2&after=c2"]);
+    const shown = JSON.parse(out[0] ?? "");
+    expect(shown).toMatchObject({ accessor: "a", next: "c3" });
+    // With all fields of the line.
+    expect(shown.events.map(({ via }: { readonly via: string }) => via)).toEqual(["http", "http", "http"]);
+  });
+
+  it("fits the terminal, and has the reason of a refusal and its request below it", async () => {
+    const response = { auth: { accessor: ACCESSOR, display_name: "token-payments-api-of-the-first-team" } };
+    for (const columns of [80, 120]) {
+      [out, answers] = [[], [{ events: [event({ response }), refusal], next: "c1" }]];
+      await grove("audit --address 192.0.2.1 --limit 2", columns);
+      for (const line of out) expect(line.length).toBeLessThanOrEqual(columns);
+      expect(out[1]).toMatch(/^11-22 01:02:03Z {2}change .* …12345678/);
+      expect(out[3]).toBe("    permission denied; request r1");
+    }
+    expect(out[1]).toContain("made …12345678 token-pay");
+    expect(said.at(-1)).toBe("2 events of more: --limit 0 shows all");
+  });
+
+  it("says what an event was about", async () => {
+    const events = [
+      event({ target_accessor: "t" }),
+      event({
+        kind: "login",
+        role: "web",
+        principal: "arn:x",
+        response: { auth: { accessor: "n", display_name: "" } },
+      }),
+      { kind: "other", type: "dropped", time: "2026-11-22T01:02:03Z", count: 5 },
+    ];
+    answers = [{ events, next: "" }];
+    await grove("audit --kind login,change,other");
+    const about = out.slice(1).map((line) => line.split(/ {2,}/).slice(1));
+    expect(about[0]).toEqual(["change", "update auth/token/create", `${ACCESSOR} ci`, "192.0.2.1", "token t", "r1"]);
+    expect(about[1]?.[4]).toBe("made n, role web, arn:x");
+    expect(about[2]).toEqual(["other", "dropped", "5"]);
+  });
+
+  it("gives a terminal no command that somebody put into a name", async () => {
+    const name = "\u001b]0;owned\u0007\u202egpj\nroot";
+    const evil = event({ auth: { accessor: "a", display_name: name }, role: name, error: name, status: 400 });
+    const token = made("b", "a", { display_name: name, path: name });
+    answers = [0, 1].map(() => ({
+      ...{ events: [evil], next: "", accessor: name, makers: [token], attempts: [evil], below: [token] },
+    }));
+    for (const columns of [null, 200]) await grove("audit a --below", columns);
+    expect([...out, ...said].join("")).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  });
+});
+
+describe("grove audit verify", () => {
+  it("asks until all is checked", async () => {
+    answers = [
+      { objects: 1, records: 500, problems: [], cursor: "c1" },
+      { objects: 1, records: 7, problems: [], cursor: "" },
+    ];
+    expect(await grove("audit verify")).toEqual({ ok: true, value: 0 });
+    expect(asked.map(({ path }) => path)).toEqual(["/v1/sys/audit/verify", "/v1/sys/audit/verify?cursor=c1"]);
+    expect(said).toEqual(["507 records of 2 objects: nothing was changed or taken out"]);
+  });
+
+  it("ends with 1, and shows all problems, when something was taken out", async () => {
+    const [gap, cut] = [
+      { object: "0/1", problem: "gap", seq: 12 },
+      { object: "1/1", problem: "cut", seq: 3 },
+    ];
+    answers = [
+      { objects: 1, records: 11, problems: [gap], cursor: "c1" },
+      { objects: 1, records: 2, problems: [cut], cursor: "" },
+    ];
+    expect(await grove("audit verify")).toEqual({ ok: true, value: 1 });
+    expect(out).toEqual(["OBJECT  PROBLEM  RECORD", "0/1     gap      12", "1/1     cut      3"]);
+    expect(said).toEqual(["13 records of 2 objects: 2 problems"]);
+  });
+});
