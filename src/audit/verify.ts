@@ -1,3 +1,4 @@
+import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import { FIRST_DIGEST, type Head } from "./chain.ts";
 import type { AuditObject } from "./directory/audit-directory.ts";
@@ -30,17 +31,15 @@ interface Verified {
 }
 
 /** Where a call goes on: in an object, after a record. */
-interface Place extends Head {
+interface VerifyPlace extends Head {
   readonly object: string;
 }
 
 /**
- * Checks the chains of all objects against what the directory knows, a bounded part in each call. null: the cursor is
- * none of this store. The first call compares the entries of the directory with each other.
+ * Checks the chains of all objects against what the directory knows, a bounded part in each call. The first call, whose
+ * `place` is null, compares the entries of the directory with each other.
  */
-export async function verifyAudit(env: AuditEnv, cursor: string): Promise<Verified | null> {
-  const place = cursor === "" ? null : readPlace(cursor);
-  if (cursor !== "" && !place) return null;
+export async function verifyAudit(env: AuditEnv, place: VerifyPlace | null): Promise<Verified> {
   const { objects, tampered } = await auditDirectoryOf(env).entries();
   const problems: FoundProblem[] = place ? [] : listProblems(objects, tampered);
   const here = objects.filter(({ state }) => state !== "dropped").sort((a, b) => compare(a.name, b.name));
@@ -93,14 +92,15 @@ function compare(a: string, b: string): number {
   return (one?.shard ?? 0) - (other?.shard ?? 0) || (one?.number ?? 0) - (other?.number ?? 0);
 }
 
-function writePlace({ object, seq, digest }: Place): string {
+function writePlace({ object, seq, digest }: VerifyPlace): string {
   return toBase64Url(new TextEncoder().encode([object, seq, digest].join(" ")));
 }
 
-/** Reads a cursor as a client sent it. A made-up one finds problems that are none. */
-function readPlace(cursor: string): Place | null {
+/** Reads a cursor as a client sent it, "" for the first call. A made-up one finds problems that are none. */
+export function readVerifyCursor(cursor: string): Result<VerifyPlace | null> {
+  if (cursor === "") return ok(null);
   const bytes = cursor.length <= MAX_CURSOR ? fromBase64Url(cursor) : null;
   const [object = "", seq = "", digest = ""] = bytes ? new TextDecoder().decode(bytes).split(" ") : [];
   const isPlace = readObjectName(object) !== null && /^\d{1,15}$/.test(seq) && DIGEST.test(digest);
-  return isPlace ? { object, seq: Number(seq), digest } : null;
+  return isPlace ? ok({ object, seq: Number(seq), digest }) : refuse("cursor is none of this endpoint");
 }

@@ -1,9 +1,9 @@
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "../../audit/object-name.ts";
-import { verifyAudit } from "../../audit/verify.ts";
-import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { readVerifyCursor, verifyAudit } from "../../audit/verify.ts";
+import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { formatRfc3339 } from "../../base/clock.ts";
-import { NOT_FOUND, refuse } from "../../base/result.ts";
+import { NOT_FOUND } from "../../base/result.ts";
 import { count, fieldSchema, sent, text } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 
@@ -31,15 +31,17 @@ const VERIFIED = dataAnswer({
 export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
   { shard: "The number of the shard", number: "The number of the object in its shard" },
   [
-    simpleRoute("read", "sys/audit/verify", {
+    tokenRoute("read", "sys/audit/verify", {
       summary: "Checks that no record of the audit store was changed or taken out, a part in each call.",
       operationId: "audit-verify",
       answers: VERIFIED,
-      input: fieldSchema({ cursor: text().describe("cursor of the previous answer; empty for the first call.") }),
-      handle: async ({ env, fields }) => {
-        const verified = await verifyAudit(env, fields.cursor);
-        if (!verified) return refuse("cursor is none of this endpoint");
-        const { objects, records, problems, next } = verified;
+      input: fieldSchema(
+        { cursor: text().describe("cursor of the previous answer; empty for the first call.") },
+        "refused",
+      ),
+      prepare: async ({ fields }) => readVerifyCursor(fields.cursor),
+      handle: async ({ env, prepared }) => {
+        const { objects, records, problems, next } = await verifyAudit(env, prepared);
         return dataReply({ objects, records, problems, cursor: next });
       },
     }),

@@ -61,9 +61,10 @@ describe("a parameter that an endpoint with filters does not know", () => {
   it.each(FILTERED.map((route) => [`${route.operations.join()} ${route.path}`, route] as const))(
     "%s: is a 400 that names it",
     async (_, { operations, path }) => {
-      const answer = operations.includes("update")
-        ? await call("POST", path, { token: root, body: { polcy: "x", dry_run: true } })
-        : await call("GET", `${path}?polcy=x${operations.includes("list") ? "&list=true" : ""}`, { token: root });
+      const answer =
+        operations.includes("update") && !operations.includes("read")
+          ? await call("POST", path, { token: root, body: { polcy: "x", dry_run: true } })
+          : await call("GET", `${path}?polcy=x${operations.includes("list") ? "&list=true" : ""}`, { token: root });
       expect([answer.status, answer.body.errors]).toEqual([400, [`${UNKNOWN}: [polcy]`]]);
     },
   );

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { atCalls, failing } from "../../support/calls.ts";
+import { directory, initializedAlone, shard } from "../../support/audit-store.ts";
+import { atCalls, failing, ringAlarm } from "../../support/calls.ts";
 import { endLeasesAt, leaseFor } from "../../support/leases.ts";
-import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
 import { checkShards, holdTidy, hourlyTidy, tidyNow } from "../../support/tidy.ts";
@@ -18,7 +19,8 @@ let root: string;
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   holdTidy();
-  root = await initialized();
+  // Records would keep each term as long as they are kept themselves.
+  root = await initializedAlone();
   await post("sys/auth/machines", { type: "aws" });
   await createOrganization(root, "acme");
 });
@@ -243,5 +245,24 @@ describe("a term of the keys", () => {
     expect(await self(root)).toBe(200);
     expect((await call("GET", "cubbyhole/kept", { token: root })).body.data).toEqual({ a: 3 });
     expect((await call("GET", "auth/machines/config/client", { token: root })).body.data.access_key).toMatch(/^AKIA/);
+  });
+
+  it("stays as long as a record of the audit store that was made in it", async () => {
+    const version = await begin();
+    Object.assign(bindings, { AUDIT_STORE: "on" });
+    await post("sys/policies/acl/recorded", { policy: 'path "a" { capabilities = ["read"] }' });
+    Object.assign(bindings, { AUDIT_STORE: "off" });
+    await remove("sys/policies/acl/recorded");
+    const objects = await directory().shards();
+    for (const { name } of objects) await ringAlarm(shard(name));
+    await begin();
+    pass(LONGEST_LIFE_DAYS);
+    await tidyNow();
+    expect(await terms()).toContain(version);
+    // The object is closed, then deleted.
+    await ringAlarm(directory());
+    await ringAlarm(directory());
+    await tidyNow();
+    expect(await terms()).not.toContain(version);
   });
 });

@@ -25,9 +25,10 @@ export const DOCTOR_ROUTE: Route = tokenRoute("read", "sys/doctor", {
   summary: "Checks the installation, and says of each check what was seen and what to do.",
   operationId: "read-doctor",
   answers: dataAnswer(RESULT_VIEW.shape),
-  input: fieldSchema({
-    client_time: sent(text()).describe("The time of the client, in seconds since 1970: its clock is compared"),
-  }),
+  input: fieldSchema(
+    { client_time: sent(text()).describe("The time of the client, in seconds since 1970: its clock is compared") },
+    "refused",
+  ),
   prepare: async ({ fields: { client_time: time } }) => {
     if (time === undefined || time === "") return ok(null);
     return /^\d{1,12}(\.\d{1,9})?$/.test(time) ? ok(Number(time) * 1000) : refuse("client_time is seconds since 1970");
