@@ -1,13 +1,14 @@
 import type { LoginAttempt, VerifiedClient } from "../../auth/login-attempt.ts";
 import { type TokenSettings, tokenTerms } from "../../auth/token-settings.ts";
 import type { Ms } from "../../base/clock.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Claims } from "../jws.ts";
 import {
   audienceProblem,
   boundClaimProblem,
   claimAt,
   groupsClaimOf,
+  leavesGroupsOut,
   leewaysInForce,
   listOf,
   mappedText,
@@ -95,7 +96,10 @@ export function checkClaims(
     if (mapped.ok && mapped.value !== null) metadata[key] = mapped.value;
   }
   // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
-  const groups = groupsClaim === "" ? ok([]) : groupsClaimOf(claims, groupsClaim);
+  // A token that is sent here comes without an access token, by which the groups that Entra left out could be found.
+  const isIncomplete = config.provider === "azure" && !browser && leavesGroupsOut(claims, groupsClaim);
+  const listed = groupsClaim === "" ? ok([]) : groupsClaimOf(claims, groupsClaim);
+  const groups = isIncomplete ? err(`"${groupsClaim}" claim is left out of the token`) : listed;
   if (groupsClaim !== "") check("groups_claim", groupsClaim, groups.ok ? groups.value : null, problemOf(groups));
   const [problem] = problems;
   if (problem !== undefined) return refuse(problem);

@@ -88,6 +88,16 @@ export function groupsClaimOf(claims: Claims, name: string): Result<readonly str
   return err(`"${name}" claim could not be converted to string list`);
 }
 
+/**
+ * True for a token of a person in more groups than Entra lists: it says where the claim is in the place of the claim
+ * (OpenID Connect Core, 5.6.2). @param name of the groups claim; "" for none.
+ */
+export function leavesGroupsOut(claims: Claims, name: string): boolean {
+  if (name === "" || (claimAt(claims, name) ?? null) !== null) return false;
+  const names = own(claims, "_claim_names");
+  return isObject(names) && (claimAt(names, name) ?? null) !== null;
+}
+
 /** Returns the items of a list. A single value is a list of one. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];

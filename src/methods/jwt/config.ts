@@ -3,7 +3,7 @@ import { nameKey } from "../../base/name.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { trustsAll } from "../../base/trusted-cas.ts";
-import { fieldSchema, flag, list, sent, text, unread, type Values } from "../../wire/fields.ts";
+import { fieldSchema, flag, isObject, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm, readPublicKey } from "../jws.ts";
 import { urlProblem } from "../service-url.ts";
@@ -22,6 +22,8 @@ export interface JwtConfig {
   /** Absent: the provider answers in the query. */
   readonly responseMode?: "query" | "form_post";
   readonly responseTypes?: readonly string[];
+  /** Groups that Entra leaves out of a token are asked for. Absent: no provider has its own rules. */
+  readonly provider?: "azure";
   /** Kept and shown. Absent: true. */
   readonly namespaceInState?: boolean;
   /** In PEM, all trusted by the server. */
@@ -56,7 +58,9 @@ export const CONFIG_FIELDS = fieldSchema({
   jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
   jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
   bound_issuer: text().describe("The issuer that tokens must name"),
-  provider_config: unread("object").describe("Refused: no provider has its own rules"),
+  provider_config: unread("object").describe(
+    "`provider`: `azure`, to ask Microsoft Graph for groups that an ID token leaves out. Others are refused",
+  ),
   override_allowed_server_names: list().describe("Refused"),
   namespace_in_state: flag(true).describe("Kept and shown: there is one namespace"),
   skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
@@ -84,6 +88,7 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: Trus
     publicKeys: fields.jwt_validation_pubkeys,
     ...(clientId !== "" && { clientId }),
     ...(isResponseMode(mode) && { responseMode: mode }),
+    ...(isFilled(fields.provider_config) && { provider: "azure" as const }),
     ...(types.length > 0 && { responseTypes: types }),
     ...(!fields.namespace_in_state && { namespaceInState: false }),
     ...(fields.oidc_discovery_ca_pem !== "" && { discoveryCa: fields.oidc_discovery_ca_pem }),
@@ -126,7 +131,17 @@ function browserProblem(fields: ConfigFields): string | null {
   if (!fields.oidc_response_types.every((type) => type === "code")) {
     return "invalid response_types: only 'code' is allowed here, since it alone is bound to the login that asked for it";
   }
-  return isFilled(fields.provider_config) ? "invalid provider_config: no provider has its own rules here" : null;
+  return providerProblem(fields.provider_config);
+}
+
+/** Returns the problem with a `provider_config`, or null. An empty one is none. */
+function providerProblem(sent: unknown): string | null {
+  if (!isFilled(sent)) return null;
+  if (!isObject(sent)) return "invalid provider_config: it must be an object";
+  const unknown = Object.keys(sent).find((key) => key !== "provider");
+  if (unknown !== undefined)
+    return `invalid provider_config: ${JSON.stringify(unknown.slice(0, 64))} is not known here`;
+  return sent.provider === "azure" ? null : "invalid provider_config: the only provider with its own rules is azure";
 }
 
 function isResponseMode(text: string): text is "query" | "form_post" {
@@ -148,7 +163,7 @@ export const CONFIG_VIEW = view<JwtConfig>({
   oidc_response_mode: ["string", (config) => config.responseMode ?? ""],
   oidc_response_types: [["string"], (config) => config.responseTypes ?? []],
   override_allowed_server_names: [["string"], () => []],
-  provider_config: ["object", () => ({})],
+  provider_config: ["object", ({ provider }) => (provider ? { provider } : {})],
   status: ["string", () => "valid"],
 });
 

@@ -57,6 +57,7 @@ async function verifyJwt(attempt: Attempt, token: LoginInput): Promise<Result<Ve
     // An explanation says how the ID token of such a login would fare.
     if (!checks.goesOn) return checks.record("role", {}, refuse("role with oidc role_type is not allowed"));
     explainBrowserChecks(role.value.browser, checks);
+    if (config.value.provider === "azure") checks.assume("oidc_groups", {}, null);
   }
   if ("jwt" in token && token.jwt === "") return checks.record("form", {}, refuse("missing token"));
   const { token: settings } = role.value;

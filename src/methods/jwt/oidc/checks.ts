@@ -13,6 +13,7 @@ export const BROWSER_CHECKS = {
   oidc_issuer: "The issuer (iss) is exactly the one of the discovery document.",
   oidc_nonce: "The ID token repeats the nonce of the login.",
   oidc_access_token: "The access token is that of the ID token, where that says so (at_hash).",
+  oidc_groups: "Microsoft Graph lists the groups that the ID token leaves out. With the provider azure.",
   oidc_age: "The person signed in at the provider lately enough, if the role has a max_age.",
 } as const;
 

@@ -14,11 +14,21 @@ export interface Provider {
   readonly token: string | null;
   readonly userinfo: string | null;
   readonly deviceAuthorization: string | null;
+  /** Where Entra says that Microsoft Graph is, one of `GRAPH_HOSTS`; null for other providers. */
+  readonly graphHost: string | null;
   /** True: its answers to an authorization name the issuer (RFC 9207). */
   readonly namesIssuer: boolean;
   /** True: the token endpoint takes the client's secret in the body and not in a header. */
   readonly secretInBody: boolean;
 }
+
+/** Microsoft Graph and those of the national clouds. An access token of a person is sent to no other host. */
+const GRAPH_HOSTS: ReadonlySet<string> = new Set([
+  "graph.microsoft.com",
+  "graph.microsoft.us",
+  "dod-graph.microsoft.us",
+  "microsoftgraph.chinacloudapi.cn",
+]);
 
 /** How long a description is used. */
 const REFRESH_MS = 300_000;
@@ -61,7 +71,7 @@ export function readProvider(
   discoveryUrl: string,
   listed: PrivateHosts,
 ): Result<Provider, string> {
-  const { issuer, jwks_uri: keys } = document;
+  const { issuer, jwks_uri: keys, msgraph_host: graph } = document;
   if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
     return err("the document names another issuer");
   }
@@ -80,6 +90,7 @@ export function readProvider(
     token: endpoint("token_endpoint"),
     userinfo: endpoint("userinfo_endpoint"),
     deviceAuthorization: endpoint("device_authorization_endpoint"),
+    graphHost: typeof graph === "string" && GRAPH_HOSTS.has(graph) ? graph : null,
     namesIssuer: document.authorization_response_iss_parameter_supported === true,
     secretInBody: Array.isArray(ways) && !ways.includes("client_secret_basic") && ways.includes("client_secret_post"),
   });

@@ -12,6 +12,7 @@ import { verifySignedToken } from "../signed-token.ts";
 import type { OidcAttempt } from "./checks.ts";
 import { openClientSecret } from "./client-secret.ts";
 import { exchange, fetchUserinfo, type IssuedTokens, type OidcClient } from "./exchange.ts";
+import { withGraphGroups } from "./graph-groups.ts";
 import { accessTokenProblem, ageProblem, nonceProblem } from "./id-token.ts";
 import { type Provider, providerOf } from "./provider.ts";
 import type { BrowserLogin } from "./role.ts";
@@ -130,7 +131,9 @@ export async function verifyTokens(
   ];
   const failed = problems.find((problem) => !problem.ok);
   if (failed && !failed.ok) return failed;
-  const all = await withUserinfo(known, role, claims, tokens.accessToken);
+  const listed = await withGraphGroups(attempt, known, role, claims, tokens.accessToken);
+  if (!listed.ok) return listed;
+  const all = await withUserinfo(known, role, listed.value, tokens.accessToken);
   const identity = checkClaims(known.config, role, all, now, checks);
   return identity.ok ? ok(clientByClaims(roleName, role.token, boundCidrs, identity.value)) : identity;
 }

@@ -13,13 +13,23 @@ describe("a discovery document", () => {
       ok: true,
       value: {
         ...{ issuer: `${HOST}/`, keys: `${HOST}/keys`, token: `${HOST}/token` },
-        ...{ authorization: null, userinfo: null, deviceAuthorization: null, namesIssuer: false, secretInBody: false },
+        ...{ authorization: null, userinfo: null, deviceAuthorization: null, graphHost: null },
+        ...{ namesIssuer: false, secretInBody: false },
       },
     });
     for (const url of ["https://10.0.0.1/t", "https://localhost/t", "javascript:alert(1)", 1, null]) {
       const provider = read({ token_endpoint: url, authorization_endpoint: url });
       expect(provider).toMatchObject({ ok: true, value: { token: null, authorization: null } });
     }
+  });
+
+  it("names Microsoft Graph only where that can be", () => {
+    const graphOf = (host: unknown) => read({ msgraph_host: host });
+    for (const host of ["graph.microsoft.com", "dod-graph.microsoft.us", "microsoftgraph.chinacloudapi.cn"]) {
+      expect(graphOf(host)).toMatchObject({ ok: true, value: { graphHost: host } });
+    }
+    const others = ["evil.example.com", "graph.microsoft.com.evil.example.com", "graph.microsoft.com@10.0.0.1", "", 1];
+    for (const host of others) expect(graphOf(host)).toMatchObject({ ok: true, value: { graphHost: null } });
   });
 
   it.each([
