@@ -56,8 +56,11 @@ export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest,
 const ROLE_PATH = /^(auth\/.+?\/)(?:roles?|create)\/([^/]+)(?:$|\/)/;
 const ORGANIZATION_PATH = /^organizations\/([^/]+)/;
 
-/** Returns what a line is found by, without repeats: at most `MAX_MENTIONS`. */
-export function mentionsOf(line: AuditLine): readonly string[] {
+/**
+ * Returns what a line is found by, without repeats: at most `MAX_MENTIONS`.
+ * @param alternatePath the second path of the resource: that of a team has its organization.
+ */
+export function mentionsOf(line: AuditLine, alternatePath = ""): readonly string[] {
   const { auth, response, token_hash: tokenHash, mount = "", path } = line;
   const made = response?.auth;
   // The line of a login has the new token in the place of the caller.
@@ -77,7 +80,7 @@ export function mentionsOf(line: AuditLine): readonly string[] {
   const named = ROLE_PATH.exec(path);
   add("role", line.role && mount && `${mount} ${line.role}`);
   add("role", named && `${named[1]} ${named[2]}`);
-  add("organization", ORGANIZATION_PATH.exec(path)?.[1]);
+  add("organization", (ORGANIZATION_PATH.exec(path) ?? ORGANIZATION_PATH.exec(alternatePath))?.[1]);
   for (const accessor of line.target_accessors ?? []) add("accessor", accessor);
   return [...new Set(all)].slice(0, MAX_MENTIONS);
 }
@@ -143,7 +146,16 @@ function shortest(line: AuditLine): Partial<AuditLine> {
   };
 }
 
+interface LineToKeep {
+  readonly line: AuditLine;
+  /** The line as it is logged. */
+  readonly text: string;
+  /** The fields of its first line. */
+  readonly data: AuditLine["data"];
+  readonly alternatePath: string | undefined;
+}
+
 /** Returns the entry of a line for the store. */
-export function entryOf(at: number, line: AuditLine, text: string, data: AuditLine["data"]): AuditEntry {
-  return { at, line: recordText(line, text, data), mentions: mentionsOf(line) };
+export function entryOf(at: number, { line, text, data, alternatePath }: LineToKeep): AuditEntry {
+  return { at, line: recordText(line, text, data), mentions: mentionsOf(line, alternatePath) };
 }

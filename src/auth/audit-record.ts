@@ -93,7 +93,7 @@ export class AuditRecord {
     const now = currentTime();
     const error = firstError(result, this.#subject);
     const { auth: caller, targetAccessor: target, targetAccessors, revocation, ...login } = this.#subject.notes;
-    const { role, roleExists, principal } = login;
+    const { role, roleExists, principal, alternatePath } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
     const line: AuditLine = {
@@ -115,6 +115,7 @@ export class AuditRecord {
     const text = writeAuditLine(line);
     await keepAnswer(this.#env, {
       line,
+      alternatePath,
       text,
       data: this.#firstData,
       at: now,

@@ -81,6 +81,8 @@ export interface AuditNotes {
   /** True when the login names a role of its mount. */
   roleExists?: true;
   principal?: string;
+  /** The second path of the resource, for the audit store only. */
+  alternatePath?: string;
 }
 
 const UTF_8 = new TextEncoder();
@@ -112,14 +114,14 @@ export async function auditTokenHash({ keys, tokenHashes }: TokenHashes, token: 
 
 /** The fixed segments in the paths of the interface. A path without an endpoint is logged with these words only. */
 export const PATH_WORDS: ReadonlySet<string> = new Set(
-  `.well-known access access-self accessors account acl actions archive attempt audit audit-hash audit-self auth auth_url
+  `.well-known access access-self accessors account acl actions archive attempt audit audit-hash audit-self audit-trail auth auth_url
   authentication-token authentication-tokens backup batch-delete begin bind-secret-id bound-cidr-list callback
   capabilities capabilities-accessor capabilities-policy capabilities-self certificate certificates client
   config count counters create create-orphan cubbyhole custom-secret-id deliveries destroy detailed details doctor
   ended ends entities entity entity-alias events explain file find finish generate-root generate-root-token group
   group-alias ha-status health history id identity identity-accesslist identity-whitelist init internal introspect jobs
   key key-status keyring keys leader leases local-secret-ids login lookup lookup-accessor lookup-self map merge
-  metrics mounts name not-before notification-configurations oidc openapi openid-configuration organizations
+  metrics mounts name not-before notification-configurations oidc openapi openid-configuration organization organizations
   part period ping plugins policies policy poll quotas rate-limit ready receipt refused register remount renew
   renew-accessor renew-self restore resultant-acl revocations revoke revoke-accessor revoke-force revoke-orphan
   revoke-prefix revoke-self revoke-tokens rewrap role role-id roles roletag-blacklist roletag-denylist rotate

@@ -52,6 +52,11 @@ export function isOfTeam(caller: Caller): caller is TeamCaller | OrganizationCal
   return caller instanceof TeamCaller || caller instanceof OrganizationCaller;
 }
 
+/** The holder of the caller's token, if it is one of audit trails, else null. */
+export function auditedBy(caller: Caller): TeamRecord | null {
+  return caller instanceof OrganizationCaller && caller.token.kind === "audit_trails" ? caller.team : null;
+}
+
 /**
  * A caller with a team's token. It has the policies of its team and no others. It may also read itself and its team, and
  * the owners' token may manage the organization unless a `deny` holds.

@@ -4,6 +4,7 @@ import { ok } from "../../base/result.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
+import { AUDIT_TRAIL_ROUTES } from "./audit-trail.ts";
 import { isOfTeam } from "./credential.ts";
 import { authorOf } from "./new-token.ts";
 import { ORGANIZATION_TOKEN_ROUTES } from "./organization-tokens.ts";
@@ -55,4 +56,5 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   ...TEAMS_ROUTES,
   ...TEAM_TOKEN_ROUTES,
   ...WEBHOOK_ROUTES,
+  ...AUDIT_TRAIL_ROUTES,
 ]);

@@ -25,8 +25,8 @@ const AUDIT_TRAIL = "organization/audit-trail";
 
 /**
  * What the token of an organization of this kind may do: read its organization, manage its teams with their tokens and
- * the organization's own tokens, and read the audit trail. It may not change the owners and their tokens, because the
- * owners may do more than it. A token of audit trails may only read these.
+ * the organization's own tokens. It may not change the owners and their tokens, because the
+ * owners may do more than it. A token of audit trails may read these, and it alone.
  */
 export function organizationTokenMay(
   kind: OrganizationTokenKind | undefined,
@@ -35,8 +35,7 @@ export function organizationTokenMay(
 ): boolean {
   if (kind === undefined || !holder) return false;
   const reads = operation === "read" || operation === "head";
-  if (path === AUDIT_TRAIL) return reads;
-  if (kind === "audit_trails") return false;
+  if (kind === "audit_trails") return reads && path === AUDIT_TRAIL;
   const own = `organizations/${organization}`;
   const asked = alternatePath ?? path;
   const isIn = (place: string) => asked === place || asked.startsWith(`${place}/`);

@@ -121,6 +121,13 @@ describe("a record is found by", () => {
     ]);
   });
 
+  it("the organization in its path, or that of the team in it", () => {
+    const team = { ...LINE, path: "teams/team-x" };
+    expect(mentionsOf({ ...LINE, path: "organizations/acme/teams" })).toContain("organization:acme");
+    expect(mentionsOf(team, "organizations/acme/teams/team-x")).toContain("organization:acme");
+    expect(mentionsOf(team).filter((mention) => mention.startsWith("organization:"))).toEqual([]);
+  });
+
   it("the token that a login gave, which made nothing itself, and the role", () => {
     const line = {
       ...LINE,

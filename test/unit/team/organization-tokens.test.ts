@@ -27,7 +27,6 @@ describe("what the token of an organization may do", () => {
     ["read", "teams/team-owners", owners],
     ["update", "organizations/acme/authentication-token"],
     ["update", "authentication-tokens/at-0", "organizations/acme/authentication-tokens/at-0"],
-    ["read", "organization/audit-trail"],
   ])("%s %s", (operation, path, alternatePath) => {
     expect(may(operation, path, alternatePath)).toBe(true);
   });
@@ -49,6 +48,7 @@ describe("what the token of an organization may do", () => {
     ["read", "teams/team-y", "organizations/acme2/teams/team-y"],
     // A path that only looks like one of the organization counts by what it stands for.
     ["read", "organizations/acme/teams", "organizations/acme2/teams"],
+    ["read", "organization/audit-trail"],
     ["update", "organization/audit-trail"],
     ["delete", "organization/audit-trail"],
     ["read", "organization/audit-trail/x"],
