@@ -11,7 +11,7 @@ describe("paths", () => {
     (path) => expect(isOfTeams(path)).toBe(true),
   );
 
-  it.each(["", "team", "sys/health", "auth/token/create", "pingx", "organization", "Teams/x", "v1/teams"])(
+  it.each(["", "team", "sys/health", "auth/token/create", "pingx", "organizationx", "Teams/x", "v1/teams"])(
     "%s is not",
     (path) => expect(isOfTeams(path)).toBe(false),
   );
