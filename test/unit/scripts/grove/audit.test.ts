@@ -156,11 +156,11 @@ describe("grove audit", () => {
   it("gives a terminal no command that somebody put into a name", async () => {
     const name = "\u001b]0;owned\u0007\u202egpj\nroot";
     const evil = event({ auth: { accessor: "a", display_name: name }, role: name, error: name, status: 400 });
-    const token = made("b", "a", { display_name: name, path: name });
+    const token = made("b", "a", { display_name: name, path: name, depth: 1 });
     answers = [0, 1].map(() => ({
       ...{ events: [evil], next: "", accessor: name, makers: [token], attempts: [evil], below: [token] },
     }));
-    for (const columns of [null, 200]) await grove("audit a --below", columns);
+    for (const columns of [null, 200]) expect(await grove("audit a --below", columns)).toMatchObject({ ok: true });
     expect([...out, ...said].join("")).not.toMatch(/\p{Cc}|\p{Cf}/u);
   });
 });
