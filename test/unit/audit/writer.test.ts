@@ -8,6 +8,8 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockReturnValue();
 });
 afterEach(() => {
+  // First the spies: one that is restored later would put the fake setTimeout back, for all files of the thread.
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
