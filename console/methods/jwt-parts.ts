@@ -109,6 +109,12 @@ export const JWT_PARTS: readonly Part[] = [
             choices: ["query", "form_post"],
           },
           { name: "oidc_response_types", label: "With", kind: "names", hint: "code, the only one." },
+          {
+            name: "provider_config",
+            label: "Of the provider",
+            kind: "pairs",
+            hint: "provider=azure asks Microsoft Graph for groups that a token leaves out.",
+          },
         ],
       },
     ],

@@ -60,6 +60,8 @@ const OTHER_TEXTS = [
   "methods/aws/rules/identity.ts",
   "methods/aws/sts/headers.ts",
   "methods/aws/sts/signed-request.ts",
+  // The code that a person reads off one screen and types on another.
+  "methods/jwt/oidc/direct.ts",
   "policy/block.ts",
   "policy/parameters.ts",
   // Coarser than names are compared, so that a deny holds for more spellings and never for fewer.
