@@ -1,4 +1,4 @@
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime, inTime, type Ms } from "../../base/clock.ts";
 import { sealText, termOfSealed } from "../../crypto/sealed-data.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -22,6 +22,8 @@ import { hasTaken, noteTaken } from "./writers.ts";
 /** Time from a record to the report of the head of the chain to the directory. */
 const WITNESS_MS = 10_000;
 const RETRY_MS = 10_000;
+/** Maximum time of a call to the directory for that report. Appends wait for it. */
+const MAX_REPORT_MS = 1_000;
 const WITNESS = "audit witness";
 
 /**
@@ -34,7 +36,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
   readonly #batches: SealedTable<BatchRow>;
   readonly #reader: AuditReader;
   readonly #check: ChainCheck;
-  /** Appends are made one after the other. */
+  /** Ends with the work whose turn it is. See `#inTurn`. */
   #turn: Promise<unknown> = Promise.resolve();
   #head: StoredHead | null = null;
   /** The head that the directory knows; null while this instance has not reported one. */
@@ -50,7 +52,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     this.#reader = new AuditReader(this.tables, this.origin.id);
     this.alarms.add(WITNESS, {
       dueAt: () => (this.#unknownSince === null ? null : this.#unknownSince + WITNESS_MS),
-      run: () => this.#report(),
+      run: () => this.#inTurn(() => this.#report()),
       pauseMs: () => RETRY_MS,
     });
   }
@@ -60,9 +62,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
    * object takes nothing more; the directory knows that then. @param name of this object.
    */
   async append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
-    const mine = this.#turn.then(() => this.#append(name, batch));
-    this.#turn = mine.catch(() => undefined);
-    return mine;
+    return this.#inTurn(() => this.#append(name, batch));
   }
 
   /** Returns records, at most `limit` of the question. */
@@ -99,23 +99,33 @@ export class AuditShard extends GroveObject<AuditEnv> {
 
   /** Takes nothing more if it is full, and tells the directory. */
   async closeWhenFull(name: string): Promise<void> {
-    const mine = this.#turn.then(async () => {
+    await this.#inTurn(async () => {
       await this.keys.open();
       if (this.#about.count() > 0) await this.#open(name);
     });
-    this.#turn = mine.catch(() => undefined);
-    return mine;
   }
 
   /** Deletes all records of a full object. Safe to repeat. */
   async drop(): Promise<void> {
-    await this.keys.open();
-    const about = this.#about.find(1);
-    if (about?.closed === 0) throw new Error("the object takes records");
-    if (!this.tables.exist) return;
-    this.#head = null;
-    this.#unknownSince = null;
-    await this.wipe();
+    await this.#inTurn(async () => {
+      await this.keys.open();
+      const about = this.#about.find(1);
+      if (about?.closed === 0) throw new Error("the object takes records");
+      if (!this.tables.exist) return;
+      this.#head = null;
+      this.#unknownSince = null;
+      await this.wipe();
+    });
+  }
+
+  /**
+   * Does what reads the state of the object and changes it after a wait: one after the other, so that what was read still
+   * holds when it is written.
+   */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
   }
 
   async #append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
@@ -130,6 +140,8 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const mentions = rows.flatMap(({ row, entries }) =>
       entries.flatMap((entry, at) => entry.mentions.map((mention) => [keyOf(mention), row.first_seq + at] as const)),
     );
+    // A transaction that is rolled back would take tables with it that it has made.
+    this.tables.create();
     this.ctx.storage.transactionSync(() => {
       if (!this.#about.find(1)) this.#about.put(about);
       for (const { row } of rows) this.#batches.put(row);
@@ -218,11 +230,16 @@ export class AuditShard extends GroveObject<AuditEnv> {
       bytes: this.ctx.storage.sql.databaseSize,
       term: first ? termOfSealed(new Uint8Array(first.sealed)) : null,
     };
+    // A call that comes late changes nothing: it names a head that the directory does not know any more.
     const directory = auditDirectoryOf(this.env);
-    const known = await directory.witness(about.name, report, this.#witnessed);
-    if (known) await directory.witness(about.name, report, this.#headAt(known.seq, about.begins));
+    const witness = (before: Head | null) =>
+      inTime<Head | null>(directory.witness(about.name, report, before), MAX_REPORT_MS);
+    const known = await witness(this.#witnessed);
+    if (known && (await witness(this.#headAt(known.seq, about.begins)))) {
+      throw new Error("the directory got another head meanwhile");
+    }
     this.#witnessed = head;
-    this.#unknownSince = (this.#head ?? head).seq === head.seq ? null : currentTime();
+    this.#unknownSince = null;
   }
 
   /** The head after the record `seq`; with an empty digest when no row ends with that record. */

@@ -20,7 +20,7 @@ import {
   initializedAlone,
   shard,
 } from "../../support/audit-store.ts";
-import { callsTo, failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { atNth, callsTo, failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 
@@ -120,6 +120,14 @@ describe("a batch", () => {
   });
 });
 
+it("a transaction that is undone leaves an object that stores the next batch", async () => {
+  const use = { accessor: "a", address: "", hour: null as never, count: 1, first: 1, last: 1 };
+  await expect(failure(append("8/1", batchOf([entryOf(1)], { uses: [use] })))).resolves.toContain("NOT NULL");
+  expect(await rowsOf(shard("8/1"), "batches")).toEqual([]);
+  expect(await append("8/1", batchOf([entryOf(2)]))).toBe("stored");
+  expect(await rowsOf(shard("8/1"), "batches")).toHaveLength(1);
+});
+
 describe("counts of use", () => {
   it("are added up by token, address and hour", async () => {
     const use = (more: Partial<UseCount>) => ({
@@ -200,6 +208,44 @@ describe("the head of the chain", () => {
     vi.setSystemTime(Date.now() + 10_000);
     await ringAlarm(shard("31/1"));
     expect(await heads("31/1")).toMatchObject({ seq: 2, broken: null });
+  });
+});
+
+describe("a report of the head", () => {
+  it("that takes long ends before the object goes on, so that an older head never replaces a newer one", async () => {
+    await append("32/1", batchOf([entryOf(1)]));
+    const [arrived, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    atNth(AuditDirectory, "witness", 1, async (proceed) => {
+      arrived.resolve();
+      await gate.promise;
+      return proceed();
+    });
+    const reported = ringAlarm(shard("32/1"));
+    await arrived.promise;
+    const full = append("32/1", batchOf([entryOf(2)])).then(() => {
+      vi.setSystemTime(Date.now() + 4 * DAY_MS);
+      return append("32/1", batchOf([entryOf(3)]));
+    });
+    for (let times = 0; times < 10; times++) await shard("32/1").archivePage(0);
+    gate.resolve();
+    await reported;
+    expect(await full).toBe("full");
+    expect(await heads("32/1")).toMatchObject({ state: "closed", seq: 2, broken: null });
+    expect(await append("32/2", batchOf([entryOf(3)]))).toBe("stored");
+    const rows = await rowsOf(shard("32/1"), "batches");
+    expect(await heads("32/2")).toMatchObject({ begins: rows.at(-1)?.digest });
+  });
+
+  it("that the directory refuses is repeated", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await append("33/1", batchOf([entryOf(1)]));
+    const known = { seq: 0, digest: FIRST_DIGEST };
+    atNth(AuditDirectory, "witness", 2, () => known);
+    await ringAlarm(shard("33/1"));
+    expect(await heads("33/1")).toMatchObject({ seq: 0 });
+    vi.setSystemTime(Date.now() + 10_000);
+    await ringAlarm(shard("33/1"));
+    expect(await heads("33/1")).toMatchObject({ seq: 1, broken: null });
   });
 });
 
