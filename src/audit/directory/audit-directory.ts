@@ -87,6 +87,7 @@ const STORED = "WHERE state <> 'dropped'";
 const CLOSED = "WHERE state = 'closed' ORDER BY last_at";
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;
+const RETENTION = "audit retention";
 /** Signed heads that are kept here: those of two days. */
 const MAX_HEADS = 48;
 
@@ -127,7 +128,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
       run: () => this.#sign(),
       pauseMs: () => RETRY_MS,
     });
-    this.alarms.add("audit retention", {
+    this.alarms.add(RETENTION, {
       dueAt: () => (this.tables.exist ? this.#retainAt : null),
       run: () => this.#retain(),
       pauseMs: () => RETRY_MS,
@@ -221,11 +222,12 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     const installation = await mustServe(this.env);
     const now = currentTime();
     const jws = await signHeads(this.env, installation, this.#objects.list(STORED).map(objectOf), now);
-    this.tables.exec("INSERT OR REPLACE INTO heads (at, jws) VALUES (?, ?)", now, jws);
-    this.tables.exec("DELETE FROM heads WHERE at NOT IN (SELECT at FROM heads ORDER BY at DESC LIMIT ?)", MAX_HEADS);
     // A line of the audit log, which is written whatever LOG_LEVEL says.
     console.log(JSON.stringify({ type: "audit-head", time: formatRfc3339(now), jws }));
+    // The row says that the hour is done, so it comes after the export: a crash in between repeats both.
     if (this.env.AUDIT_ARCHIVE) await putHeads(this.env.AUDIT_ARCHIVE, installation.clusterId, now, jws);
+    this.tables.exec("INSERT OR REPLACE INTO heads (at, jws) VALUES (?, ?)", now, jws);
+    this.tables.exec("DELETE FROM heads WHERE at NOT IN (SELECT at FROM heads ORDER BY at DESC LIMIT ?)", MAX_HEADS);
   }
 
   /** Copies a page of a full object into the bucket. */
@@ -238,11 +240,24 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     this.#change(name, { archived: page.seq, ...(page.isEnd && { state: "archived" }) });
   }
 
-  /** Closes objects that take nothing more, and deletes the oldest. Without an archive none waits for it. */
+  /**
+   * Closes objects that take nothing more, and deletes the oldest. Without an archive none waits for it. An object that
+   * fails does not hold up the others.
+   */
   async #retain(): Promise<void> {
     const now = currentTime();
+    let failures = 0;
+    const attempt = async (object: string, work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        failures++;
+        console.error(JSON.stringify({ type: RETENTION, object, error: String(error) }));
+      }
+    };
     for (const { name, opened_at: openedAt } of this.#objects.list("WHERE state = 'open'")) {
-      if (openedAt + openMs(this.env) <= now) await auditShardAt(this.env, name).closeWhenFull(name);
+      if (openedAt + openMs(this.env) > now) continue;
+      await attempt(name, () => auditShardAt(this.env, name).closeWhenFull(name));
     }
     const stored = this.#objects.list(`${STORED} ORDER BY last_at`);
     let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
@@ -250,11 +265,14 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
       const isReady = state === "archived" || (state === "closed" && !this.env.AUDIT_ARCHIVE);
       const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
       if (!isReady || !isOld) continue;
-      await auditShardAt(this.env, name).drop();
-      this.#change(name, { state: "dropped", bytes: 0 });
+      await attempt(name, async () => {
+        await auditShardAt(this.env, name).drop();
+        this.#change(name, { state: "dropped", bytes: 0 });
+      });
+      // Also after a failure: a newer object must not be deleted in the place of this one.
       bytes -= size;
     }
-    this.#retainAt = now + HOUR_MS;
+    this.#retainAt = now + (failures > 0 ? RETRY_MS : HOUR_MS);
   }
 
   /** Changes an entry as it is now: others may have changed it since it was read. */

@@ -1,8 +1,11 @@
+import { runInDurableObject } from "cloudflare:test";
 import { compactVerify, createLocalJWKSet } from "jose";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { digestAfter, FIRST_DIGEST } from "../../../src/audit/chain.ts";
+import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
 import { append, batchOf, directory, entryOf, failure, initializedAlone, shard } from "../../support/audit-store.ts";
-import { holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { bodyOf, call, dataOf } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 
@@ -23,6 +26,12 @@ beforeEach(() => {
 const entries = (count: number) => Array.from({ length: count }, (_, at) => entryOf(at));
 const get = (path: string) => call("GET", path, { token: root });
 const stateOf = async (name: string) => (await directory().shards()).find((object) => object.name === name)?.state;
+
+/** A time after all that the tests before have done, for which the directory has nothing planned. */
+async function later(days: number): Promise<void> {
+  await crash(directory());
+  vi.setSystemTime(Date.now() + days * DAY_MS);
+}
 
 interface Page {
   readonly lines: readonly string[];
@@ -91,11 +100,92 @@ describe("retention", () => {
     expect(problems.filter(({ object }) => object.startsWith("3/"))).toEqual([]);
   });
 
+  it("goes on with the others after an object that fails, and tries that one again", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await later(100);
+    const names = ["7/1", "8/1", "9/1"];
+    for (const name of names) await append(name, batchOf(entries(1)));
+    const states = () => Promise.all(names.map(stateOf));
+    vi.setSystemTime(Date.now() + 4 * DAY_MS);
+    failing(AuditShard, "closeWhenFull", "the object does not answer", 1);
+    await ringAlarm(directory());
+    expect((await states()).toSorted()).toEqual(["closed", "closed", "open"]);
+    vi.setSystemTime(Date.now() + 60_000);
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["closed", "closed", "closed"]);
+    vi.setSystemTime(Date.now() + 40 * DAY_MS);
+    failing(AuditShard, "drop", "the object does not answer", 1);
+    await ringAlarm(directory());
+    expect((await states()).toSorted()).toEqual(["closed", "dropped", "dropped"]);
+    vi.setSystemTime(Date.now() + 60_000);
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["dropped", "dropped", "dropped"]);
+  });
+
   it("does not delete what still takes records", async () => {
     await append("4/1", batchOf(entries(1)));
     vi.spyOn(console, "error").mockReturnValue();
     expect(await failure(shard("4/1").drop())).toContain("takes records");
     await alter(shard("4/1"), "DELETE FROM writers");
     expect(await append("4/1", batchOf(entries(1)))).toBe("stored");
+  });
+});
+
+/** Gives the directory a bucket. Returns what is put into it, by key. @param fails the number of puts that fail first. */
+async function bucketOfDirectory(fails = 0): Promise<ReadonlyMap<string, string>> {
+  const put = new Map<string, string>();
+  let left = fails;
+  const bucket = {
+    put: async (key: string, text: string) => {
+      if (left-- > 0) throw new Error("the bucket does not answer");
+      put.set(key, text);
+    },
+  };
+  await runInDurableObject(
+    directory(),
+    (object) => void Object.assign(Reflect.get(object, "env"), { AUDIT_ARCHIVE: bucket }),
+  );
+  return put;
+}
+
+describe("the archive in a bucket", () => {
+  afterEach(() =>
+    runInDurableObject(
+      directory(),
+      (object) => void Reflect.deleteProperty(Reflect.get(object, "env"), "AUDIT_ARCHIVE"),
+    ),
+  );
+
+  it("has a head before the directory notes it: what a bucket refuses is written again", async () => {
+    await later(200);
+    await append("5/1", batchOf(entries(2)));
+    vi.spyOn(console, "error").mockReturnValue();
+    const put = await bucketOfDirectory(1);
+    const heads = async () => dataOf<{ signed_heads: string[] }>(await get("sys/audit/archive")).signed_heads;
+    const known = await heads();
+    await ringAlarm(directory());
+    expect(await heads()).toEqual(known);
+    vi.setSystemTime(Date.now() + 60_000);
+    await ringAlarm(directory());
+    const added = (await heads()).filter((head) => !known.includes(head));
+    expect(added).toHaveLength(1);
+    expect([...put].filter(([key]) => key.endsWith(".jws")).map(([, text]) => text)).toEqual(added);
+  });
+
+  it("has the lines of a full object before these are deleted", async () => {
+    await later(300);
+    const put = await bucketOfDirectory();
+    await append("6/1", batchOf(entries(2)));
+    const { lines } = await shard("6/1").archivePage(0);
+    vi.setSystemTime(Date.now() + 4 * DAY_MS);
+    await ringAlarm(directory());
+    expect(await stateOf("6/1")).toBe("closed");
+    vi.setSystemTime(Date.now() + 40 * DAY_MS);
+    while ((await stateOf("6/1")) !== "archived") await ringAlarm(directory());
+    const copied = [...put].filter(([key]) => key.includes("/6-1/")).map(([, text]) => text);
+    expect(copied).toEqual([lines.map((line) => `${line}\n`).join("")]);
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await ringAlarm(directory());
+    expect(await stateOf("6/1")).toBe("dropped");
   });
 });
