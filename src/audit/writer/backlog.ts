@@ -62,6 +62,21 @@ export class Backlog {
     return ++this.#added;
   }
 
+  /** The ticket of the last record. */
+  get last(): number {
+    return this.#added;
+  }
+
+  /** Number of the last batch with something that has come so far, besides records. @param ridesAlong counts wait. */
+  lastBatch(ridesAlong: boolean): number {
+    return this.#batches + (ridesAlong || this.#dropped !== null ? 1 : 0);
+  }
+
+  /** True when a shard has confirmed the batch with this number, and so all before it. */
+  isConfirmed(number: number): boolean {
+    return number < (this.#sent?.batch.number ?? this.#batches + 1);
+  }
+
   /** True when a shard has confirmed the record with this ticket. */
   isStored(ticket: number): boolean {
     return ticket <= this.#stored;

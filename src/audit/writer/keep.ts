@@ -73,7 +73,7 @@ export function auditBacklog(): { readonly waiting: number; readonly dropped: nu
   return { waiting: writer?.waiting ?? 0, dropped: dropped.reduce((sum, { value }) => sum + value, 0) };
 }
 
-/** Stores what this isolate has not stored yet, so that a question finds it. */
+/** Stores what this isolate has not stored yet, so that a question finds it. Bounded in time. See `AuditWriter.settle`. */
 export async function flushAudit(env: WriterEnv): Promise<void> {
-  if (env.AUDIT_STORE !== "off") await writer?.flush();
+  if (env.AUDIT_STORE !== "off") await writer?.settle();
 }

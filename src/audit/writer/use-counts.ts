@@ -2,8 +2,8 @@ import type { Ms } from "../../base/clock.ts";
 import { MAX_BATCH_USES, type UseCount } from "../entry.ts";
 
 export const HOUR_MS: Ms = 3_600_000;
-/** Maximum number of counters that wait. A use that would need one more is not counted. */
-export const MAX_COUNTERS = 1024;
+/** Maximum number of counters that wait: one batch takes them all. A use that would need one more is not counted. */
+export const MAX_COUNTERS = MAX_BATCH_USES;
 /** Number of waiting counters with which they are sent early. */
 export const MANY_COUNTERS = 512;
 
@@ -36,15 +36,10 @@ export class UseCounts {
     return true;
   }
 
-  /** Removes counters for a batch, the oldest first, and returns them. */
+  /** Removes all counters, for a batch, and returns them. */
   take(): readonly UseCount[] {
-    if (this.#counters.size <= MAX_BATCH_USES) {
-      const all = [...this.#counters.values()];
-      this.#counters = new Map();
-      return all;
-    }
-    const some = [...this.#counters].slice(0, MAX_BATCH_USES);
-    for (const [key] of some) this.#counters.delete(key);
-    return some.map(([, counter]) => counter);
+    const all = [...this.#counters.values()];
+    this.#counters = new Map();
+    return all;
   }
 }

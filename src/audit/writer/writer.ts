@@ -99,9 +99,18 @@ export class AuditWriter {
     else this.#rideAlong();
   }
 
-  /** Stores what waits, as far as the shards take it. Uses and refusals that came before the call are included. */
-  async flush(): Promise<void> {
-    while (this.#hasWork() && (await this.#advance()));
+  /**
+   * Stores the records and uses that came before the call, as far as the shards take them. What comes meanwhile does not
+   * prolong it, and it begins nothing after `MAX_HELD_MS`.
+   */
+  async settle(): Promise<void> {
+    const { last } = this.#backlog;
+    const batch = this.#backlog.lastBatch(this.#uses.size > 0);
+    const began = this.#platform.now();
+    const isStored = () => this.#backlog.isStored(last) && this.#backlog.isConfirmed(batch);
+    while (!isStored() && isWithin(began, MAX_HELD_MS, this.#platform.now())) {
+      if (!(await this.#advance()) && this.#triesAgainAt !== null) return;
+    }
   }
 
   #add(entry: AuditEntry): number | null {
@@ -114,7 +123,7 @@ export class AuditWriter {
   #rideAlong(): void {
     // A full batch does not wait.
     if (this.#triesAgainAt !== null || this.#backlog.size >= MAX_BATCH_ENTRIES) this.#push();
-    else this.#ride.in(RIDE_MS, () => this.#platform.inBackground(this.flush()));
+    else this.#ride.in(RIDE_MS, () => this.#platform.inBackground(this.#flush()));
   }
 
   /** Begins to send what waits, in the background, unless it is too early. */
@@ -122,7 +131,12 @@ export class AuditWriter {
     const now = this.#platform.now();
     if (this.#triesAgainAt !== null && now < this.#triesAgainAt) return;
     if (this.#underWay && isWithin(this.#underWay.beganAt, LATE_MS, now)) return;
-    this.#platform.inBackground(this.flush());
+    this.#platform.inBackground(this.#flush());
+  }
+
+  /** Stores what waits, as far as the shards take it, also what comes meanwhile. */
+  async #flush(): Promise<void> {
+    while (this.#hasWork() && (await this.#advance()));
   }
 
   #hasWork(): boolean {

@@ -118,7 +118,10 @@ describe("the backlog", () => {
     const batch = backlog.next(take, 0);
     expect(batch?.uses).toEqual([use]);
     expect(backlog.next(take, 0)).toBe(batch);
+    expect(backlog.isConfirmed(1)).toBe(false);
     if (batch) backlog.confirm(batch);
+    expect([backlog.isConfirmed(1), backlog.isConfirmed(2)]).toEqual([true, false]);
+    expect([backlog.lastBatch(false), backlog.lastBatch(true)]).toEqual([1, 2]);
     expect(backlog.next(take, 0)).toBeNull();
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { AuditBatch, AuditEntry } from "../../../src/audit/entry.ts";
+import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
+import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
 import { AuditWriter, LATE_MS, MAX_HELD_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
@@ -153,6 +154,70 @@ describe("the writer", () => {
     expect(shards.calls).toHaveLength(1);
     expect(shards.calls[0]?.batch.uses).toMatchObject([{ accessor: "a", count: 2 }]);
     expect(shards.stored[0]).toEqual(["refusal"]);
+  });
+
+  it("settles what came before a question, however much comes meanwhile", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    // Each append meets new work, so the writer never has nothing to do.
+    shards.behaviour = () => {
+      writer.ride(entry("meanwhile"));
+      writer.countUse(`${shards.calls.length}`, "");
+      return "stored";
+    };
+    const first = writer.store(entry("1"));
+    writer.ride(entry("2"));
+    writer.countUse("a", "192.0.2.1");
+    const settled = writer.settle();
+    await vi.advanceTimersByTimeAsync(3 * shards.takesMs);
+    expect(await isSettled(settled)).toBe(true);
+    expect(await isSettled(first)).toBe(true);
+    expect([...shards.all]).toEqual(expect.arrayContaining(["1", "2"]));
+    expect(shards.calls.flatMap(({ batch }) => batch.uses.map(({ accessor }) => accessor))).toContain("a");
+    expect(await isSettled(writer.settle())).toBe(false);
+  });
+
+  it("settles uses that came while an append was under way", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    const first = writer.store(entry("1"));
+    writer.countUse("a", "192.0.2.1");
+    const settled = writer.settle();
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    expect([await isSettled(first), await isSettled(settled)]).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    expect(await isSettled(settled)).toBe(true);
+    expect(shards.calls.map(({ batch }) => batch.uses.length)).toEqual([0, 1]);
+  });
+
+  it("settles at once when nothing waits, and also what is dropped is told", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    expect(await isSettled(writer.settle())).toBe(true);
+    expect(shards.calls).toEqual([]);
+    for (let at = 0; at <= MAX_WAITING; at++) writer.ride(entry(`${at}`));
+    const settled = writer.settle();
+    await vi.advanceTimersByTimeAsync((MAX_WAITING / MAX_BATCH_ENTRIES + 2) * shards.takesMs);
+    expect(await isSettled(settled)).toBe(true);
+    expect(shards.stored[0]).toHaveLength(MAX_WAITING + 1);
+  });
+
+  it("settles for a bounded time while the shards hang, or refuse", async () => {
+    const hanging = new Shards(8);
+    hanging.behaviour = () => "hangs";
+    const waiting = writerOf(hanging);
+    waiting.ride(entry("1"));
+    const settled = waiting.settle();
+    await vi.advanceTimersByTimeAsync(MAX_HELD_MS + LATE_MS);
+    expect(await isSettled(settled)).toBe(true);
+    const refusing = new Shards(4);
+    refusing.behaviour = () => "refused";
+    const refused = writerOf(refusing);
+    refused.ride(entry("1"));
+    const given = refused.settle();
+    await vi.advanceTimersByTimeAsync(4 * refusing.takesMs);
+    expect(await isSettled(given)).toBe(true);
+    expect(refusing.calls).toHaveLength(4);
   });
 
   it("counts refusals beyond the bound, and stores the count in the next hour", async () => {
