@@ -9,8 +9,10 @@ export interface Term {
   readonly canRenew: boolean;
 }
 
-/** A renewal that adds less than this part of a term has met the maximum TTL: the next one would add even less. */
-const WORTHWHILE = 0.1;
+/** A renewal that moves the end by less than this part of the time that has passed has met the maximum TTL. */
+const WORTHWHILE = 0.2;
+/** Part of a term within which a renewal moves the end too little to tell. */
+const SOON = 0.1;
 /** At most so long before its end a session says that it ends (ms); for short ones a third of the term. */
 const ENDING_MS = 300_000;
 
@@ -19,12 +21,18 @@ export function termOf({ expire_time: end, ttl, renewable = false }: Self, now: 
   return { begins: now, ends: end === null ? null : now + ttl * 1000, canRenew: renewable };
 }
 
-/** The term after a renewal. */
+/**
+ * The term after a renewal. `canRenew` is false once the maximum TTL bounds the end. A renewal soon after the last one
+ * does not show that: then `canRenew` stays, and so does `begins`, so that a later renewal is compared with the whole
+ * time.
+ */
 export function renewedTerm(before: Term, self: Self, now: number): Term {
   const term = termOf(self, now);
   if (term.ends === null || before.ends === null) return term;
-  const added = term.ends - before.ends;
-  return { ...term, canRenew: term.canRenew && added >= WORTHWHILE * (before.ends - before.begins) };
+  const passed = now - before.begins;
+  if (term.ends - before.ends >= WORTHWHILE * passed) return term;
+  const isSoon = passed < SOON * (before.ends - before.begins);
+  return { ...term, begins: isSoon ? before.begins : now, canRenew: isSoon && before.canRenew && term.canRenew };
 }
 
 /** True from half of the term on: a page in use renews then, well before two thirds of it. */

@@ -10,6 +10,7 @@ import { renewedTerm, type Term, termOf } from "./renewal.ts";
 import { type Answer, done } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
 import { tokenOf } from "./sign-in/exchange.ts";
+import type { GivenToken } from "./sign-in/given-token.ts";
 import { nameOf } from "./sign-in/name-of.ts";
 import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
 import { useRenewal } from "./use-renewal.ts";
@@ -21,7 +22,7 @@ export interface Session {
   readonly capabilities: Capabilities;
   /** Who is signed in: the entity's name, or that of the token. */
   readonly name: string;
-  /** Whose session it is. A sign-in of the same user keeps the page. */
+  /** Id of the entity, or the accessor without one. A sign-in by the same owner keeps the page. */
   readonly owner: string;
   /** True when the sign-in made the token: nobody else has it, and signing out revokes it. */
   readonly isOwn: boolean;
@@ -57,7 +58,7 @@ export const ASKED_PATHS = {
 /** What is known of the signed-in token. */
 type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "term"> & { readonly token: string };
 
-async function lookUp(token: string, isOwn: boolean): Promise<Answer<Known>> {
+async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const api = new Api(token);
   const self = await api.read<Self>("auth/token/lookup-self");
   if (!self.ok) return self;
@@ -92,21 +93,28 @@ export interface SessionState {
 export function useSessionState(): SessionState {
   const [known, setKnown] = useState<Known | null>(null);
   const [ended, setEnded] = useState("");
-  const checking = useRef(false);
+  /** The token of the current session; "" without one. An answer to an older token changes nothing. */
+  const current = useRef("");
+  const checking = useRef("");
   const token = known?.token ?? "";
 
-  const forget = useCallback((why: string) => {
+  /** Ends the session of a token. Returns false when it is not the current session. */
+  const forget = useCallback((of: string, why: string): boolean => {
+    if (of !== current.current) return false;
+    current.current = "";
     setKnown(null);
     setEnded(why);
+    return true;
   }, []);
 
   // A 403 means that the policies refuse, or that the token has ended: a look-up of the token decides.
   const onRefused = useCallback(async () => {
-    if (checking.current || token === "") return;
-    checking.current = true;
+    if (token === "" || checking.current === token) return;
+    checking.current = token;
     const self = await new Api(token).read<Self>("auth/token/lookup-self");
-    checking.current = false;
-    if (!self.ok && self.problem.status === 403) forget("Your session has ended: the token expired or was revoked.");
+    if (checking.current === token) checking.current = "";
+    if (!self.ok && self.problem.status === 403)
+      forget(token, "Your session has ended: the token expired or was revoked.");
   }, [token, forget]);
   const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
 
@@ -114,17 +122,18 @@ export function useSessionState(): SessionState {
   useEffect(() => {
     if (ends === null) return;
     const check = (): void => {
-      if (Date.now() >= ends) forget("Your session has ended: the token expired.");
+      if (Date.now() >= ends) forget(token, "Your session has ended: the token expired.");
     };
     const timer = window.setInterval(check, 1000);
     return () => window.clearInterval(timer);
-  }, [ends, forget]);
+  }, [token, ends, forget]);
 
   const signIn = async (credential: Credential): Promise<Answer<void>> => {
     const given = await tokenOf(credential);
     if (!given.ok) return given;
-    const found = await lookUp(given.value, credential.kind !== "token");
+    const found = await lookUp(given.value);
     if (!found.ok) return found;
+    current.current = found.value.token;
     setEnded("");
     setKnown(found.value);
     return done(undefined);
@@ -157,8 +166,8 @@ export function useSessionState(): SessionState {
     async signOut({ revoke }) {
       const revoked = revoke || known.isOwn ? await api.call("auth/token/revoke-self", { body: {} }) : done(undefined);
       if (!revoked.ok && !known.isOwn) return revoked;
-      dropAllUnsaved();
-      forget(revoked.ok ? "" : notRevoked(known.term, revoked.problem.messages));
+      const why = revoked.ok ? "" : notRevoked(known.term, revoked.problem.messages);
+      if (forget(known.token, why)) dropAllUnsaved();
       return done(undefined);
     },
   };

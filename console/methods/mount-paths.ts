@@ -1,6 +1,6 @@
 import { pathOf } from "../href.ts";
 
-const encoded = (path: string): string => pathOf(...path.replace(/\/$/, "").split("/"));
+const encoded = (mount: string): string => pathOf(...mount.split("/").filter((part) => part !== ""));
 
 /** The endpoint of something below an auth mount. */
 export const belowMount = (mount: string, path: string, name?: string): string =>

@@ -1,12 +1,13 @@
 import { Api } from "../api.ts";
-import { type Answer, done, failed } from "../result.ts";
+import { type Answer, done } from "../result.ts";
 import type { Credential } from "./credential.ts";
+import { type GivenToken, unwrappedToken } from "./given-token.ts";
 
 /** The token that a credential is exchanged for. */
-export function tokenOf(credential: Credential): Promise<Answer<string>> {
+export function tokenOf(credential: Credential): Promise<Answer<GivenToken>> {
   switch (credential.kind) {
     case "token":
-      return Promise.resolve(done(credential.token));
+      return Promise.resolve(done({ token: credential.token, isOwn: false }));
     case "wrapping token":
       return unwrap(credential.token);
     case "login":
@@ -14,15 +15,12 @@ export function tokenOf(credential: Credential): Promise<Answer<string>> {
   }
 }
 
-async function unwrap(token: string): Promise<Answer<string>> {
-  const answer = await new Api(token).call<{ readonly token?: string } | null>("sys/wrapping/unwrap", { body: {} });
-  if (!answer.ok) return answer;
-  const inner = answer.value.auth?.client_token ?? answer.value.data?.token;
-  if (typeof inner === "string" && inner !== "") return done(inner);
-  return failed({ status: 0, messages: ["What was wrapped is no token. It is used up now."], requestId: "" });
+async function unwrap(token: string): Promise<Answer<GivenToken>> {
+  const answer = await new Api(token).call<{ readonly token?: unknown } | null>("sys/wrapping/unwrap", { body: {} });
+  return answer.ok ? unwrappedToken(answer.value) : answer;
 }
 
-async function logIn(path: string, fields: Readonly<Record<string, string>>): Promise<Answer<string>> {
+async function logIn(path: string, fields: Readonly<Record<string, string>>): Promise<Answer<GivenToken>> {
   const answer = await new Api("").call(path, { body: fields });
-  return answer.ok ? done(answer.value.auth?.client_token ?? "") : answer;
+  return answer.ok ? done({ token: answer.value.auth?.client_token ?? "", isOwn: true }) : answer;
 }

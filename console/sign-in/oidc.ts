@@ -1,8 +1,8 @@
 import { Api } from "../api.ts";
+import { belowMount } from "../methods/mount-paths.ts";
 import { type Answer, done, failed } from "../result.ts";
 import { type BegunLogin, callbackPath, type ProviderAnswer } from "./arrival.ts";
 import type { Credential } from "./credential.ts";
-import { mountPath } from "./ways.ts";
 
 /** The browser goes to the provider and comes back. */
 export interface RedirectLogin {
@@ -30,7 +30,7 @@ export const withAnswer = ({ mount, clientNonce }: BegunLogin, answer: ProviderA
 
 export const callbackOf = (mount: string, fields: ProviderAnswer): Credential => ({
   kind: "login",
-  path: `${mountPath(mount)}/oidc/callback`,
+  path: belowMount(mount, "oidc/callback"),
   fields,
 });
 
@@ -51,7 +51,7 @@ export const redirectUri = (mount: string): string => window.location.origin + c
 export async function beginProviderLogin(mount: string, role: string): Promise<Answer<ProviderLogin>> {
   const clientNonce = randomText();
   const fields = { redirect_uri: redirectUri(mount), client_nonce: clientNonce, ...(role !== "" && { role }) };
-  const answer = await new Api("").call<AuthUrl>(`${mountPath(mount)}/oidc/auth_url`, { body: fields });
+  const answer = await new Api("").call<AuthUrl>(belowMount(mount, "oidc/auth_url"), { body: fields });
   if (!answer.ok) return answer;
   const { auth_url: address = "", state, user_code: userCode = "", poll_interval: interval } = answer.value.data;
   const url = URL.parse(address);
@@ -59,7 +59,7 @@ export async function beginProviderLogin(mount: string, role: string): Promise<A
   if (state !== undefined && interval !== undefined) {
     const credential: Credential = {
       kind: "login",
-      path: `${mountPath(mount)}/oidc/poll`,
+      path: belowMount(mount, "oidc/poll"),
       fields: { state, client_nonce: clientNonce },
     };
     const everyMs = 1000 * (Number(interval) || USUAL_INTERVAL_S);

@@ -1,5 +1,5 @@
 import type { ShownMounts } from "../../client/answers.d.ts";
-import { pathOf } from "../href.ts";
+import { belowMount } from "../methods/mount-paths.ts";
 import type { Credential } from "./credential.ts";
 
 /** An auth method that is listed before sign-in (`listing_visibility`). */
@@ -21,14 +21,14 @@ export interface LoginField {
 interface LoginForm {
   readonly label: string;
   readonly fields: readonly LoginField[];
-  /** A field without which somebody signs in at the identity provider; "" when nobody can sign in otherwise. */
+  /** Without this field the login goes on at the identity provider; "": always. */
   readonly unlessSent?: string;
 }
 
 const ROLE: LoginField = { name: "role", label: "Role", hint: "Empty: the default role of the method." };
 const JWT: LoginField = { name: "jwt", label: "JWT", isSecret: true };
 
-/** What a login asks for, by type of method. Clients log in by the other types. */
+/** The fields of a login, by type of method. Other types are for clients only. */
 export const LOGIN_FORMS: Readonly<Record<string, LoginForm>> = {
   oidc: { label: "OIDC", fields: [ROLE], unlessSent: "" },
   // Mounts of either type have roles of either type.
@@ -69,7 +69,7 @@ export function listedMounts({ auth }: Pick<ShownMounts, "auth">): readonly List
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** A method to sign in by: one that is listed, or one that is typed. */
+/** A chosen method: from the list, or typed. */
 export interface ChosenMethod {
   readonly isListed: boolean;
   readonly path: string;
@@ -88,21 +88,18 @@ export function firstMethod(listed: readonly ListedMount[], wanted: string): Cho
   const first = usable.find((mount) => mount.path === path) ?? (path === "" ? usable[0] : undefined);
   if (first) return { isListed: true, path: first.path, type: first.type };
   if (path === "" || path === "token") return null;
-  // A method that is not listed can be linked to. A mount is often named as its type.
+  // A link can name a method that is not listed. Its type is unknown; many mounts have the name of their type.
   return { isListed: false, path, type: isUsable({ type: path }) ? path : "jwt" };
 }
 
-/** The path of a chosen method. Where none was typed it is that of most installations, the name of the type. */
+/** The path of a chosen method; the name of its type when no path was typed. */
 export const pathOfMethod = ({ path, type }: ChosenMethod): string => withoutSlashes(path) || type;
 
-/** The login by a method with what was typed. */
+/** The login by a method with the typed values. */
 export function loginOf(method: ChosenMethod, values: Readonly<Record<string, string>>): Credential {
   const { fields = [] } = LOGIN_FORMS[method.type] ?? {};
   const sent = fields.map(({ name }) => [name, (values[name] ?? "").trim()] as const).filter(([, text]) => text !== "");
-  return { kind: "login", path: `${mountPath(pathOfMethod(method))}/login`, fields: Object.fromEntries(sent) };
+  return { kind: "login", path: belowMount(pathOfMethod(method), "login"), fields: Object.fromEntries(sent) };
 }
-
-/** The path of a mount for calls; its parts are encoded. */
-export const mountPath = (mount: string): string => `auth/${pathOf(...mount.split("/").filter((part) => part !== ""))}`;
 
 const withoutSlashes = (path: string): string => path.trim().replace(/^\/+|\/+$/g, "");

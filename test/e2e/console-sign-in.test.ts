@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newIssuer } from "../support/issuer.ts";
 import { browserPath, expectAccessible, openPage, startBrowser } from "./support/browser.ts";
@@ -62,6 +62,21 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
   };
   const signedIn = (page: Page) => page.getByRole("navigation", { name: "Pages" }).waitFor();
+  /**
+   * Has the page ask whether its token still is one, after a refusal, and holds the question back. Returns a function
+   * that answers it: the token has ended.
+   */
+  const heldLookUp = async (page: Page): Promise<() => Promise<void>> => {
+    const held = new Promise<Route>((resolve) => page.route("**/auth/token/lookup-self", resolve, { times: 1 }));
+    await page.keyboard.press("Control+k");
+    const route = await held;
+    await page.keyboard.press("Escape");
+    return async () => {
+      const answered = page.waitForResponse("**/auth/token/lookup-self");
+      await route.fulfill({ status: 403, json: { errors: ["permission denied"] } });
+      await (await answered).finished();
+    };
+  };
   const statusOf = async (token: string | undefined): Promise<number> =>
     (await call(server, "GET", "/v1/auth/token/lookup-self", { token: token ?? "" })).status;
 
@@ -168,6 +183,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await openPlace(page, "policies?new=1");
     await page.getByLabel("Name", { exact: true }).fill("half typed");
     await page.clock.fastForward(56 * MINUTE);
+    const endOld = await heldLookUp(page);
     const notice = page.getByRole("complementary", { name: "End of the session" });
     await notice.getByText(/^Your session ends at .* It can't be renewed\.$/).waitFor();
     await expectAccessible(page);
@@ -178,6 +194,7 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await enter(page, await credentials("short"));
     await dialog.waitFor({ state: "detached" });
     await notice.waitFor({ state: "detached" });
+    await endOld();
     expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("half typed");
     // Nothing can revoke a batch token.
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -276,6 +293,8 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     // It was pasted, so somebody else has it.
     expect(await statusOf(server.rootToken)).toBe(200);
+    // A narrow page hides the links behind a button.
+    await page.setViewportSize({ width: 1440, height: 800 });
     await enter(page, await credentials("web"));
     await signedIn(page);
     expect(await notice.count()).toBe(0);

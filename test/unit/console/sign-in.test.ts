@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { belowMount } from "../../../console/methods/mount-paths.ts";
 import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../console/renewal.ts";
 import { callbackPath, readArrival } from "../../../console/sign-in/arrival.ts";
+import { unwrappedToken } from "../../../console/sign-in/given-token.ts";
 import { nameOf } from "../../../console/sign-in/name-of.ts";
 import {
   firstMethod,
@@ -8,7 +10,6 @@ import {
   isUsable,
   listedMounts,
   loginOf,
-  mountPath,
   pathOfMethod,
 } from "../../../console/sign-in/ways.ts";
 
@@ -39,6 +40,15 @@ describe("the renewal of a session", () => {
     expect(renewedTerm(term, self(3600), now)).toEqual({ begins: now, ends: now + HOUR, canRenew: true });
     expect(renewedTerm(term, self(1800 + 300), now).canRenew).toBe(false);
     expect(renewedTerm(term, self(3600, false), now).canRenew).toBe(false);
+  });
+
+  it("soon after the last one says nothing of the maximum TTL", () => {
+    expect(renewedTerm(term, self(3600), 61_000)).toEqual({ begins: 61_000, ends: 61_000 + HOUR, canRenew: true });
+    const bounded = renewedTerm(term, self(3540), 61_000);
+    expect(bounded).toEqual({ ...term, canRenew: true });
+    const later = 1000 + HOUR / 2;
+    expect(renewedTerm(bounded, self(1800), later)).toEqual({ begins: later, ends: term.ends, canRenew: false });
+    expect(renewedTerm({ ...term, canRenew: false }, self(3540), 61_000).canRenew).toBe(false);
   });
 
   it("says of the last five minutes, or the last third of a short term, that it ends", () => {
@@ -81,7 +91,20 @@ describe("the ways to sign in", () => {
   it("lead to the mount that was typed, or the one named as its type", () => {
     expect(pathOfMethod({ isListed: false, path: " /team/ci/ ", type: "jwt" })).toBe("team/ci");
     expect(pathOfMethod({ isListed: false, path: "", type: "approle" })).toBe("approle");
-    expect(mountPath("team/ci?x")).toBe("auth/team/ci%3Fx");
+    expect(belowMount("/team//ci?x/", "login")).toBe("auth/team/ci%3Fx/login");
+  });
+});
+
+describe("an unwrapped token", () => {
+  it("is the user's own when it was made by the wrapped request, and not when somebody wrapped its text", () => {
+    const auth = { client_token: "s.new", accessor: "a", policies: [] };
+    expect(unwrappedToken({ auth, data: null })).toEqual({ ok: true, value: { token: "s.new", isOwn: true } });
+    expect(unwrappedToken({ data: { token: "s.shared" } })).toEqual({
+      ok: true,
+      value: { token: "s.shared", isOwn: false },
+    });
+    expect(unwrappedToken({ auth: null, data: { token: 7 } })).toMatchObject({ ok: false });
+    expect(unwrappedToken({ data: null })).toMatchObject({ ok: false });
   });
 });
 
