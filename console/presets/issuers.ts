@@ -1,4 +1,4 @@
-import { formed, HTTPS, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
+import { formed, HTTPS, jqField, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
 
 const PLAIN = /^[\w.-]+(?:\/[\w.-]+)+$/;
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -47,7 +47,7 @@ jobs:
       - name: Log in to Grove
         run: |
           JWT=$(curl -sSf -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
-            "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=$VAULT_ADDR" | jq -r .value)
+            "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=$VAULT_ADDR" | ${jqField("value")})
           VAULT_TOKEN=$(${jwtLogin(place, "          ")})
           echo "::add-mask::$VAULT_TOKEN"
           echo "VAULT_TOKEN=$VAULT_TOKEN" >> "$GITHUB_ENV"
@@ -189,7 +189,7 @@ az rest --method PATCH --url "https://graph.microsoft.com/v1.0/applications(appI
       title: "On the machine",
       text: `export VAULT_ADDR=${place.address}
 JWT=$(curl -sSf -H Metadata:true \\
-  "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=api://${app.toLowerCase()}" | jq -r .access_token)
+  "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=api://${app.toLowerCase()}" | ${jqField("access_token")})
 VAULT_TOKEN=$(${jwtLogin(place, "")})
 export VAULT_TOKEN
 `,
@@ -247,8 +247,9 @@ kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove 
       text: `export VAULT_ADDR=${place.address}
 JWT=$(curl -sSf ${withoutSlash(realm)}/protocol/openid-connect/token \\
   -d grant_type=client_credentials -d client_id=${client} \\
-  --data-urlencode client_secret@/run/secrets/keycloak | jq -r .access_token)
-export VAULT_TOKEN=$(${jwtLogin(place, "")})
+  --data-urlencode client_secret@/run/secrets/keycloak | ${jqField("access_token")})
+VAULT_TOKEN=$(${jwtLogin(place, "")})
+export VAULT_TOKEN
 `,
     },
   ],
@@ -286,7 +287,8 @@ containers:
     {
       title: "In the container",
       text: `JWT=$(cat /var/run/secrets/grove/token)
-export VAULT_TOKEN=$(${jwtLogin(place, "")})
+VAULT_TOKEN=$(${jwtLogin(place, "")})
+export VAULT_TOKEN
 `,
     },
   ];

@@ -1,7 +1,7 @@
 import { pathOf } from "../href.ts";
 import { belowMount, ofMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
-import { curlCommand, type FormRequest, recordOf, terraformText } from "../records/commands.ts";
+import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from "../records/commands.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
 import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
@@ -34,7 +34,7 @@ export interface Existing {
   readonly mounts: Readonly<Record<string, string>>;
   readonly policies: readonly string[];
   /** Paths of mounts that were enabled here, and may lack whom they trust. */
-  readonly begun?: readonly string[];
+  readonly begun?: ReadonlySet<string>;
 }
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
@@ -101,11 +101,11 @@ function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, ro
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
  * same type and what it trusts.
  */
-export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, begun = [] }: Existing) {
+export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, begun }: Existing) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
   const hasPolicy = policies.includes(place.role);
-  const isBegun = begun.includes(place.mount);
+  const isBegun = begun?.has(place.mount) ?? false;
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
@@ -132,16 +132,13 @@ function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config:
   const isOne = ofConfig?.mount === "path";
   if (!isOne)
     texts.push(terraformText({ resource: { type: "vault_auth_backend" } }, [], { type: preset.method, path: mount }));
-  const backend = `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`;
-  if (ofConfig) texts.push(terraformText(recordOf(ofConfig, mount), fieldsOf(settings), config));
-  const ofRole = resourceOf(roles);
-  if (ofRole) texts.push(terraformText(recordOf(ofRole, mount, name), fieldsOf(roles), role));
   // References have Terraform make the resources in their order.
-  return texts
-    .join("\n")
-    .replace(/^( {2}backend +)= ".*"$/gm, `$1= ${backend}`)
-    .replace(/^( {2}token_policies +)= \[".*"\]$/gm, `$1= [vault_policy.${labelOf(name)}.name]`);
+  const references = {
+    backend: `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`,
+    token_policies: `[vault_policy.${labelOf(name)}.name]`,
+  };
+  if (ofConfig) texts.push(terraformText({ ...recordOf(ofConfig, mount), references }, fieldsOf(settings), config));
+  const ofRole = resourceOf(roles);
+  if (ofRole) texts.push(terraformText({ ...recordOf(ofRole, mount, name), references }, fieldsOf(roles), role));
+  return texts.join("\n");
 }
-
-/** The label of a resource, as `terraformText` makes it. */
-const labelOf = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^(?![A-Za-z_])/, "_");

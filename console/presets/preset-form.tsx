@@ -1,4 +1,4 @@
-import { Field, TextInput } from "../ui/index.ts";
+import { Field, SecretInput, TextInput } from "../ui/index.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 
 interface PresetFormProps {
@@ -18,12 +18,7 @@ export function PresetForm({ preset, values, onValues }: PresetFormProps) {
           return (
             <Field key={name} label={label} hint={hint} wrong={value === "" ? "" : wrong(value.trim())}>
               {isSecret ? (
-                <input
-                  type="password"
-                  value={value}
-                  autocomplete="off"
-                  onInput={(event) => set(name)(event.currentTarget.value)}
-                />
+                <SecretInput value={value} onText={set(name)} />
               ) : (
                 <TextInput value={value} onText={set(name)} />
               )}

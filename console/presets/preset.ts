@@ -69,10 +69,16 @@ export function formed(name: string, label: string, hint: string, form: RegExp, 
 /** An address that is written in a shell or in YAML without quotes. */
 export const HTTPS = /^https:\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
 
+/**
+ * A filter of `jq` for one field. It fails when the field is missing, and when the call before it has failed: without
+ * `-n` an empty input is no failure for jq 1.6.
+ */
+export const jqField = (field: string): string => `jq -ner input.${field}`;
+
 /** The body of a login by JWT from the shell variable `JWT`: neither the token nor the answer is on a command line. */
 export function jwtLogin({ mount, role }: PresetPlace, indent: string): string {
   return [
     `printf '{"role": "${role}", "jwt": "%s"}' "$JWT" |`,
-    `  curl -sSf --data @- "$VAULT_ADDR/v1/auth/${mount}/login" | jq -r .auth.client_token`,
+    `  curl -sSf --data @- "$VAULT_ADDR/v1/auth/${mount}/login" | ${jqField("auth.client_token")}`,
   ].join(`\n${indent}`);
 }

@@ -1,10 +1,10 @@
 import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
 import { formed, HTTPS, type Preset, ROLE_FIELD } from "./preset.ts";
 
-/** What a header can carry. */
+/** A text that can be sent in a header. */
 const BEARER = /^[\x21-\x7e]+$/;
 
-/** A pod of a cluster whose API server judges each token. */
+/** Pods of a cluster whose API server checks each token. */
 const KUBERNETES_REVIEW: Preset = {
   id: "kubernetes-review",
   title: "Kubernetes, by TokenReview",
@@ -50,7 +50,7 @@ kubectl -n grove create token reviewer --duration=8760h
 const principalOf = ({ account = "", name = "" }: Readonly<Record<string, string>>): string =>
   `arn:aws:iam::${account}:role/${name}`;
 
-/** Whoever has assumed a role of an account, by a signed request. */
+/** Clients with an IAM role, by a signed request. */
 const AWS: Preset = {
   id: "aws",
   title: "AWS",
@@ -72,7 +72,7 @@ const AWS: Preset = {
   role: (values) => ({
     auth_type: "iam",
     bound_iam_principal_arn: [principalOf(values)],
-    // Without a key of the cloud nobody could look the id up.
+    // Looking the id up would need a key of the cloud.
     resolve_aws_unique_ids: false,
     token_ttl: "1h",
   }),
@@ -92,5 +92,5 @@ function hostOf(address: string): string {
   return new URL(address).hostname;
 }
 
-/** Every preset, in the order in which people choose. */
+/** The presets, in the order of the page. */
 export const PRESETS: readonly Preset[] = [GITHUB, GITLAB, KUBERNETES_ISSUER, KUBERNETES_REVIEW, ENTRA, KEYCLOAK, AWS];

@@ -14,11 +14,14 @@ interface SetUpProps {
   readonly preset: Preset;
   readonly values: PresetValues;
   readonly existing: Existing;
-  readonly onDone: () => void;
+  /** Something was written. */
+  readonly onSent: () => void;
+  /** Called for a mount that was enabled here, and again once it has whom it trusts. */
+  readonly onBegun: (mount: string, isBegun: boolean) => void;
 }
 
 /** The texts of a preset once its fields are filled in, the button that sets it up, and the check of a login. */
-export function SetUp({ preset, values, existing, onDone }: SetUpProps) {
+export function SetUp({ preset, values, ...steps }: SetUpProps) {
   const [ready, setReady] = useState<LoginPlan | null>(null);
   const wrong = valuesProblem(preset, values);
   if (wrong !== "") return <p class="muted">{wrong}</p>;
@@ -28,7 +31,7 @@ export function SetUp({ preset, values, existing, onDone }: SetUpProps) {
   return (
     <>
       <Texts plan={plan} />
-      <Steps preset={preset} plan={plan} existing={existing} onSent={onDone} onReady={() => setReady(plan)} />
+      <Steps preset={preset} plan={plan} {...steps} onReady={() => setReady(plan)} />
       {isReady && (
         <>
           {plan.snippets.map(({ title, text }) => (
@@ -68,24 +71,19 @@ function Texts({ plan }: { readonly plan: LoginPlan }) {
   );
 }
 
-interface StepsProps {
-  readonly preset: Preset;
+interface StepsProps extends Pick<SetUpProps, "preset" | "existing" | "onSent" | "onBegun"> {
   readonly plan: LoginPlan;
-  readonly existing: Existing;
-  /** Something was written. */
-  readonly onSent: () => void;
-  /** All was. */
+  /** All was written. */
   readonly onReady: () => void;
 }
 
 /** Sends what is missing, one request after the other, and stops at the first that is refused. */
-function Steps({ preset, plan, existing, onSent, onReady }: StepsProps) {
+function Steps({ preset, plan, existing, onSent, onBegun, onReady }: StepsProps) {
   const { api } = useSession();
   const [sent, setSent] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [begun, setBegun] = useState<readonly string[]>([]);
-  const { problem: taken, left, kept } = stepsLeft(plan, preset, { ...existing, begun });
+  const { problem: taken, left, kept } = stepsLeft(plan, preset, existing);
   const run = async (): Promise<void> => {
     if (busy) return;
     setBusy(true);
@@ -99,11 +97,10 @@ function Steps({ preset, plan, existing, onSent, onReady }: StepsProps) {
         onSent();
         return setProblem(answer.problem);
       }
-      if (what === "mount") setBegun((before) => [...before, plan.place.mount]);
+      if (what === "mount" || what === "config") onBegun(plan.place.mount, what === "mount");
       setSent((before) => [...before, label]);
     }
     setBusy(false);
-    setBegun([]);
     onSent();
     onReady();
   };

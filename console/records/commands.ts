@@ -28,6 +28,8 @@ export interface TerraformResource {
 export interface TerraformRecord {
   readonly resource: TerraformResource;
   readonly given?: RecordValue;
+  /** Arguments that refer to other resources, as expressions. */
+  readonly references?: Readonly<Record<string, string>>;
 }
 
 /** The resource of a record of an auth mount, by its name. */
@@ -70,7 +72,7 @@ export function curlCommand(request: FormRequest): string {
  * @param values by the names of the fields, as they are sent
  */
 export function terraformText(
-  { resource, given = {} }: TerraformRecord,
+  { resource, given = {}, references = {} }: TerraformRecord,
   fields: readonly Field[],
   values: RecordValue,
 ): string {
@@ -90,12 +92,15 @@ export function terraformText(
   ];
   const all = { ...given, ...Object.fromEntries(own.map(([field, value]) => [argumentOf(field), value])) };
   const [first] = [name, "name", "path", "description"].flatMap((argument) => all[argument] ?? []);
-  const label = String(first ?? "main")
-    .replace(/[^A-Za-z0-9_-]/g, "_")
-    .replace(/^(?![A-Za-z_])/, "_");
-  const lines = [...missing.map((field) => `  # The provider has no argument for ${field}.`), ...aligned(entries)];
-  return `resource "${type}" "${label}" {\n${lines.map((line) => `${line}\n`).join("")}}\n`;
+  const lines = [
+    ...missing.map((field) => `  # The provider has no argument for ${field}.`),
+    ...aligned(entries.map(([argument, value]) => [argument, references[argument] ?? value] as const)),
+  ];
+  return `resource "${type}" "${labelOf(String(first ?? "main"))}" {\n${lines.map((line) => `${line}\n`).join("")}}\n`;
 }
+
+/** The label of the resource of that name. */
+export const labelOf = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^(?![A-Za-z_])/, "_");
 
 const itemsOf = (text: string): string[] =>
   text

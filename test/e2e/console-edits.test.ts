@@ -197,8 +197,23 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByLabel("Role", { exact: true }).fill("web-servers");
     await page.getByText("Terraform", { exact: true }).click();
     await page.getByText('resource "vault_aws_auth_backend_role" "web-servers"').waitFor();
+    // The mount is made, and what it trusts is not.
+    const unavailable = { status: 503, json: { errors: ["try again"] } };
+    await page.route("**/v1/auth/aws/config/client", (route) => route.fulfill(unavailable), { times: 1 });
+    await page.getByRole("button", { name: "Set up AWS" }).click();
+    await page.getByText("Grove can't answer now").waitFor();
+    await page.getByRole("link", { name: "Keycloak" }).click();
+    await page.getByRole("link", { name: "AWS" }).click();
+    await page.getByLabel("Account").fill("111111111111");
+    await page.getByLabel("IAM role", { exact: true }).fill("web");
+    await page.getByLabel("Role", { exact: true }).fill("web-servers");
+    await page
+      .getByText("Stays as it is: The policy web-servers, The method aws at auth/aws/.", { exact: true })
+      .waitFor();
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByRole("heading", { name: "Check a login" }).waitFor();
+    const config = (await api("GET", "auth/aws/config/client")).body.data;
+    expect(config).toMatchObject({ iam_server_id_header_value: "127.0.0.1" });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Check the login" }).click();
     await page.getByText("This login gets a token").waitFor();

@@ -59,6 +59,17 @@ describe.each(cases)("the preset %s", (id, preset) => {
     }
   });
 
+  it("fails in a shell that stops at an error when the login is refused, and sets no token", () => {
+    for (const { title, text } of plan.snippets.filter((one) => one.text.includes("VAULT_TOKEN"))) {
+      const script = shellOf(title, text);
+      for (const answer of ["return 22", "printf '{\"errors\": []}'"]) {
+        const fakes = `cat() { printf ey.x; }\ncurl() { ${answer}; }\nbao() { return 2; }\nGITHUB_ENV=/dev/stdout`;
+        const run = spawnSync("bash", ["-e"], { input: `${fakes}\n${script}\necho "went on"`, encoding: "utf8" });
+        expect([run.status === 0, run.stdout]).toEqual([false, expect.not.stringContaining("went on") as unknown]);
+      }
+    }
+  });
+
   it("has Terraform that makes the same, in an order by references", () => {
     expect(plan.terraform).toContain(`resource "vault_policy" "${roleOf(id)}"`);
     expect(plan.terraform).toMatch(/backend +=/);
@@ -67,6 +78,14 @@ describe.each(cases)("the preset %s", (id, preset) => {
     expect(plan.terraform).not.toMatch(/undefined|\[object/);
   });
 });
+
+/** The commands of a snippet: all of it, or the script in a job's YAML. */
+function shellOf(title: string, text: string): string {
+  if (SHELL.test(title)) return text;
+  const lines = text.split("\n");
+  const first = lines.findIndex((line) => /(?:run:|-) \|$/.test(line));
+  return lines.slice(first + 1).join("\n");
+}
 
 const SHELL = /^(?:In the (?:job|container|cluster)|At the |On the (?:instance|machine))/;
 
@@ -91,7 +110,7 @@ describe("the steps that are left", () => {
   });
 
   it("have whom to trust again where only the mount could be made", () => {
-    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], begun: ["github"] });
+    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], begun: new Set(["github"]) });
     expect(left.map(({ what }) => what)).toEqual(["config", "role"]);
   });
 
