@@ -3,7 +3,7 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { filterOfBody, filterText } from "../tokens/filter.ts";
+import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { isUnderWay } from "../tokens/numbers.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
@@ -39,11 +39,7 @@ export function Walks() {
           columns={[
             {
               label: "Which tokens",
-              cell: ({ id, filter, named }) => (
-                <a href={href(["receipts", id])}>
-                  {named > 0 ? counted(named, "selected token") : filterText(filterOfBody(filter))}
-                </a>
-              ),
+              cell: ({ id, filter, named }) => <a href={href(["receipts", id])}>{selectionText(filter, named)}</a>,
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },

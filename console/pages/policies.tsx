@@ -14,7 +14,8 @@ export function PoliciesPage() {
   const holders = useLoad("holders", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "policy" }));
   const [search, setSearch] = useState("");
   const counts = new Map(holders.value?.groups.map(({ key, count: tokens }) => [key, tokens] as const));
-  const found = (names.value ?? []).filter((name) => name.includes(search.toLowerCase()));
+  const wanted = search.trim().toLowerCase();
+  const found = (names.value ?? []).filter((name) => name.includes(wanted));
 
   return (
     <>

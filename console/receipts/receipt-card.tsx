@@ -3,7 +3,7 @@ import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
-import { filterOfBody, filterText } from "../tokens/filter.ts";
+import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
@@ -43,7 +43,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     Request: receipt.request_id !== "" && <code>{receipt.request_id}</code>,
     Began: <Time at={receipt.started} both />,
     "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
-    Filter: filterText(filterOfBody(receipt.filter)) || "the selected tokens",
+    Filter: selectionText(receipt.filter),
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases asked to end": amountText(numbers.leases),

@@ -24,7 +24,8 @@ interface NameListProps {
 export function NameList({ title, names, current, placeOf, empty, beside, children }: NameListProps) {
   const [search, setSearch] = useState("");
   const all = names.value ?? [];
-  const found = search === "" ? all : all.filter((name) => name.toLowerCase().includes(search.toLowerCase()));
+  const wanted = search.trim().toLowerCase();
+  const found = all.filter((name) => name.toLowerCase().includes(wanted));
   return (
     <Card
       of={names}

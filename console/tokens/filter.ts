@@ -1,4 +1,5 @@
 import type { Token } from "../../client/answers.d.ts";
+import { counted } from "../format.ts";
 import type { Selection } from "./model.ts";
 
 /** A filter as the query of the page has it: the names are those of the inventory. */
@@ -55,6 +56,24 @@ export const filterOfBody = (body: Readonly<Record<string, unknown>>): Filter =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.join("\n") : String(value)]),
   );
+
+/** Spellings of a flag that is set. */
+const SET: ReadonlySet<string> = new Set(["true", "True", "TRUE", "t", "T", "1"]);
+
+/**
+ * What a revocation selects, in words: `policy deploy, root tokens too`, or the number of selected tokens.
+ *
+ * @param named the number of tokens, where the body of a listed job does not have them
+ */
+export function selectionText(body: Readonly<Record<string, unknown>>, named = 0): string {
+  const { accessors, include_root: root, include_self: self, ...filter } = body;
+  const selected = Array.isArray(accessors) ? accessors.length : named;
+  return [
+    selected > 0 ? counted(selected, "selected token") : filterText(filterOfBody(filter)),
+    ...(SET.has(String(root)) ? ["root tokens too"] : []),
+    ...(SET.has(String(self)) ? ["the token that asked too"] : []),
+  ].join(", ");
+}
 
 /** The filter as a body of the API has it. */
 export function filterBody(filter: Filter): Selection {

@@ -132,6 +132,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const job = /receipts\/([^/?]+)/.exec(page.url())?.[1] ?? "";
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
+    await receipt.getByText("search payments-api", { exact: true }).waitFor();
     await receipt.getByRole("button", { name: "Check again" }).click();
     await shows(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`);
     await expectAccessible(page);

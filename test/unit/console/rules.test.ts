@@ -12,6 +12,7 @@ import {
   isMeant,
   linesOfPairs,
   pairsOfLines,
+  selectionText,
 } from "../../../console/tokens/filter.ts";
 import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/model.ts";
 import { endsText, groupsText, isStopping, isUnderWay, jobText, percentOf } from "../../../console/tokens/numbers.ts";
@@ -139,6 +140,17 @@ describe("the filter of the tokens page", () => {
     expect(filterOfBody(filterBody(filter))).toEqual(filter);
     expect(filterText(filter)).toBe("policy web, without a parent true");
     expect(filterText({})).toBe("all tokens");
+  });
+
+  it("is told in words on the receipt of a revocation, with what else it takes", () => {
+    expect(selectionText({ policy: "web", metadata: ["owner=a", "run=1"], include_root: true })).toBe(
+      "policy web, metadata owner=a, run=1, root tokens too",
+    );
+    expect(selectionText({ accessors: ["a1", "a2"], include_self: "1", include_root: false })).toBe(
+      "2 selected tokens, the token that asked too",
+    );
+    expect(selectionText({ include_self: "false" }, 1)).toBe("1 selected token");
+    expect(selectionText({ created_before: "2026-11-22" })).toBe("created before 2026-11-22");
   });
 
   it("keeps a time to the minute on its way through an input", () => {
