@@ -3,10 +3,10 @@ import { isDue, type Term } from "./renewal.ts";
 
 /** Shortest time between two attempts to renew (ms). */
 const RETRY_MS = 30_000;
-/** What somebody does who uses the page. */
+/** Events that count as use of the page. */
 const USES = ["pointerdown", "keydown", "scroll"] as const;
 
-/** Renews the session while the page is used, once half of its term has passed. A page that nobody uses lets it end. */
+/** Renews the session at a use of the page, once half of its term has passed. Without a use the session ends. */
 export function useRenewal(term: Term | null, renew: () => Promise<unknown>): void {
   const latest = useRef({ term, renew });
   latest.current = { term, renew };

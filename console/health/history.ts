@@ -6,20 +6,20 @@ type Slot = MetricsHistory["samples"][number];
 
 /** The points of the charts of a day. */
 export interface DayPoints {
-  /** A rate per second of each slot. A slot in which nobody reported has none: nothing happened, or nobody said. */
+  /** A rate per second for each slot with a report. */
   rates(countOf: (slot: Slot) => number): readonly ChartPoint[];
   /** The latency (ms) that `share` of the requests of a slot did not exceed. */
   latencies(share: number): readonly ChartPoint[];
-  /** A number that is counted now and then, where it was. */
+  /** A number that only some slots have. */
   counts(of: (slot: Slot) => number | null): readonly ChartPoint[];
 }
 
-/** @param now ms; the last slot is not over yet. */
+/** @param now (ms) bounds the last slot, which is not complete */
 export function dayPoints({ interval_seconds: interval, bounds, samples }: MetricsHistory, now: number): DayPoints {
   const slots = samples.map((slot) => ({ slot, at: Date.parse(slot.time) }));
   const seconds = (at: number): number => Math.max(60, Math.min(interval, (now - at) / 1000));
   const step = interval * 1000;
-  /** With a zero at each end of a gap: the line neither breaks nor goes straight through it. */
+  /** Adds a zero at each end of a gap, so that the line falls to zero between reports. */
   const filled = (points: readonly ChartPoint[]): readonly ChartPoint[] =>
     points.flatMap((point, at) => {
       const before = points[at - 1]?.at ?? point.at;

@@ -1,4 +1,4 @@
-/** A login through a browser that this tab began at an identity provider. The tab keeps it while it is away. */
+/** A login through a browser that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
 export interface BegunLogin {
   readonly mount: string;
   readonly state: string;
@@ -8,17 +8,17 @@ export interface BegunLogin {
   readonly place: string;
 }
 
-/** What a provider answered, as far as it is passed on. */
+/** The parameters of a provider's answer that are sent to the server. */
 export type ProviderAnswer = Readonly<Record<string, string>>;
 
-/** How this page was opened: by the identity provider, with the answer to a login of this tab or with another one. */
+/** The return from an identity provider, with the answer to the login that this tab began or to another one. */
 export type Arrival =
   | { readonly isExpected: true; readonly place: string; readonly mount: string; readonly fields: ProviderAnswer }
   | { readonly isExpected: false; readonly place: string; readonly answer: ProviderAnswer };
 
-/** Where the provider sends the browser back to, as with the reference's console. */
+/** The path that the provider returns to. It is the same as in the reference's console. */
 const CALLBACK = /^\/ui\/vault\/auth\/(.+)\/oidc\/callback$/;
-/** What is passed on of the answer (RFC 6749, RFC 9207). Anybody could have written the rest. */
+/** Parameters that are sent to the server (RFC 6749, RFC 9207). All others are ignored: anybody can write an address. */
 const PASSED_ON = ["state", "code", "iss", "error"] as const;
 
 /** Path of the address to which the provider sends the browser back. */
@@ -26,9 +26,9 @@ export const callbackPath = (mount: string): string =>
   `/ui/vault/auth/${mount.split("/").map(encodeURIComponent).join("/")}/oidc/callback`;
 
 /**
- * Reads the address of the page. Null: it is no answer of a provider.
+ * Reads the address of the page. Null for a page that no provider has opened.
  *
- * @param kept what the tab kept; null without anything
+ * @param kept the stored login of the tab; null for none
  */
 export function readArrival(
   { pathname, search }: Pick<URL, "pathname" | "search">,

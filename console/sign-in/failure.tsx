@@ -5,11 +5,11 @@ import { type ChosenMethod, pathOfMethod } from "./ways.ts";
 
 interface FailureProps {
   readonly problem: Problem;
-  /** The method, or what kind of token was given. */
+  /** The method, or the kind of token. */
   readonly of: ChosenMethod | string;
 }
 
-/** Why nobody was signed in. */
+/** The message of a failed sign-in. */
 export function Failure({ problem, of }: FailureProps) {
   const { status, messages, requestId } = problem;
   if (status !== 400 && status !== 403) return <ProblemNotice problem={problem} />;

@@ -33,7 +33,7 @@ const HINTS: Readonly<Record<Exclude<Way, "method">, string>> = {
   token: "Your token, or the root token of a new installation.",
   "wrapping token": "It is unwrapped, and you are signed in with the token inside. A wrapping token works once.",
 };
-/** Characters that no header, and so no token, can have. */
+/** Characters that can't be sent in a header. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
 
 const NOT_BEGUN = "This sign-in was not begun in this tab, or it was answered before. Nothing of it was used.";
@@ -110,7 +110,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     keepLogin(answer.value.begun);
     window.location.assign(answer.value.address);
   };
-  /** Another tab may have begun the login. */
+  /** Offers the answer to the tab that began the login. */
   const passOn = async (answer: ProviderAnswer): Promise<void> => {
     begin();
     if (await offerAnswer(answer)) setIsOver(true);
@@ -123,16 +123,16 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   };
 
   useEffect(() => {
-    // After the end of a session too, when the browser minds no autofocus.
+    // Browsers ignore `autofocus` once another element had the focus.
     fields.current?.querySelector("input")?.focus();
     if (arrival?.isExpected) void send(callbackOf(arrival.mount, arrival.fields));
     else if (arrival) void passOn(arrival.answer);
   }, []);
-  // Whoever sent the form hears first why it failed.
+  // A screen reader reads the failure first.
   useEffect(() => {
     if (problem) failure.current?.focus();
   }, [problem]);
-  // Somebody came back from the provider by the button of the browser.
+  // The back button of the browser restores the page as it was left.
   useEffect(() => {
     const onShow = ({ persisted }: PageTransitionEvent): void => {
       if (!persisted) return;

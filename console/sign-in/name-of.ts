@@ -1,6 +1,6 @@
-/** Names of entities that no operator has named. */
+/** Generated names of entities. */
 const GENERATED = /^entity_[0-9a-f]+/;
 
-/** The name of whoever is signed in. A generated name of an entity says less than that of the token. */
+/** The name of the user: that of the entity, or that of the token where the entity has none or a generated one. */
 export const nameOf = (entity: string, displayName: string): string =>
   entity !== "" && !GENERATED.test(entity) ? entity : displayName || "token";

@@ -8,7 +8,7 @@ import { Dialog, Icon, ProblemNotice, useNow } from "../ui/index.ts";
 import type { Credential } from "./credential.ts";
 import { SignInForm } from "./form.tsx";
 
-/** Above every page: what is to be known of the session. */
+/** Notices about the session, above every page. */
 export function SessionNotices() {
   const { self } = useSession();
   return (
@@ -31,7 +31,7 @@ function RootNotice() {
   );
 }
 
-/** Says when the session ends, once that is soon, and offers to go on without leaving the page. */
+/** Shows when the session ends, shortly before, with a renewal or a new sign-in. */
 function EndingNotice() {
   const session = useSession();
   const now = useNow(1000);
@@ -52,7 +52,7 @@ function EndingNotice() {
     <>
       <aside class="session-notice ending" aria-label="End of the session">
         <Icon name="clock" />
-        {/* The time does not run here: a screen reader would say it each second. */}
+        {/* A fixed time: a screen reader would announce each step of a countdown. */}
         <span role="status">
           Your session ends at {exact(new Date(ends ?? now).toISOString())}.{canRenew || " It can't be renewed."}
         </span>
