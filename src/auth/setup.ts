@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { equalBytes, toBase64Url } from "../crypto/bytes.ts";
+import { equalTexts, toBase64Url } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { PLAIN_RECORD } from "../token/record.ts";
@@ -27,7 +27,7 @@ export async function setupToken(keys: Keys, nonce: string): Promise<string> {
 async function nonceOf(keys: Keys, text: string): Promise<string | null> {
   const [, , nonce] = FORM.exec(text) ?? [];
   if (nonce === undefined) return null;
-  return equalBytes(UTF8.encode(await setupToken(keys, nonce)), UTF8.encode(text)) ? nonce : null;
+  return equalTexts(await setupToken(keys, nonce), text) ? nonce : null;
 }
 
 /** True while the declared start of an installation is not complete and `token` is not its setup token. */

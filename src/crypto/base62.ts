@@ -2,26 +2,32 @@ import { randomBytes } from "./bytes.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE = BigInt(ALPHABET.length);
-/** The largest multiple of 62 in a byte. Bytes from here on are rejected, or some characters would be more frequent. */
-const FAIR_BYTES = 248;
 /** The characters of base62 that base58 leaves out, as they look alike. */
 const LOOKALIKES = /[0OIl]/g;
+const BASE58 = ALPHABET.replace(LOOKALIKES, "");
+/** Number of values of a byte. */
+const BYTE_VALUES = 256;
 
 /** `length` random letters and digits from a cryptographic generator: 5.95 bits each. */
 export function randomBase62(length: number): string {
-  let text = "";
-  while (text.length < length) {
-    for (const byte of randomBytes(length - text.length)) {
-      if (byte < FAIR_BYTES) text += ALPHABET.charAt(byte % ALPHABET.length);
-    }
-  }
-  return text;
+  return randomText(ALPHABET, length);
 }
 
 /** `length` characters of base58, letters and digits without those that look alike: 5.86 bits each. */
 export function randomBase58(length: number): string {
+  return randomText(BASE58, length);
+}
+
+/** `length` random characters of an alphabet of 1 to 256 in ASCII, from a cryptographic generator. Each is as frequent. */
+export function randomText(alphabet: string, length: number): string {
+  // The largest multiple in a byte. Bytes from here on are rejected, or some characters would be more frequent.
+  const fair = BYTE_VALUES - (BYTE_VALUES % alphabet.length);
   let text = "";
-  while (text.length < length) text += randomBase62(length - text.length).replace(LOOKALIKES, "");
+  while (text.length < length) {
+    for (const byte of randomBytes(length - text.length)) {
+      if (byte < fair) text += alphabet.charAt(byte % alphabet.length);
+    }
+  }
   return text;
 }
 

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "node:crypto";
 
+const UTF_8 = new TextEncoder();
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
 export function toBase64Url(bytes: Uint8Array): string {
@@ -55,4 +56,9 @@ export function randomBytes(count: number): Uint8Array<ArrayBuffer> {
 /** True when both contain the same bytes. Compares in constant time for inputs of the same length. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** True for the same text. Compares in constant time for texts of the same length in UTF-8. */
+export function equalTexts(a: string, b: string): boolean {
+  return equalBytes(UTF_8.encode(a), UTF_8.encode(b));
 }

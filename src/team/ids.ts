@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { base62Digest, isBase58, randomBase58, randomBase62 } from "../crypto/base62.ts";
-import { equalBytes } from "../crypto/bytes.ts";
+import { equalTexts } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { termInUse } from "../crypto/row-keys.ts";
 
@@ -134,8 +134,4 @@ async function tag(keys: Keys, body: string, length: number): Promise<string> {
 /** No two kinds of id have the same hash: each body begins with the prefix of its kind, or has the mark of a token. */
 function hashOf(key: CryptoKey, body: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(key, UTF8.encode(`team\0${body}`));
-}
-
-function equalTexts(a: string, b: string): boolean {
-  return equalBytes(UTF8.encode(a), UTF8.encode(b));
 }

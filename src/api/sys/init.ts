@@ -12,7 +12,7 @@ import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
-import { equalBytes, fromBase64, fromHex, toBase64 } from "../../crypto/bytes.ts";
+import { equalBytes, equalTexts, fromBase64, fromHex, toBase64 } from "../../crypto/bytes.ts";
 import { parseSealKey } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
@@ -84,7 +84,7 @@ export function mayInitialize(env: Env, token: string): boolean {
 /** True for the init token of a deployment that has one. One of white space alone admits nobody. */
 export function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
   const secret = withoutWhiteSpace(GROVE_INIT_TOKEN);
-  return secret !== "" && equalBytes(encode(token), encode(secret));
+  return secret !== "" && equalTexts(token, secret);
 }
 
 /** Defines an endpoint for callers that may initialize this deployment, or restore a backup into it. */
@@ -263,7 +263,7 @@ async function finishAttempt(env: Env, installation: Installation, nonce: string
   if (!attempt) return err(NO_ATTEMPT);
   const wrong = (message: string) =>
     refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
-  if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
+  if (!equalTexts(nonce, attempt.nonce)) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
   const otp = await openText(installation.keys, otpContext(nonce), attempt.sealedOtp);
   if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");

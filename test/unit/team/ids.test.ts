@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { base62Digest, isBase58, randomBase58, randomBase62 } from "../../../src/crypto/base62.ts";
+import { base62Digest, isBase58, randomBase58, randomBase62, randomText } from "../../../src/crypto/base62.ts";
 import { importKeys, type Keys, keyedHash, newKeyRing, withNewTerm } from "../../../src/crypto/key-ring.ts";
 import {
   isHolderRoute,
@@ -40,6 +40,17 @@ describe("base62", () => {
     expect(counts.size).toBe(62);
     // 1,000 each; without drawing anew the first eight characters would come up 1,210 times.
     for (const char of "01234567") expect(counts.get(char)).toBeLessThan(1180);
+  });
+});
+
+describe("random texts of another alphabet", () => {
+  it("have its characters alone, each about equally often", () => {
+    // 256 is no multiple of 20: without a rejection the first 16 would come up a twelfth more often.
+    const text = randomText("BCDFGHJKLMNPQRSTVWXZ", 60_000);
+    expect(text).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{60000}$/);
+    const early = [...text].filter((char) => "BCDFGHJKLMNPQRST".includes(char)).length;
+    expect(Math.abs(early - 48_000)).toBeLessThan(500);
+    expect([randomText("a", 3), randomText("ab", 0)]).toEqual(["aaa", ""]);
   });
 });
 
