@@ -25,7 +25,7 @@ import {
   type Service,
 } from "../answers/answers.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
-import { openSecret } from "../secrets.ts";
+import { openCloudSecret } from "../secrets.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
 import { type ClientConfig, SECRET_KEY, type StsRole } from "./config.ts";
 import { serverRegion } from "./server-credentials.ts";
@@ -80,7 +80,7 @@ export async function configuredKeys(client: CloudClient): Promise<Result<Creden
     const half = "the access key or secret key were provided but not both";
     return refuse(`static client credentials haven't been properly configured (${half})`);
   }
-  const secretAccessKey = await openSecret(client.installation.keys, client.mount, SECRET_KEY, sealedSecretKey);
+  const secretAccessKey = await openCloudSecret(client.installation.keys, client.mount, SECRET_KEY, sealedSecretKey);
   return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
 }
 

@@ -15,7 +15,7 @@ import {
 import { chosenMetadata } from "../rules/identity.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
-import { openSecret } from "../secrets.ts";
+import { openCloudSecret } from "../secrets.ts";
 import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
 
 const NO_DOCUMENT =
@@ -59,7 +59,7 @@ export async function grantOf(target: LoginRole, instance: VmInstance): Promise<
   if (value === "") return refuse(`missing tag with key "${role.roleTag}" on the instance`);
   const read = readTagValue(value);
   if (!read.ok) return read;
-  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const key = await openCloudSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(read.value, key);
   if (!tag.ok) return tag;
   const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });

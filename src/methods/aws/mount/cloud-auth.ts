@@ -25,7 +25,7 @@ import {
   type RoleChangeInput,
 } from "../rules/role.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
-import { sealedTexts } from "../secrets.ts";
+import { cloudSecretsIn } from "../secrets.ts";
 import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
 import { mayWrite, RoleRecords, type WriteGrants } from "./records.ts";
@@ -51,7 +51,7 @@ const SETTINGS: TableShape = {
   kind: "cloud setting",
   key: ["name"],
   sealed: ["value"],
-  values: ({ value }) => sealedTexts(String(value)),
+  values: ({ value }) => cloudSecretsIn(String(value)),
 };
 /** A login may try all certificates. */
 const CERTIFICATES = { table: "certificates", kind: "cloud certificate", max: 256, plural: "certificates" } as const;

@@ -4,7 +4,7 @@ import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-table.ts";
 import type { Sql } from "../../../storage/tables.ts";
-import { sealedTexts } from "../secrets.ts";
+import { cloudSecretsIn } from "../secrets.ts";
 
 /** What the caller's policies grant on the path of a write. */
 export type WriteGrants = Pick<Verdict, "create" | "update">;
@@ -28,7 +28,7 @@ export class RoleRecords<T> extends SealedValues<T> {
 
   /** @param changed called after each change, in its transaction. */
   constructor(sql: Sql, seals: RowSeals, of: RecordTable, changed: () => void) {
-    super(sql, seals, of.table, of.kind, sealedTexts);
+    super(sql, seals, of.table, of.kind, cloudSecretsIn);
     this.#of = of;
     this.#changed = changed;
   }

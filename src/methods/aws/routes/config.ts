@@ -20,7 +20,7 @@ import {
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/certificate.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
-import { sealSecret } from "../secrets.ts";
+import { sealCloudSecret } from "../secrets.ts";
 import { rotateRoot } from "./rotate-root.ts";
 
 const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
@@ -69,7 +69,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
       if (!change.ok || fields.secret_key === undefined) return change;
       const secret = fields.secret_key;
       const sealedSecretKey =
-        secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
+        secret === "" ? null : await sealCloudSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
       return ok({ ...change.value, sealedSecretKey });
     },
     async handle(context) {

@@ -19,7 +19,7 @@ import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
 import { ENTRY_VIEW, memorySeconds } from "../rules/access.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
-import { openSecret } from "../secrets.ts";
+import { openCloudSecret } from "../secrets.ts";
 
 /** Each list with its current and its deprecated path, and its name in the ids of operations. */
 const LISTS: readonly (readonly [path: string, name: string, list: TidyList])[] = [
@@ -117,7 +117,7 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   const mount = mountOf(context);
   const role = await auth.readRole(prepared.tag.role);
   if (!role) return refuse(`entry not found for "${prepared.tag.role}"`);
-  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const key = await openCloudSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(prepared, key);
   if (!tag.ok) return tag;
   const now = currentTime();

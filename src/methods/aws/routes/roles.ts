@@ -31,7 +31,7 @@ import {
   roleTagProblem,
   signRoleTag,
 } from "../rules/role-tag.ts";
-import { openSecret, sealSecret } from "../secrets.ts";
+import { openCloudSecret, sealCloudSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
@@ -115,7 +115,7 @@ async function writeRole(
   const roleId = crypto.randomUUID();
   // The key of the HMAC of the tags of the role, if it is new.
   const tagKey = crypto.randomUUID();
-  const sealedTagKey = await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), tagKey);
+  const sealedTagKey = await sealCloudSecret(installation.keys, mount, tagKeyPurpose(roleId), tagKey);
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
@@ -152,7 +152,7 @@ async function createTag(context: CallContext<TagFields, RoleTag>): Promise<Resu
   if (!role) return refuse(`entry not found for role ${tag.role}`);
   const problem = problemOf(role, tag);
   if (problem) return refuse(problem);
-  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const key = await openCloudSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const value = await signRoleTag(tag, key);
   if (!value.ok) return value;
   const warnings = warningsOf(role, tag, mountTtl(mount));

@@ -15,7 +15,7 @@ import {
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
 import { serverPartition } from "../clients/server-credentials.ts";
 import { changeConfiguration, cloudAuthOf, operatorClient } from "../mount/mount.ts";
-import { sealSecret } from "../secrets.ts";
+import { sealCloudSecret } from "../secrets.ts";
 
 /**
  * Replaces the configured access key by a new one that no operator has seen. The new key is created, stored, and then
@@ -86,7 +86,7 @@ async function dropKey(access: CloudAccess, userName: string, accessKeyId: strin
 /** Configures the new key. If that fails, deletes it again. */
 async function storeKey(access: Rotation, oldKey: string, created: NewAccessKey): Promise<Result<null>> {
   const { userName, accessKeyId: accessKey, secretAccessKey } = created;
-  const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, secretAccessKey);
+  const sealedSecretKey = await sealCloudSecret(access.installation.keys, access.mount, SECRET_KEY, secretAccessKey);
   const configured = await configureKey(access, oldKey, { accessKey, sealedSecretKey });
   if (configured === accessKey) return ok(null);
   if (configured === null) {

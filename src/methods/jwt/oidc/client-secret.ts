@@ -1,16 +1,14 @@
-import { fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import type { Keys } from "../../../crypto/key-ring.ts";
-import { openText, sealText } from "../../../crypto/sealed-data.ts";
 import type { Mount } from "../../../system/mount.ts";
-import { isObject } from "../../../wire/fields.ts";
+import { openSecret, sealedSecretsIn, sealSecret } from "../../sealed-secret.ts";
 import type { JwtConfig } from "../config.ts";
 
 type MountUuid = Pick<Mount, "uuid">;
 type Client = Pick<JwtConfig, "discoveryUrl" | "clientId">;
 
 /** Seals the client's secret, in base64. It opens only for the same mount, issuer and client. */
-export async function sealClientSecret(keys: Keys, mount: MountUuid, client: Client, secret: string): Promise<string> {
-  return toBase64(await sealText(keys, contextOf(mount, client), secret));
+export function sealClientSecret(keys: Keys, mount: MountUuid, client: Client, secret: string): Promise<string> {
+  return sealSecret(keys, contextOf(mount, client), secret);
 }
 
 /** Returns the client's secret; null without one. @throws when it does not open: a bug, or tampering. */
@@ -19,19 +17,13 @@ export async function openClientSecret(
   mount: MountUuid,
   config: Client & Pick<JwtConfig, "sealedClientSecret">,
 ): Promise<string | null> {
-  if (config.sealedClientSecret === undefined) return null;
-  const bytes = fromBase64(config.sealedClientSecret);
-  const plain = bytes && (await openText(keys, contextOf(mount, config), bytes));
-  if (plain === null) throw new Error("the client's secret of a jwt mount does not open");
-  return plain;
+  const { sealedClientSecret: sealed } = config;
+  return sealed === undefined ? null : openSecret(keys, contextOf(mount, config), sealed);
 }
 
 /** The sealed secret in the JSON of a setting. */
 export function clientSecretIn(json: string): Uint8Array[] {
-  const value: unknown = JSON.parse(json);
-  const text = isObject(value) ? value.sealedClientSecret : null;
-  const bytes = typeof text === "string" ? fromBase64(text) : null;
-  return bytes ? [bytes] : [];
+  return sealedSecretsIn(json, ["sealedClientSecret"]);
 }
 
 function contextOf({ uuid }: MountUuid, { discoveryUrl, clientId = "" }: Client): string {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SECRET_KEY } from "../../../../src/methods/aws/clients/config.ts";
-import { openSecret } from "../../../../src/methods/aws/secrets.ts";
+import { openCloudSecret } from "../../../../src/methods/aws/secrets.ts";
 import { loadInstallation } from "../../../../src/system/installation.ts";
 import aws from "../../../conformance/aws.json";
 import { cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
@@ -64,9 +64,9 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
       const loaded = await loadInstallation(bindings);
       if (!loaded.ok) throw new Error("not initialised");
       const { keys } = loaded.value;
-      expect(await openSecret(keys, await mountRow(at.path), SECRET_KEY, sealed)).toBe("swordfish");
-      await expect(openSecret(keys, { uuid: "another" }, SECRET_KEY, sealed)).rejects.toThrow("does not open");
-      await expect(openSecret(keys, await mountRow(at.path), "other", sealed)).rejects.toThrow("does not open");
+      expect(await openCloudSecret(keys, await mountRow(at.path), SECRET_KEY, sealed)).toBe("swordfish");
+      await expect(openCloudSecret(keys, { uuid: "another" }, SECRET_KEY, sealed)).rejects.toThrow("does not open");
+      await expect(openCloudSecret(keys, await mountRow(at.path), "other", sealed)).rejects.toThrow("does not open");
     });
 
     it("says that a region alone has no effect", async () => {
