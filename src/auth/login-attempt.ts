@@ -245,6 +245,17 @@ export function answerLogin<Name extends string>(
   return answer;
 }
 
+/** Issues the token of a client that a method has verified, and answers its login; see `answerLogin`. */
+export async function answerVerified<Name extends string>(
+  attempt: LoginAttempt<Name | keyof typeof LAST_CHECKS>,
+  proofs: readonly Name[],
+  stub: RefusalStub,
+  verified: Result<VerifiedClient>,
+): Promise<Result<Reply>> {
+  const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
+  return answerLogin(attempt, proofs, stub, issued);
+}
+
 /** Answers the explanation of a login, with `more` data of the method. */
 export function answerExplanation(
   checks: readonly Check[],

@@ -1,9 +1,8 @@
 import {
   answerExplanation,
-  answerLogin,
+  answerVerified,
   EXPLANATION_SHAPE,
   explainedAttempt,
-  issueToken,
   type LAST_CHECKS,
   type LoginAttempt,
   loginAttempt,
@@ -58,8 +57,7 @@ export function loginRoutes<Name extends string, Fields extends object, Explaine
       handle: async (context) => {
         const attempt = loginAttempt(context, checks);
         const verified = await verify(attempt, method.read(context.fields));
-        const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-        return answerLogin(attempt, method.proofs, objectAt(context.env, attempt.mount), issued);
+        return answerVerified(attempt, method.proofs, objectAt(context.env, attempt.mount), verified);
       },
     }),
     tokenRoute("update", "explain/login", {

@@ -1,6 +1,7 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result } from "../../base/result.ts";
+import { equalTexts } from "../../crypto/bytes.ts";
 import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -137,7 +138,7 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
 
   #findLogin(hash: string, client: string | null, now: Ms): FoundLogin {
     const row = this.#pending.find(hash, now);
-    const isOfOther = row !== null && client !== null && row.client !== "" && row.client !== client;
+    const isOfOther = row !== null && client !== null && row.client !== "" && !equalTexts(row.client, client);
     if (!row || isOfOther) return { row: null, isOfOther, config: this.#config.read(), roleName: "", role: null };
     return { row, isOfOther, ...this.#settingsFor(row.role) };
   }

@@ -4,10 +4,10 @@ import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { shown } from "../claim-checks.ts";
 import type { OidcAttempt } from "./checks.ts";
-import { type CodeLogin, type OpenedLogin, openLogin } from "./pending.ts";
+import { type CodeLogin, isConfirmed, type LoginKey, type OpenedLogin, openLogin } from "./pending.ts";
 import type { Provider } from "./provider.ts";
 import { isLoopback } from "./redirects.ts";
-import { browserRole, exchangeGrant, knownProvider, LOGIN_FAILED, verifyTokens } from "./verify.ts";
+import { browserRole, clientOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify.ts";
 
 /** The answer of the provider, as the client or a browser brings it. "" for what is not there. */
 export interface ProviderAnswer {
@@ -18,11 +18,9 @@ export interface ProviderAnswer {
   readonly iss: string;
 }
 
-/** In the place of a code that the provider has posted to this server. */
-export const STORED_CODE = "no_code";
-
+/** What the reference sends in the place of a code that it keeps. It is known to all, so it stands for nothing here. */
+const NO_CODE = "no_code";
 /** Longer than what any provider sends. */
-const MAX_STATE = 512;
 const MAX_CODE = 8192;
 
 /** Errors of RFC 6749 and OpenID Connect Core that may be named in answers: anybody could put any text there. */
@@ -35,17 +33,17 @@ const ERRORS: ReadonlySet<string> = new Set([
 /** The refusal of a login that was not begun here, has ended, or went on elsewhere. */
 export const EXPIRED = `${LOGIN_FAILED} Expired or missing OAuth state.`;
 
-/** Finds or takes the login of an answer for its client. @param clientNonce null: whoever brings the answer. */
+const NOT_RECEIVED = `${LOGIN_FAILED} No code or id_token received.`;
+
+/** Finds or takes the login of an answer. */
 export async function loginOf(
   attempt: OidcAttempt,
   way: "find" | "take",
-  state: string,
-  clientNonce: string | null,
+  key: LoginKey,
   now: Ms,
 ): Promise<Result<OpenedLogin>> {
   const { checks } = attempt;
-  const found =
-    state === "" || state.length > MAX_STATE ? null : await openLogin(attempt, way, { state, clientNonce }, now);
+  const found = await openLogin(attempt, way, key, now);
   if (found === "other client") return checks.record("oidc_client_nonce", {}, refuse("invalid client_nonce"));
   return checks.record("oidc_state", {}, found ? ok(found) : refuse(EXPIRED));
 }
@@ -58,7 +56,7 @@ export async function verifyAnswer(
 ): Promise<Result<VerifiedClient>> {
   const { checks } = attempt;
   const now = currentTime();
-  const login = await loginOf(attempt, "take", answer.state, clientNonce, now);
+  const login = await loginOf(attempt, "take", { state: answer.state, clientNonce }, now);
   if (!login.ok) return login;
   const { pending } = login.value;
   if (pending.kind !== "code") return checks.record("oidc_state", {}, refuse(EXPIRED));
@@ -81,21 +79,16 @@ async function verifyCode(
   if (!admitted.ok) return admitted;
   const boundCidrs = boundAddress(attempt, role.value.token);
   if (!boundCidrs.ok) return boundCidrs;
-  const isStored = answer.code === STORED_CODE && pending.code !== undefined;
-  const code = isStored ? ok(pending.code) : codeIn(known.value.provider, pending, answer);
-  const checked = attempt.checks.record("oidc_answer", {}, code);
-  if (!checked.ok) return checked;
-  const { redirectUri, verifier, nonce } = pending;
-  const grant = {
-    grant_type: "authorization_code",
-    code: checked.value,
-    redirect_uri: redirectUri,
-    code_verifier: verifier,
-  };
-  const tokens = await exchangeGrant(attempt, known.value, grant);
-  if (!tokens.ok) return tokens;
-  const expected = { roleName: login.roleName, role: role.value, boundCidrs: boundCidrs.value, nonce };
-  return verifyTokens(attempt, known.value, tokens.value, expected, now);
+  const code = attempt.checks.record("oidc_answer", {}, codeFor(known.value.provider, pending, answer));
+  if (!code.ok) return code;
+  const holder = await redeemCode(attempt, known.value, role.value, pending, code.value, now);
+  return holder.ok ? ok(clientOf(login.roleName, role.value, boundCidrs.value, holder.value)) : holder;
+}
+
+/** Returns the code of an answer that the client brings: the one that is kept, for the secret of its browser. */
+function codeFor(provider: Provider, pending: CodeLogin, answer: ProviderAnswer): Result<string> {
+  if (pending.code === undefined) return codeIn(provider, pending, answer);
+  return isConfirmed(pending, answer.code) ? ok(pending.code) : refuse(NOT_RECEIVED);
 }
 
 /** Checks the address of the client of a login. */
@@ -121,8 +114,8 @@ export function codeIn(
     return refuse(`${LOGIN_FAILED} The answer does not name the issuer that was asked (iss).`);
   }
   if (error !== "") return refuse(`${LOGIN_FAILED} ${errorName(error)}`);
-  if (code === "" || code === STORED_CODE || code.length > MAX_CODE) {
-    return refuse(`${LOGIN_FAILED} No code or id_token received.`);
+  if (code === "" || code === NO_CODE || code.length > MAX_CODE) {
+    return refuse(NOT_RECEIVED);
   }
   return ok(code);
 }

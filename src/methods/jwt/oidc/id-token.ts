@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Ms, Seconds } from "../../../base/clock.ts";
-import { equalBytes, toBase64Url } from "../../../crypto/bytes.ts";
+import { equalTexts, toBase64Url } from "../../../crypto/bytes.ts";
 import type { Claims, JwtAlgorithm } from "../../jws.ts";
 import { listOf } from "../claims.ts";
 
-const UTF_8 = new TextEncoder();
 /** How far the clocks of the provider and of this server may differ. */
 const CLOCK_SKEW: Seconds = 60;
 
@@ -18,7 +17,7 @@ export function clientProblem({ aud, azp }: Claims, clientId: string): string | 
 
 /** Returns why an ID token is not the answer to the login with this nonce, or null. */
 export function nonceProblem({ nonce }: Claims, expected: string): string | null {
-  const isSame = typeof nonce === "string" && equalBytes(UTF_8.encode(nonce), UTF_8.encode(expected));
+  const isSame = typeof nonce === "string" && equalTexts(nonce, expected);
   return isSame ? null : "invalid ID token nonce";
 }
 

@@ -74,8 +74,8 @@ export class PendingLogins {
   /** Stores a login. Its hash is new. */
   add({ hash, role, client, network, value, expiresAt }: PendingRow, now: Ms): void {
     this.deleteEnded(now);
-    if (network !== "") this.#makeRoom("WHERE network = ?", [network], MAX_PENDING_OF_NETWORK);
-    if (this.#known() >= MAX_PENDING) this.#makeRoom("", [], MAX_PENDING);
+    if (network !== "") this.#endOldest(this.#countOf(network) + 1 - MAX_PENDING_OF_NETWORK, network);
+    this.#endOldest(this.#known() + 1 - MAX_PENDING, null);
     this.#rows.put({ hash, role, client, network, value: value.buffer, expires_at: expiresAt });
     this.#count = this.#known() + 1;
   }
@@ -120,11 +120,19 @@ export class PendingLogins {
     this.#count = null;
   }
 
-  /** Deletes the oldest logins of some, so that one more fits below `max`. */
-  #makeRoom(which: string, values: readonly string[], max: number): void {
-    const surplus = `SELECT hash FROM pending_logins ${which} ORDER BY expires_at DESC, hash DESC LIMIT ? OFFSET ?`;
-    const hashes = columnOf<string>(this.#sql, surplus, ...values, DELETED_AT_ONCE, max - 1);
+  /** Deletes the logins that end first, a bounded number of them. @param network null: of all */
+  #endOldest(surplus: number, network: string | null): void {
+    if (surplus <= 0) return;
+    const which = network === null ? "" : "WHERE network = ?";
+    const oldest = `SELECT hash FROM pending_logins ${which} ORDER BY expires_at, hash LIMIT ?`;
+    const values = network === null ? [] : [network];
+    const hashes = columnOf<string>(this.#sql, oldest, ...values, Math.min(surplus, DELETED_AT_ONCE));
     for (const hash of hashes) this.delete(hash);
+  }
+
+  #countOf(network: string): number {
+    const [count = 0] = columnOf<number>(this.#sql, "SELECT COUNT(*) FROM pending_logins WHERE network = ?", network);
+    return count;
   }
 
   #known(): number {

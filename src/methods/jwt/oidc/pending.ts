@@ -1,6 +1,6 @@
 import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import type { Ms, Seconds } from "../../../base/clock.ts";
-import { randomBytes, toBase64Url } from "../../../crypto/bytes.ts";
+import { equalTexts, randomBytes, toBase64Url } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import { openText, sealText } from "../../../crypto/sealed-data.ts";
 import { storedJson } from "../../../storage/tables.ts";
@@ -13,6 +13,15 @@ import type { PendingRow } from "./pending-logins.ts";
 export const PENDING_MS: Ms = 600_000;
 /** Maximum length of the secret of a client. */
 export const MAX_CLIENT_NONCE = 512;
+/** Longer than any state that is given. */
+const MAX_STATE = 512;
+
+/** The person that a provider has named. */
+export interface Holder {
+  readonly identity: VerifiedClient["alias"];
+  /** The `sub`; null without one. */
+  readonly subject: string | null;
+}
 
 /** What a login by an authorization code remembers. */
 export interface CodeLogin {
@@ -26,8 +35,13 @@ export interface CodeLogin {
   readonly verifier: string;
   /** The page of the console that goes on, when the provider posts its answer to this server; absent: none. */
   readonly returnTo?: string;
-  /** The answer of the provider, when this server got it and the client goes on. */
+  /** The answer of the provider, when this server got it. */
   readonly code?: string;
+  /**
+   * A secret of the browser that came back with that code. Who began the login does not know it: they may have sent
+   * somebody else to the provider.
+   */
+  readonly confirmation?: string;
 }
 
 /** What a login on any device remembers (RFC 8628). */
@@ -48,18 +62,25 @@ export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   readonly userCode: string;
   /** Address of the client, for the page. */
   readonly clientAddress: string | null;
-  /** A secret of the page that was shown in the browser that came back from the provider. */
-  readonly confirmation?: string;
   /** Number of wrong user codes. */
   readonly wrongCodes: number;
   /** Where it is: "asking" for the person, "confirmed" while it is verified, and the result. */
-  readonly progress: "asking" | "confirmed" | { readonly client: VerifiedClient } | { readonly refusal: string };
+  readonly progress: "asking" | "confirmed" | { readonly holder: Holder } | { readonly refusal: string };
 }
 
 export type PendingLogin = CodeLogin | DeviceLogin | DirectLogin;
 
+/** What a login is asked for by. */
+export interface LoginKey {
+  readonly state: string;
+  /** "" for none; null for a caller that is not the client that began, such as the provider. */
+  readonly clientNonce: string | null;
+}
+
 /** A login that was found, opened. */
 export interface OpenedLogin<P extends PendingLogin = PendingLogin> extends FoundLogin {
+  /** It was found by this. */
+  readonly key: LoginKey;
   readonly row: PendingRow;
   readonly pending: P;
 }
@@ -100,15 +121,16 @@ export async function pendingRow(
 /**
  * Finds the login with this state, or takes it: then it can't go on again.
  *
- * @param clientNonce null for a caller that is not the client that began, such as the provider.
  * @returns the login; "other client" when another one began it, null when there is none.
  */
 export async function openLogin(
   { env, installation, mount }: Place,
   way: "find" | "take",
-  { state, clientNonce }: { readonly state: string; readonly clientNonce: string | null },
+  key: LoginKey,
   now: Ms,
 ): Promise<OpenedLogin | "other client" | null> {
+  const { state, clientNonce } = key;
+  if (state === "" || state.length > MAX_STATE) return null;
   const hash = await hashOf(installation.keys, mount, "state", state);
   const client = clientNonce === null ? null : await clientHash(installation.keys, mount, clientNonce);
   const object = jwtAuthAt(env, mount);
@@ -116,7 +138,7 @@ export async function openLogin(
   if (!found.row) return found.isOfOther ? "other client" : null;
   const text = await openText(installation.keys, contextOf(mount, hash), found.row.value);
   if (text === null) throw new Error("a pending login of a jwt mount does not open");
-  return { ...found, row: found.row, pending: storedJson<PendingLogin>(text) };
+  return { ...found, key, row: found.row, pending: storedJson<PendingLogin>(text) };
 }
 
 /** Replaces what a login remembers. Returns its row, or null when somebody else has changed it meanwhile. */
@@ -129,6 +151,11 @@ export async function changeLogin(
   const value = await sealPending(installation.keys, mount, row.hash, pending);
   const changed = await jwtAuthAt(env, mount).replaceLogin(row.hash, row.value, value, now);
   return changed ? { ...row, value } : null;
+}
+
+/** True for the secret of the browser that came back with the code that is kept for this login. */
+export function isConfirmed({ confirmation }: Pick<CodeLogin, "confirmation">, sent: string): boolean {
+  return confirmation !== undefined && equalTexts(sent, confirmation);
 }
 
 function sealPending(keys: Keys, mount: Pick<Mount, "uuid">, hash: string, pending: PendingLogin) {

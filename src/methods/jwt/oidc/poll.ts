@@ -4,7 +4,15 @@ import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { boundAddress, EXPIRED, loginOf } from "./callback.ts";
 import type { OidcAttempt } from "./checks.ts";
 import { changeLogin, type DeviceLogin, type DirectLogin, type OpenedLogin } from "./pending.ts";
-import { browserRole, exchangeGrant, knownProvider, LOGIN_FAILED, verifyTokens } from "./verify.ts";
+import {
+  browserRole,
+  clientOf,
+  exchangeGrant,
+  knownProvider,
+  LOGIN_FAILED,
+  sameConfig,
+  verifyTokens,
+} from "./verify.ts";
 
 /** The part of an interval that a client must wait at least: its clock is not ours. */
 const LEAST_OF_INTERVAL = 0.8;
@@ -18,23 +26,17 @@ export async function verifyPolled(
   clientNonce: string,
 ): Promise<Result<VerifiedClient>> {
   const now = currentTime();
-  const login = await loginOf(attempt, "find", state, clientNonce, now);
+  const login = await loginOf(attempt, "find", { state, clientNonce }, now);
   if (!login.ok) return login;
   const { pending } = login.value;
-  if (pending.kind === "device") return askProvider(attempt, { ...login.value, pending }, { state, clientNonce }, now);
-  if (pending.kind === "direct") return takeResult(attempt, { ...login.value, pending }, { state, clientNonce }, now);
+  if (pending.kind === "device") return askProvider(attempt, { ...login.value, pending }, now);
+  if (pending.kind === "direct") return takeResult(attempt, { ...login.value, pending }, now);
   return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
-}
-
-interface Asking {
-  readonly state: string;
-  readonly clientNonce: string;
 }
 
 async function askProvider(
   attempt: OidcAttempt,
   login: OpenedLogin<DeviceLogin>,
-  { state, clientNonce }: Asking,
   now: Ms,
 ): Promise<Result<VerifiedClient>> {
   const { pending } = login;
@@ -55,33 +57,38 @@ async function askProvider(
   };
   const tokens = await exchangeGrant(attempt, known.value, grant);
   if (!tokens.ok && tokens.error.code !== "invalid_request") return tokens;
-  const taken = await loginOf(attempt, "take", state, clientNonce, now);
+  const taken = await loginOf(attempt, "take", login.key, now);
   if (!taken.ok) return taken;
   if (!tokens.ok) return tokens;
   const admitted = await attempt.admitRole(login.roleName);
   if (!admitted.ok) return admitted;
-  const expected = { roleName: login.roleName, role: role.value, boundCidrs: boundCidrs.value, nonce: null };
-  return verifyTokens(attempt, known.value, tokens.value, expected, now);
+  const expected = { role: role.value, nonce: null };
+  const holder = await verifyTokens(attempt, known.value, tokens.value, expected, now);
+  return holder.ok ? ok(clientOf(login.roleName, role.value, boundCidrs.value, holder.value)) : holder;
 }
 
-/** Takes the result of a login whose answer came to this server. */
+/**
+ * Takes the result of a login whose answer came to this server. The token is what the role gives now, which may be less
+ * than when the person confirmed.
+ */
 async function takeResult(
   attempt: OidcAttempt,
   login: OpenedLogin<DirectLogin>,
-  { state, clientNonce }: Asking,
   now: Ms,
 ): Promise<Result<VerifiedClient>> {
-  const { progress } = login.pending;
+  const { progress, revision } = login.pending;
   if (typeof progress === "string") return waiting("authorization_pending");
+  const config = attempt.checks.record("configuration", {}, sameConfig(login.config, revision));
+  if (!config.ok) return config;
+  if ("holder" in progress && progress.holder.subject !== null) attempt.notes.principal = progress.holder.subject;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;
   const boundCidrs = boundAddress(attempt, role.value.token);
   if (!boundCidrs.ok) return boundCidrs;
-  const taken = await loginOf(attempt, "take", state, clientNonce, now);
+  const taken = await loginOf(attempt, "take", login.key, now);
   if (!taken.ok) return taken;
   if ("refusal" in progress) return refuse(`${LOGIN_FAILED} ${progress.refusal}`);
   const admitted = await attempt.admitRole(login.roleName);
   if (!admitted.ok) return admitted;
-  const { client } = progress;
-  return ok({ ...client, token: { ...client.token, boundCidrs: boundCidrs.value } });
+  return ok(clientOf(login.roleName, role.value, boundCidrs.value, progress.holder));
 }

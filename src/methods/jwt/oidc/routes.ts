@@ -1,19 +1,20 @@
-import { answerLogin, issueToken, loginAttempt } from "../../../auth/login-attempt.ts";
+import { answerLogin, answerVerified, loginAttempt } from "../../../auth/login-attempt.ts";
 import { type LoginContext, loginRoute, mountOf, type Route } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, ok, type Result, refuse } from "../../../base/result.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FOREIGN_PAGE } from "../../../wire/sender.ts";
 import { jwtAuthAt } from "../jwt-auth.ts";
 import { type BegunLogin, beginLogin } from "./begin.ts";
-import { EXPIRED, type ProviderAnswer, STORED_CODE, verifyAnswer } from "./callback.ts";
+import { type ProviderAnswer, verifyAnswer } from "./callback.ts";
 import { OIDC_CHECKS, type OidcAttempt } from "./checks.ts";
-import { askPerson, codeOf, confirmLogin } from "./direct.ts";
+import { askPerson, confirmLogin } from "./direct.ts";
 import { textPage } from "./pages.ts";
-import { changeLogin, type OpenedLogin, openLogin } from "./pending.ts";
+import { type OpenedLogin, openLogin } from "./pending.ts";
 import { verifyPolled } from "./poll.ts";
+import { isPosted, takePosted } from "./posted.ts";
 
 const BEGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),
@@ -64,8 +65,7 @@ async function complete(context: CallbackContext): Promise<Result<Reply>> {
   const { env, fields } = context;
   const attempt = loginAttempt(context, OIDC_CHECKS);
   const verified = await verifyAnswer(attempt, answerOf(fields), fields.client_nonce);
-  const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-  return answerLogin(attempt, PROOFS, jwtAuthAt(env, attempt.mount), issued);
+  return answerVerified(attempt, PROOFS, jwtAuthAt(env, attempt.mount), verified);
 }
 
 /** Answers a browser with a page, also a refusal: its text is the description of the check that failed. */
@@ -80,17 +80,18 @@ async function withPage(
   return ok(textPage(400, "The sign-in failed", `This check did not pass: ${text}`));
 }
 
+/** The login of an answer, whoever brings it; null when there is none. */
+async function pendingOf(context: CallbackContext): Promise<OpenedLogin | null> {
+  const key = { state: context.fields.state, clientNonce: null };
+  const found = await openLogin({ ...context, mount: mountOf(context) }, "find", key, currentTime());
+  return found === "other client" ? null : found;
+}
+
 /** A browser that comes back from the provider brings no secret of a client: a login may be confirmed there. */
 async function readCallback(context: CallbackContext): Promise<Result<Reply>> {
   if (context.fields.client_nonce !== "") return complete(context);
-  const { state } = context.fields;
-  const found = await openLogin(
-    { ...context, mount: mountOf(context) },
-    "find",
-    { state, clientNonce: null },
-    currentTime(),
-  );
-  if (found === null || found === "other client" || found.pending.kind !== "direct") return complete(context);
+  const found = await pendingOf(context);
+  if (found?.pending.kind !== "direct") return complete(context);
   const login = { ...found, pending: found.pending };
   return withPage(context, (attempt) => askPerson(attempt, login, answerOf(context.fields)));
 }
@@ -103,35 +104,11 @@ async function postCallback(context: CallbackContext): Promise<Result<Reply>> {
   if (confirmation !== "" && !isForeign) {
     return withPage(context, (attempt) => confirmLogin(attempt, { state, confirmation, userCode }));
   }
-  const found = await openLogin(
-    { ...context, mount: mountOf(context) },
-    "find",
-    { state, clientNonce: null },
-    currentTime(),
-  );
-  const posted = found === null || found === "other client" || fields.code === STORED_CODE ? null : found;
-  if (posted?.config?.responseMode === "form_post" && confirmation === "") {
-    return withPage(context, (attempt) => keepPosted(attempt, posted, answerOf(fields)));
+  const found = confirmation === "" ? await pendingOf(context) : null;
+  if (found && isPosted(found, fields)) {
+    return withPage(context, (attempt) => takePosted(attempt, found, answerOf(fields)));
   }
   return isForeign ? err(FOREIGN_PAGE) : complete(context);
-}
-
-/** Keeps the answer that the provider has posted, and sends the browser back to where the client goes on. */
-async function keepPosted(attempt: OidcAttempt, login: OpenedLogin, answer: ProviderAnswer): Promise<Result<Reply>> {
-  const { pending } = login;
-  if (pending.kind === "direct") return askPerson(attempt, { ...login, pending }, answer);
-  if (pending.kind !== "code") return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
-  const now = currentTime();
-  const code = await codeOf(attempt, { ...login, pending }, answer, now);
-  if (!code.ok) return code;
-  const kept = await changeLogin(attempt, login, { ...pending, code: code.value }, now);
-  if (!kept) return attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
-  if (pending.returnTo === undefined) return ok(textPage(200, "Signed in", "The program that you started goes on."));
-  const url = new URL(pending.returnTo);
-  url.searchParams.set("state", answer.state);
-  url.searchParams.set("code", STORED_CODE);
-  const headers = { Location: url.href, "Referrer-Policy": "no-referrer" };
-  return ok({ kind: "text", status: 303, mediaType: "text/plain", text: "", headers });
 }
 
 /** The endpoints of logins through a browser. */
@@ -187,8 +164,7 @@ export const BROWSER_ROUTES: readonly Route[] = [
       const { env, fields } = context;
       const attempt = loginAttempt(context, OIDC_CHECKS);
       const verified = await verifyPolled(attempt, fields.state, fields.client_nonce);
-      const issued = verified.ok ? await issueToken(attempt, verified.value) : verified;
-      return answerLogin(attempt, PROOFS, jwtAuthAt(env, attempt.mount), issued);
+      return answerVerified(attempt, PROOFS, jwtAuthAt(env, attempt.mount), verified);
     },
   }),
 ];

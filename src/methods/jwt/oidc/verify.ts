@@ -14,6 +14,7 @@ import { openClientSecret } from "./client-secret.ts";
 import { exchange, fetchUserinfo, type IssuedTokens, type OidcClient } from "./exchange.ts";
 import { withGraphGroups } from "./graph-groups.ts";
 import { accessTokenProblem, ageProblem, nonceProblem } from "./id-token.ts";
+import type { CodeLogin, Holder } from "./pending.ts";
 import { type Provider, providerOf } from "./provider.ts";
 import type { BrowserLogin } from "./role.ts";
 
@@ -38,30 +39,34 @@ export async function knownProvider(
   revision: string | null,
   now: Ms,
 ): Promise<Result<KnownProvider>> {
-  if (!found) return checks.record("configuration", {}, refuse("could not load configuration"));
-  if (revision !== null && found.revision !== revision) {
-    return checks.record("configuration", {}, refuse(`${LOGIN_FAILED} The configuration has changed: begin again.`));
-  }
-  const secret = await openClientSecret(installation.keys, mount, found);
-  const { clientId: id } = found;
+  const same = sameConfig(found, revision);
+  if (!same.ok) return checks.record("configuration", {}, same);
+  const config = same.value;
+  const secret = await openClientSecret(installation.keys, mount, config);
+  const { clientId: id } = config;
   if (id === undefined || secret === null) {
     return checks.record("configuration", {}, refuse("OIDC login is not configured for this mount"));
   }
   const listed = privateHosts(env);
-  const provider = await providerOf(found, listed, now);
+  const provider = await providerOf(config, listed, now);
   if (!provider.ok) return checks.record("configuration", {}, err(serviceUnavailable(provider.error)));
-  return checks.record(
-    "configuration",
-    {},
-    ok({ config: found, provider: provider.value, client: { id, secret }, listed }),
-  );
+  return checks.record("configuration", {}, ok({ config, provider: provider.value, client: { id, secret }, listed }));
 }
+
+/** Returns the configuration of a mount, if it is still that of this revision. @param revision null: any. */
+export function sameConfig(found: JwtConfig | null, revision: string | null): Result<JwtConfig> {
+  if (!found) return refuse("could not load configuration");
+  const isSame = revision === null || found.revision === revision;
+  return isSame ? ok(found) : refuse(`${LOGIN_FAILED} The configuration has changed: begin again.`);
+}
+
+type BrowserRole = JwtRole & { readonly browser: BrowserLogin };
 
 /** Returns the role of a login, if it takes logins through a browser. */
 export function browserRole(
   { checks, notes }: OidcAttempt,
   { roleName, role }: { readonly roleName: string; readonly role: JwtRole | null },
-): Result<JwtRole & { readonly browser: BrowserLogin }> {
+): Result<BrowserRole> {
   if (roleName !== "") notes.role = roleName;
   const actual = shown(roleName || null);
   if (roleName === "") return checks.record("role", { actual }, refuse("missing role"));
@@ -95,11 +100,23 @@ export async function exchangeGrant(
 /** The provider waits for the person (RFC 8628, section 3.5). */
 const WAITING: ReadonlySet<string> = new Set(["authorization_pending", "slow_down"]);
 
+/** Exchanges the code of a login for tokens, and makes the checks of these. */
+export async function redeemCode(
+  attempt: OidcAttempt,
+  known: KnownProvider,
+  role: BrowserRole,
+  { redirectUri, verifier, nonce }: Pick<CodeLogin, "redirectUri" | "verifier" | "nonce">,
+  code: string,
+  now: Ms,
+): Promise<Result<Holder>> {
+  const grant = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
+  const tokens = await exchangeGrant(attempt, known, grant);
+  return tokens.ok ? verifyTokens(attempt, known, tokens.value, { role, nonce }, now) : tokens;
+}
+
 /** The login that tokens are for. `nonce` null: a login on any device, which has none. */
 interface Expected {
-  readonly roleName: string;
-  readonly role: JwtRole & { readonly browser: BrowserLogin };
-  readonly boundCidrs: readonly string[];
+  readonly role: BrowserRole;
   readonly nonce: string | null;
 }
 
@@ -108,14 +125,15 @@ export async function verifyTokens(
   attempt: OidcAttempt,
   known: KnownProvider,
   tokens: IssuedTokens,
-  { roleName, role, boundCidrs, nonce }: Expected,
+  { role, nonce }: Expected,
   now: Ms,
-): Promise<Result<VerifiedClient>> {
+): Promise<Result<Holder>> {
   const { checks, notes } = attempt;
   const verified = await verifySignedToken(attempt, known.config, tokens.idToken, now);
   if (!verified.ok) return verified;
   const { claims, algorithm } = verified.value;
-  if (typeof claims.sub === "string") notes.principal = claims.sub;
+  const subject = typeof claims.sub === "string" ? claims.sub : null;
+  if (subject !== null) notes.principal = subject;
   const { issuer } = known.provider;
   const wrongIssuer = claims.iss === issuer ? null : "invalid issuer (iss) claim";
   const isSame = orInvalid(wrongIssuer);
@@ -135,7 +153,17 @@ export async function verifyTokens(
   if (!listed.ok) return listed;
   const all = await withUserinfo(known, role, listed.value, tokens.accessToken);
   const identity = checkClaims(known.config, role, all, now, checks);
-  return identity.ok ? ok(clientByClaims(roleName, role.token, boundCidrs, identity.value)) : identity;
+  return identity.ok ? ok({ identity: identity.value, subject }) : identity;
+}
+
+/** The client whose holder this is, with the token that the role gives. @param boundCidrs networks of the token. */
+export function clientOf(
+  roleName: string,
+  { token }: Pick<JwtRole, "token">,
+  boundCidrs: readonly string[],
+  { identity }: Holder,
+): VerifiedClient {
+  return clientByClaims(roleName, token, boundCidrs, identity);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from "../../../../src/methods/jwt/oidc/pending-logins.ts";
 import { holdAlarmsOf, ringAlarm } from "../../../support/calls.ts";
 import { mountRow } from "../../../support/cloud.ts";
+import { costOf } from "../../../support/costs.ts";
 import { FakeProvider } from "../../../support/fake-provider.ts";
 import { crash } from "../../../support/objects.ts";
 import { mountOidc, serveProviders } from "../../../support/oidc.ts";
@@ -67,6 +68,10 @@ describe("logins that are begun and never ended", () => {
     const mount = await mountOidc(root, "many-networks", provider);
     const early = provider.signIn(await mount.authUrl());
     await flood("many-networks", MAX_PENDING + 500, (at) => `198.51.100.${at}`);
+    expect((await hashes("many-networks")).length).toBe(MAX_PENDING);
+    // One more ends one, without a look at the others.
+    const more = await costOf(await objectOf("many-networks"), () => flood("many-networks", 1, () => "192.0.2.1"));
+    expect(more.rowsRead).toBeLessThan(20);
     expect((await hashes("many-networks")).length).toBe(MAX_PENDING);
     // The oldest ones have ended, and whoever begins now has time.
     expect((await mount.callback({ state: early.state, code: early.code })).error).toBe(EXPIRED);

@@ -1,9 +1,13 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../../../../src/index.ts";
+import { JwtAuth, jwtAuthAt } from "../../../../src/methods/jwt/jwt-auth.ts";
+import { atNth } from "../../../support/calls.ts";
+import { mountRow } from "../../../support/cloud.ts";
 import { FakeProvider, PROVIDER } from "../../../support/fake-provider.ts";
-import { mountOidc, PAGE, serveProviders } from "../../../support/oidc.ts";
-import { bindings, initialized } from "../../../support/service.ts";
+import { COMMAND, mountOidc, PAGE, serveProviders } from "../../../support/oidc.ts";
+import { rowsOf } from "../../../support/rows.ts";
+import { bindings, call, initialized } from "../../../support/service.ts";
 
 let root: string;
 let provider: FakeProvider;
@@ -179,6 +183,48 @@ describe("a login whose answer comes to this server", () => {
     expect((await poll()).error).not.toContain("alert");
   });
 
+  it("counts one of several wrong codes at once, and takes none of the others for a try", async () => {
+    const { userCode, url, back, confirm, poll } = await direct("guessed-at-once");
+    const page = await back({ code: provider.signIn(url).code });
+    for (const [later, sooner, right] of [
+      ["AAAA-AAAA", "BBBB-BBBB", "That is not the code"],
+      [userCode, "CCCC-CCCC", "That is not the code"],
+    ] as const) {
+      let first = "";
+      atNth(JwtAuth, "replaceLogin", 1, async (proceed) => {
+        first = (await confirm(page, sooner)).text;
+        return proceed();
+      });
+      const second = await confirm(page, later);
+      expect(first).toContain(right);
+      expect([second.status, second.text.includes(right)]).toEqual([400, false]);
+    }
+    expect((await confirm(page, userCode)).status).toBe(200);
+    expect((await poll()).status).toBe(200);
+  });
+
+  it("gives what the role gives when the client asks, and names the person in the log", async () => {
+    const { mount, userCode, url, back, confirm, poll } = await direct("role-changed");
+    await confirm(await back({ code: provider.signIn(url, { sub: "ann" }).code }), userCode);
+    await mount.write("role/web", { token_policies: "less", token_ttl: "5m" });
+    const written = vi.spyOn(console, "log");
+    expect((await poll()).auth).toMatchObject({ policies: ["default", "less"], lease_duration: 300 });
+    const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+    const answer = lines.find(({ type, path }) => type === "response" && String(path).endsWith("/oidc/poll"));
+    expect(answer).toMatchObject({ status: 200, role: "web", principal: "ann" });
+  });
+
+  it("ends when the mount gets another configuration before the client asks", async () => {
+    const { mount, userCode, url, back, confirm, poll } = await direct("config-changed");
+    await confirm(await back({ code: provider.signIn(url).code }), userCode);
+    await mount.write("config", {
+      oidc_discovery_url: PROVIDER,
+      oidc_client_id: "another",
+      oidc_client_secret: "secret",
+    });
+    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining("configuration has changed") });
+  });
+
   it("gives one token for many confirmations and questions at once", async () => {
     const { userCode, url, back, confirm, poll } = await direct("direct-raced");
     const page = await back({ code: provider.signIn(url).code });
@@ -190,34 +236,91 @@ describe("a login whose answer comes to this server", () => {
 });
 
 describe("an answer that the provider posts", () => {
-  const posting = (path: string) => mountOidc(root, path, provider, { config: { oidc_response_mode: "form_post" } });
+  const posting = async (path: string) => {
+    const mount = await mountOidc(root, path, provider, { config: { oidc_response_mode: "form_post" } });
+    const posted = (fields: Record<string, string>, headers: Record<string, string> = FOREIGN) =>
+      browse(`auth/${path}/oidc/callback`, fields, headers);
+    return { ...mount, posted };
+  };
+  /** What the browser has that was sent back to the page of the console. */
+  const broughtBack = ({ headers }: { headers: Headers }) =>
+    Object.fromEntries(new URL(headers.get("Location") ?? "").searchParams) as { state: string; code: string };
+  const NOT_RECEIVED = "Vault login failed. No code or id_token received.";
 
-  it("is kept for the command, which posts it and then asks for the token", async () => {
+  it("goes on with the command, which posts it and then asks for the token with it", async () => {
     const mount = await posting("posted");
     const url = await mount.authUrl();
     expect(new URL(url).searchParams.get("response_mode")).toBe("form_post");
     const { state, code } = provider.signIn(url);
-    const kept = await browse("auth/posted/oidc/callback", {
-      state,
-      code,
-      id_token: "",
-      client_nonce: "of-the-client",
-    });
-    expect(kept.status).toBe(200);
+    const passedOn = await mount.posted({ state, code, id_token: "", client_nonce: "of-the-client" }, {});
+    expect(passedOn.status).toBe(200);
     expect((await mount.callback({ state, code })).status).toBe(200);
   });
 
-  it("sends the browser back to the page that began, without a code", async () => {
+  it("sends the browser back to the page that began, with a secret and without the code", async () => {
     const mount = await posting("posted-page");
     const { state, code, redirectUri } = provider.signIn(await mount.authUrl({ redirect_uri: PAGE }));
     expect(redirectUri).toBe("https://grove.example.com/v1/auth/posted-page/oidc/callback");
-    const back = await browse("auth/posted-page/oidc/callback", { state, code }, FOREIGN);
-    expect(back.status).toBe(303);
-    expect(back.headers.get("Location")).toBe(`${PAGE}?state=${state}&code=no_code`);
-    expect((await mount.callback({ state, code: "no_code", client_nonce: "other" })).error).toBe(
-      "invalid client_nonce",
-    );
-    expect((await mount.callback({ state, code: "no_code" })).status).toBe(200);
+    const back = await mount.posted({ state, code });
+    expect([back.status, back.headers.get("Referrer-Policy")]).toEqual([303, "no-referrer"]);
+    expect(back.headers.get("Location")).toMatch(new RegExp(`^${PAGE}\\?state=${state}&code=[\\w-]{43}$`));
+    expect(back.headers.get("Location")).not.toContain(code);
+    const brought = broughtBack(back);
+    expect((await mount.callback({ ...brought, client_nonce: "other" })).error).toBe("invalid client_nonce");
+    expect((await mount.callback(brought)).auth?.metadata).toEqual({ role: "web" });
+    expect((await mount.callback(brought)).error).toBe(EXPIRED);
+  });
+
+  it("gives its token to the page of the console, which posts what it was sent back with", async () => {
+    const mount = await posting("posted-by-page");
+    const { state, code } = provider.signIn(await mount.authUrl({ redirect_uri: PAGE }));
+    const brought = { ...broughtBack(await mount.posted({ state, code })), client_nonce: "of-the-client" };
+    expect((await mount.posted(brought)).status).toBe(403);
+    expect((await mount.open("oidc/callback", brought, { "Sec-Fetch-Site": "same-origin" })).status).toBe(200);
+  });
+
+  it.each([
+    ["to a page of the console", PAGE, ["no_code", "", "made-up", "A".repeat(43)]],
+    ["to a command", COMMAND, ["no_code", ""]],
+  ])("of somebody who followed a link is no token for who sent it: %s", async (_, redirect_uri, guesses) => {
+    const mount = await posting("posted-phished");
+    const asked = provider.asked.length;
+    const phished = async () => {
+      const { state, code } = provider.signIn(await mount.authUrl({ redirect_uri }), { sub: "victim" });
+      expect((await mount.posted({ state, code })).status).toBe(redirect_uri === PAGE ? 303 : 200);
+      return { state, client_nonce: "of-the-client" };
+    };
+    for (const code of guesses) {
+      const known = await phished();
+      expect((await mount.open("oidc/poll", known)).error).toBe(EXPIRED);
+      expect(await mount.callback({ ...known, code })).toMatchObject({ status: 400, error: NOT_RECEIVED });
+    }
+    expect((await mount.posted({ ...(await phished()), code: "no_code" }, {})).status).toBe(400);
+    // None of the codes came to the provider.
+    expect(provider.asked.length).toBe(asked);
+  });
+
+  it("is not mixed with that of who began: each browser goes on with the code that it brought", async () => {
+    const mount = await posting("posted-twice");
+    const url = await mount.authUrl({ redirect_uri: PAGE });
+    const victim = provider.signIn(url, { sub: "victim" });
+    const first = broughtBack(await mount.posted({ state: victim.state, code: victim.code }));
+    const own = provider.signIn(url, { sub: "attacker" });
+    const second = broughtBack(await mount.posted({ state: own.state, code: own.code }));
+    expect(second.code).not.toBe(first.code);
+    const { auth } = await mount.callback(second);
+    const self = await call("GET", "auth/token/lookup-self", { token: String(auth?.client_token) });
+    expect(self.body.data.display_name).toBe("posted-twice-attacker");
+    expect((await mount.callback(first)).error).toBe(EXPIRED);
+  });
+
+  it("is kept for nobody where the command goes on", async () => {
+    const mount = await posting("posted-unkept");
+    const { state, code } = provider.signIn(await mount.authUrl());
+    const object = jwtAuthAt(bindings, await mountRow("posted-unkept"));
+    const before = await rowsOf(object, "pending_logins");
+    expect((await mount.posted({ state, code })).status).toBe(200);
+    expect(await rowsOf(object, "pending_logins")).toEqual(before);
   });
 
   it("is refused from a page of another site where the provider does not post", async () => {
