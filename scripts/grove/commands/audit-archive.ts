@@ -1,4 +1,15 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
@@ -9,20 +20,37 @@ const ARCHIVE = z.object({
   objects: z.array(z.object({ object: z.string().regex(/^\d+\/\d+$/), state: z.string() })),
   signed_heads: z.array(z.string().regex(/^[\w.-]+$/)),
 });
-const PAGE = z.object({ lines: z.array(z.string()), after: z.number(), last: z.boolean() });
+const PAGE = z.object({ lines: z.array(z.string().regex(/^[^\n]*$/)), after: z.number(), last: z.boolean() });
 const KEYS = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
 
-/** The lines of a file; a last one without an end, which a crash left, is none. */
-function linesOf(file: string): string[] {
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
+/** A file is read in pieces of this many bytes: that of an object can have a gigabyte. */
+const PIECE = 2 ** 20;
+const LINE_FEED = 10;
+
+/** Counts the lines of a file. A last one without an end, which a crash left, is cut off. */
+function wholeLines(file: string): number {
+  if (!existsSync(file)) return 0;
+  const descriptor = openSync(file, "r+");
+  try {
+    const piece = Buffer.alloc(PIECE);
+    let [lines, end, size] = [0, 0, 0];
+    for (let read = readSync(descriptor, piece); read > 0; read = readSync(descriptor, piece)) {
+      const bytes = piece.subarray(0, read);
+      for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
+        lines++;
+        end = size + at + 1;
+      }
+      size += read;
+    }
+    if (end < size) ftruncateSync(descriptor, end);
+    return lines;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
-/** Writes the lines that a file lacks. A line that was cut by a crash is written anew. */
-function extend(file: string, known: readonly string[], added: readonly string[]): void {
-  const whole = known.map((line) => `${line}\n`).join("");
-  if (existsSync(file) && readFileSync(file, "utf8").length !== whole.length)
-    writeFileSync(file, whole, { mode: 0o600 });
-  if (added.length > 0) appendFileSync(file, added.map((line) => `${line}\n`).join(""), { mode: 0o600 });
+function extend(file: string, lines: readonly string[]): void {
+  if (lines.length > 0) appendFileSync(file, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
 }
 
 /** Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. */
@@ -35,11 +63,12 @@ export async function archiveAudit({ client, terminal }: Session, directory: str
   for (const { object, state } of archive.value.objects) {
     if (state === "dropped") continue;
     const file = join(directory, `${object.replace("/", "-")}.jsonl`);
+    let known = wholeLines(file);
     for (let isLast = false; !isLast; ) {
-      const known = linesOf(file);
-      const page = await client.get(`sys/audit/archive/${object}`, PAGE, { after: String(known.length) });
+      const page = await client.get(`sys/audit/archive/${object}`, PAGE, { after: String(known) });
       if (!page.ok) return page;
-      extend(file, known, page.value.lines);
+      extend(file, page.value.lines);
+      known += page.value.lines.length;
       copied += page.value.lines.length;
       isLast = page.value.last;
       terminal.progress(`${copied} records`);
@@ -50,21 +79,26 @@ export async function archiveAudit({ client, terminal }: Session, directory: str
   const read = KEYS.safeParse(keys.value.body);
   if (!read.success) return failed("the server answered something else than keys");
   keepKeys(join(directory, "jwks.json"), read.data.keys);
-  const heads = join(directory, "heads.jsonl");
-  const known = linesOf(heads);
-  extend(
-    heads,
-    known,
-    archive.value.signed_heads.filter((head) => !known.includes(head)),
-  );
+  keepHeads(join(directory, "heads.jsonl"), archive.value.signed_heads);
   terminal.progress(null);
   terminal.out(`${copied} records were copied into ${directory}`);
   return ok(0);
+}
+
+function keepHeads(file: string, current: readonly string[]): void {
+  const known = new Set(wholeLines(file) > 0 ? readFileSync(file, "utf8").split("\n") : []);
+  extend(
+    file,
+    current.filter((head) => !known.has(head)),
+  );
 }
 
 /** Adds keys to those that are there: heads of earlier keys stay verifiable. */
 function keepKeys(file: string, current: z.output<typeof KEYS>["keys"]): void {
   const known = existsSync(file) ? KEYS.parse(JSON.parse(readFileSync(file, "utf8"))).keys : [];
   const added = current.filter(({ kid }) => !known.some((key) => key.kid === kid));
-  if (added.length > 0) writeFileSync(file, `${JSON.stringify({ keys: [...known, ...added] }, null, 1)}\n`);
+  if (added.length === 0) return;
+  const partial = `${file}.partial`;
+  writeFileSync(partial, `${JSON.stringify({ keys: [...known, ...added] }, null, 1)}\n`);
+  renameSync(partial, file);
 }

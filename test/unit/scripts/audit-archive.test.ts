@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompactSign, exportJWK, generateKeyPair } from "jose";
@@ -109,11 +109,18 @@ describe("the verification of an archive", () => {
 });
 
 describe("grove audit archive", () => {
-  it("copies what is missing, in pages, and what it has copied verifies", async () => {
-    const jws = await signed([head("0/1", 4)]);
+  let server: Server;
+  let asked: string[];
+  let said: string[];
+  let session: Parameters<typeof archiveAudit>[0];
+  let jws: string;
+
+  beforeEach(async () => {
+    jws = await signed([head("0/1", 4)]);
+    asked = [];
+    said = [];
     const published = await keys();
-    const asked: string[] = [];
-    const server = createServer((request, response) => {
+    server = createServer((request, response) => {
       const url = new URL(request.url ?? "", "http://localhost");
       asked.push(`${url.pathname}${url.search}`);
       const after = Number(url.searchParams.get("after") ?? "0");
@@ -130,18 +137,33 @@ describe("grove audit archive", () => {
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
     const client = new GroveClient(`http://127.0.0.1:${port}`, "t");
-    const said: string[] = [];
     const terminal = { out: (line: string) => said.push(line), say: () => {}, progress: () => {} };
-    const session = { client, terminal, json: false } as unknown as Parameters<typeof archiveAudit>[0];
+    session = { client, terminal, json: false } as unknown as typeof session;
+  });
+
+  afterEach(() => void server.close());
+
+  it("copies what is missing, in pages, and what it has copied verifies", async () => {
     writeFileSync(join(directory, "0-1.jsonl"), `${LINES[0]}\n{"cut by a cra`);
     for (let times = 0; times < 2; times++)
       expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 0 });
-    server.close();
     expect(asked.filter((path) => path.includes("0/1"))).toEqual(
       [1, 5, 6].map((after) => `/v1/sys/audit/archive/0/1?after=${after}`),
     );
     expect(said).toEqual([`5 records were copied into ${directory}`, `0 records were copied into ${directory}`]);
     expect(readFileSync(join(directory, "heads.jsonl"), "utf8")).toBe(`${jws}\n`);
     expect(verified()).toEqual({ code: 0, said: ["0/1: 4 records are good, 2 later ones have no signed head yet"] });
+  });
+
+  it("goes on after a crash at any byte", async () => {
+    const [file, heads] = [join(directory, "0-1.jsonl"), join(directory, "heads.jsonl")];
+    const whole = LINES.map((line) => `${line}\n`).join("");
+    for (let bytes = 0; bytes <= whole.length; bytes++) {
+      writeFileSync(file, whole.slice(0, bytes));
+      writeFileSync(heads, `${jws}\n`.slice(0, bytes));
+      expect(await archiveAudit(session, directory)).toEqual({ ok: true, value: 0 });
+      expect(readFileSync(file, "utf8")).toBe(whole);
+      expect(readFileSync(heads, "utf8")).toBe(`${jws}\n`);
+    }
   });
 });
