@@ -1,7 +1,7 @@
 import { repeated } from "../base/repeated-call.ts";
 import type { AuditBatch } from "./entry.ts";
 import type { AuditEnv } from "./env.ts";
-import { auditDirectoryOf, auditShardAt, nameOfObject } from "./object-name.ts";
+import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
 
 /** Maximum number of full objects that an append passes. The directory knows all but the last ones. */
 const MAX_FULL = 8;
@@ -24,9 +24,7 @@ export function appender(env: AuditEnv): (shard: number, batch: AuditBatch) => P
 
 /** Number of the object of a shard that takes records, as far as the directory knows. */
 async function newestObject(env: AuditEnv, shard: number): Promise<number> {
-  const objects = await repeated(env.deployment, () => auditDirectoryOf(env).shards());
-  const last = objects.find(({ name }) => name.startsWith(`${shard}/`));
-  if (!last) return 1;
-  const number = Number(last.name.slice(last.name.indexOf("/") + 1));
-  return last.state === "open" ? number : number + 1;
+  const last = await repeated(env.deployment, () => auditDirectoryOf(env).newest(shard));
+  const number = last ? (readObjectName(last.name)?.number ?? 0) : 0;
+  return last?.state === "open" ? number : number + 1;
 }

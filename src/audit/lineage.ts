@@ -19,19 +19,24 @@ export interface MadeToken {
 }
 
 /** Returns the events of a token, the oldest first, in pages. */
-export type EventsOf = (
-  accessor: string,
-  cursor: string,
-) => Promise<{ readonly events: readonly AuditEvent[]; readonly next: string }>;
+export type EventsOf = (accessor: string) => AsyncIterable<readonly AuditEvent[]>;
 
-/** Returns the token that was made by the request of an event; null for none. */
-function madeBy(event: AuditEvent): MadeToken | null {
+/** An event with its caller: the accessor or keyed hash of a token; null for none, such as that of a login. */
+interface ReadEvent {
+  readonly caller: string | null;
+  readonly made: MadeToken | null;
+}
+
+/** Reads who has made a request, and which token it has made. */
+function readEvent(event: AuditEvent): ReadEvent {
   const line = storedJson<AuditLine>(event.line);
   const token = line.response?.auth;
   const accessor = token?.accessor || token?.token_hash;
-  if (!token || !accessor) return null;
-  const caller = line.auth && (line.auth.accessor || line.token_hash);
-  return { event, line, accessor, token, maker: caller && caller !== accessor ? caller : null };
+  const holder = (line.auth && (line.auth.accessor || line.token_hash)) || null;
+  if (!token || !accessor) return { caller: holder, made: null };
+  // The line of a login has the new token in the place of the caller.
+  const caller = holder === accessor ? null : holder;
+  return { caller, made: { event, line, accessor, token, maker: caller } };
 }
 
 /** Reads pages of events, as many as all readings together may. */
@@ -47,18 +52,18 @@ class Pages {
     return this.#left > 0;
   }
 
+  async *of(accessor: string): AsyncGenerator<readonly ReadEvent[]> {
+    if (this.#left <= 0) return;
+    for await (const events of this.#eventsOf(accessor)) {
+      this.#left--;
+      yield events.map(readEvent);
+      if (this.#left <= 0) return;
+    }
+  }
+
   /** The tokens of all events of a token, those that it made and itself. */
   async *made(accessor: string): AsyncGenerator<MadeToken> {
-    for (let cursor = ""; this.#left > 0; ) {
-      this.#left--;
-      const { events, next } = await this.#eventsOf(accessor, cursor);
-      for (const event of events) {
-        const made = madeBy(event);
-        if (made) yield made;
-      }
-      if (next === "") return;
-      cursor = next;
-    }
+    for await (const events of this.of(accessor)) yield* events.flatMap(({ made }) => made ?? []);
   }
 }
 
@@ -87,7 +92,7 @@ export async function makersOf(eventsOf: EventsOf, accessor: string): Promise<Ma
   const pages = new Pages(eventsOf);
   const makers: MadeToken[] = [];
   for (let asked: string | null = accessor; asked !== null && makers.length < MAX_MAKERS; ) {
-    const made = await firstOf(pages.made(asked), asked);
+    const made = await makingOf(pages, asked);
     if (!made) return makers;
     makers.push(made);
     asked = made.maker;
@@ -96,11 +101,12 @@ export async function makersOf(eventsOf: EventsOf, accessor: string): Promise<Ma
 }
 
 /** The record of the token itself: the first one that says that it was made. */
-async function firstOf(all: AsyncGenerator<MadeToken>, accessor: string): Promise<MadeToken | null> {
-  for await (const made of all) {
-    if (made.accessor === accessor) return made;
+async function makingOf(pages: Pages, accessor: string): Promise<MadeToken | null> {
+  for await (const events of pages.of(accessor)) {
+    const own = events.find(({ made }) => made?.accessor === accessor);
+    if (own) return own.made;
     // A token does nothing before it is made: its own record is not there any more.
-    if (made.maker === accessor) return null;
+    if (events.some(({ caller }) => caller === accessor)) return null;
   }
   return null;
 }

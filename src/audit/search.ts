@@ -1,4 +1,5 @@
 import { currentTime, isWithin, type Ms } from "../base/clock.ts";
+import { inGroups } from "../base/parallel.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, readObjectName } from "./object-name.ts";
@@ -18,9 +19,18 @@ interface AuditSearch {
   readonly filter: AuditFilter;
   readonly newestFirst: boolean;
   readonly limit: number;
-  /** The `next` of the page before; "" for the first page. */
-  readonly cursor: string;
+  /** The `next` of the page before. */
+  readonly cursor: EventCursor;
 }
+
+/** Where a page begins: a position in each shard; null: nothing is left of it, and none: its beginning. */
+export type EventCursor = Readonly<Record<string, Position | null>>;
+
+/** Position in a shard: the number of an object, and of the record in it after which the page begins. */
+type Position = readonly [number: number, seq: number | null];
+
+/** The cursor of the first page. */
+export const FIRST_PAGE: EventCursor = {};
 
 /** An event, with the object that has it. */
 export interface FoundEvent extends AuditEvent {
@@ -29,14 +39,9 @@ export interface FoundEvent extends AuditEvent {
 
 interface FoundEvents {
   readonly events: readonly FoundEvent[];
-  /** The cursor of the next page; "" after the last one. A page with a next one can have fewer events than asked for. */
-  readonly next: string;
+  /** The cursor of the next page; null after the last one. A page with a next one can have fewer events than asked for. */
+  readonly next: EventCursor | null;
 }
-
-/** Position in a shard: the number of an object, and of the record in it after which the next page begins. */
-type Position = readonly [number: number, seq: number | null];
-/** By shard; null: nothing is left. */
-type Positions = Readonly<Record<string, Position | null>>;
 
 type KnownObject = { readonly name: string; readonly number: number; readonly openedAt: Ms; readonly lastAt: Ms };
 
@@ -46,11 +51,11 @@ let known: { readonly readAt: Ms; readonly objects: ReadonlyMap<number, readonly
 async function objectsByShard(env: AuditEnv) {
   const now = currentTime();
   if (known && isWithin(known.readAt, OBJECTS_MS, now)) return known.objects;
-  const all = await auditDirectoryOf(env).shards();
+  const all = await auditDirectoryOf(env).stored();
   const objects = all.flatMap(({ name, state, openedAt, lastAt }) => {
     const place = readObjectName(name);
     const last = state === "open" ? Number.POSITIVE_INFINITY : lastAt;
-    return place && state !== "dropped" ? [{ name, ...place, openedAt, lastAt: last }] : [];
+    return place ? [{ name, ...place, openedAt, lastAt: last }] : [];
   });
   known = { readAt: now, objects: Map.groupBy(objects, ({ shard }) => shard) };
   return known.objects;
@@ -61,10 +66,21 @@ export function forgetAuditObjects(): void {
   known = null;
 }
 
-/** Finds events in all objects, in the order of their time of storage. null: the cursor is none of this store. */
-export async function searchEvents(env: AuditEnv, search: AuditSearch): Promise<FoundEvents | null> {
-  const begins = readCursor(search.cursor);
-  if (!begins) return null;
+/** Finds all events, page by page. See `searchEvents`. */
+export async function* eventPages(
+  env: AuditEnv,
+  search: Omit<AuditSearch, "cursor">,
+): AsyncGenerator<readonly FoundEvent[]> {
+  for (let cursor: EventCursor | null = FIRST_PAGE; cursor; ) {
+    const found: FoundEvents = await searchEvents(env, { ...search, cursor });
+    yield found.events;
+    cursor = found.next;
+  }
+}
+
+/** Finds events in all objects, in the order of their time of storage. */
+export async function searchEvents(env: AuditEnv, search: AuditSearch): Promise<FoundEvents> {
+  const begins = search.cursor;
   const shards = [...(await objectsByShard(env))].filter(([shard]) => begins[shard] !== null);
   const answers = await Promise.all(
     shards.map(([shard, objects]) => searchShard(env, search, shard, objects, begins[shard])),
@@ -78,16 +94,17 @@ export async function searchEvents(env: AuditEnv, search: AuditSearch): Promise<
     .filter(({ storedAt }) => isBefore(storedAt))
     .sort((a, b) => (a.storedAt - b.storedAt) * sign || compare(a.object, b.object) || (a.seq - b.seq) * sign);
   const events = inOrder.slice(0, search.limit);
+  const shown = new Set(events);
   const next: Record<string, Position | null> = { ...begins };
   for (const { shard, events: found, position } of answers) {
-    const taken = found.filter((event) => events.includes(event));
+    const taken = found.filter((event) => shown.has(event));
     const last = taken.at(-1);
     const begin = begins[shard] ?? null;
     if (taken.length === found.length) next[shard] = position;
     else next[shard] = last ? [numberOf(last.object), last.seq] : (begin ?? firstPosition(found, search.newestFirst));
   }
   const isEnd = Object.values(next).every((position) => position === null);
-  return { events, next: isEnd ? "" : writeCursor(next) };
+  return { events, next: isEnd ? null : next };
 }
 
 function compare(a: string, b: string): number {
@@ -137,18 +154,14 @@ async function searchShard(
   return { shard, events, position: null, stoppedAt: null };
 }
 
-function writeCursor(positions: Positions): string {
-  return toBase64Url(new TextEncoder().encode(JSON.stringify(positions)));
+/** Writes a cursor for a client; "" after the last page. */
+export function writeEventCursor(cursor: EventCursor | null): string {
+  return cursor ? toBase64Url(new TextEncoder().encode(JSON.stringify(cursor))) : "";
 }
 
-/** True for a cursor of a page; "" is that of the first one. */
-export function isCursor(cursor: string): boolean {
-  return readCursor(cursor) !== null;
-}
-
-/** Reads a cursor as a client sent it; null when it is malformed. It says only where a page begins. */
-function readCursor(cursor: string): Positions | null {
-  if (cursor === "") return {};
+/** Reads a cursor as a client sent it, "" for the first page; null when it is malformed. It says only where a page begins. */
+export function readEventCursor(cursor: string): EventCursor | null {
+  if (cursor === "") return FIRST_PAGE;
   const bytes = cursor.length <= MAX_CURSOR_LENGTH ? fromBase64Url(cursor) : null;
   try {
     const positions: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
@@ -158,7 +171,7 @@ function readCursor(cursor: string): Positions | null {
   }
 }
 
-function isPositions(value: unknown): value is Positions {
+function isPositions(value: unknown): value is EventCursor {
   if (typeof value !== "object" || value === null) return false;
   return Object.values(value).every((position) => position === null || isPosition(position));
 }
@@ -179,17 +192,10 @@ interface FoundUses {
 export async function searchUses(env: AuditEnv, accessor: string, from: Ms, before: Ms): Promise<FoundUses> {
   // Counts can come to an object long after their hour, so its times tell nothing.
   const objects = [...(await objectsByShard(env)).values()].flat();
-  const all: AuditUse[] = [];
-  let oldest: Ms = from;
-  for (let at = 0; at < objects.length; at += MAX_OBJECTS) {
-    const asked = objects.slice(at, at + MAX_OBJECTS);
-    const answers = await Promise.all(asked.map(({ name }) => auditShardAt(env, name).uses(accessor, from, before)));
-    for (const { uses, more } of answers) {
-      all.push(...uses);
-      if (more) oldest = Math.max(oldest, uses.at(-1)?.hour ?? from);
-    }
-  }
-  const whole = all.filter(({ hour }) => hour >= oldest);
+  const answers = await inGroups(objects, ({ name }) => auditShardAt(env, name).uses(accessor, from, before));
+  const ends = answers.flatMap(({ uses, more }) => (more ? (uses.at(-1)?.hour ?? []) : []));
+  const oldest: Ms = Math.max(from, ...ends);
+  const whole = answers.flatMap(({ uses }) => uses).filter(({ hour }) => hour >= oldest);
   const groups = Map.groupBy(whole, ({ hour, address }) => `${hour} ${address}`);
   const uses = [...groups.values()].flatMap((group) => {
     const [one] = group;

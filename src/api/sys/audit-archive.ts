@@ -68,9 +68,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
       input: fieldSchema({ after: sent(count()).describe("Number of the record after which the lines begin.") }),
       handle: async ({ env, params, fields }) => {
         const name = nameOfObject({ shard: Number(params.shard), number: Number(params.number) });
-        const isKnown =
-          readObjectName(name) !== null &&
-          (await auditDirectoryOf(env).entries()).objects.some((object) => object.name === name);
+        const isKnown = readObjectName(name) !== null && (await auditDirectoryOf(env).find(name)) !== null;
         if (!isKnown) return NOT_FOUND;
         const { lines, seq, isEnd } = await auditShardAt(env, name).archivePage(fields.after ?? 0);
         return dataReply({ lines, after: seq, last: isEnd });

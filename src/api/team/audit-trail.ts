@@ -1,6 +1,6 @@
 import { mentionOf } from "../../audit/entry.ts";
 import type { AuditEvent, AuditFilter } from "../../audit/question.ts";
-import { searchEvents } from "../../audit/search.ts";
+import { eventPages } from "../../audit/search.ts";
 import { flushAudit } from "../../audit/writer/keep.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, plainAnswer } from "../../auth/route-description.ts";
@@ -108,16 +108,14 @@ async function trailPage(env: Env, name: string, from: Ms, { number, size }: Pag
   const items: TrailLine[] = [];
   // A batch that two shards have taken after a late answer is there twice.
   const seen = new Set<string>();
-  let cursor = "";
-  for (let asked = 0; asked < MAX_QUESTIONS && seen.size < MAX_EVENTS; asked++) {
-    const found = (await searchEvents(env, { ...question, cursor })) ?? { events: [], next: "" };
-    for (const line of found.events.map(lineOf)) {
+  let asked = 0;
+  for await (const events of eventPages(env, question)) {
+    for (const line of events.map(lineOf)) {
       if (seen.has(line.request_id) || seen.size === MAX_EVENTS) continue;
       if (seen.size >= first && items.length < size) items.push(line);
       seen.add(line.request_id);
     }
-    cursor = found.next;
-    if (cursor === "") break;
+    if (++asked >= MAX_QUESTIONS || seen.size >= MAX_EVENTS) break;
   }
   return { items, total: seen.size };
 }

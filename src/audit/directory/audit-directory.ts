@@ -154,7 +154,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     // Its records were deleted. The shard goes on after those that are known.
     if (known?.state === "open") this.#objects.put({ ...this.#cut(known), state: "closed" });
     if (known) return null;
-    const [last] = this.#objects.list("WHERE shard = ? ORDER BY number DESC LIMIT 1", place.shard);
+    const last = this.#newest(place.shard);
     if (last && last.number >= place.number) return null;
     if (last?.state === "open" || place.number !== (last?.number ?? 0) + 1) {
       throw new Error("the object before it is not full");
@@ -185,10 +185,24 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     return null;
   }
 
-  /** All objects, the newest of each shard first. */
-  async shards(): Promise<AuditObject[]> {
+  /** The objects that have records, the newest of each shard first. */
+  async stored(): Promise<AuditObject[]> {
     await this.keys.open();
-    return this.#objects.list("ORDER BY number DESC, shard").map(objectOf);
+    return this.#objects.list(`${STORED} ORDER BY number DESC, shard`).map(objectOf);
+  }
+
+  /** The object with this name, or null. */
+  async find(name: string): Promise<AuditObject | null> {
+    await this.keys.open();
+    const row = this.#objects.find(name);
+    return row && objectOf(row);
+  }
+
+  /** The newest object of a shard, or null. */
+  async newest(shard: number): Promise<AuditObject | null> {
+    await this.keys.open();
+    const row = this.#newest(shard);
+    return row && objectOf(row);
   }
 
   /** All objects, and the names of entries that were not written by Grove. */
@@ -208,6 +222,10 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     await this.keys.open();
     const terms = this.#objects.list(STORED).flatMap(({ term }) => term ?? []);
     return terms.length === 0 ? null : Math.min(...terms);
+  }
+
+  #newest(shard: number): ObjectRow | null {
+    return this.#objects.list("WHERE shard = ? ORDER BY number DESC LIMIT 1", shard)[0] ?? null;
   }
 
   #nextHeadsAt(): Ms | null {

@@ -1,5 +1,6 @@
 import type { Keys } from "../../crypto/key-ring.ts";
 import type { Sql } from "../../storage/tables.ts";
+import { MAX_BATCH_ENTRIES } from "../entry.ts";
 import { openRow } from "./rows.ts";
 import type { BatchRow } from "./tables.ts";
 
@@ -16,15 +17,22 @@ export interface ArchivePage {
 /** The line in the place of a record that can't be read. The digest of an archive with one is another. */
 const UNREADABLE = '{"type":"unreadable"}';
 
-/** Reads the lines of whole rows after the record `seq`. @param object id of the object. */
+/**
+ * Reads the lines after the record `seq`, which may be within a row: whoever copies them can be interrupted at any line.
+ * @param object id of the object.
+ */
 export async function linesAfter(sql: Sql, keys: Keys, object: string, seq: number): Promise<ArchivePage> {
-  const query = "SELECT * FROM batches WHERE first_seq > ? ORDER BY first_seq LIMIT ?";
-  const rows = sql.exec<BatchRow>(query, seq, MAX_ROWS).toArray();
+  const query = `SELECT * FROM batches
+    WHERE first_seq >= (SELECT COALESCE(MAX(first_seq), 0) FROM batches WHERE first_seq <= ?) ORDER BY first_seq LIMIT ?`;
+  const rows = sql.exec<BatchRow>(query, seq + 1, MAX_ROWS).toArray();
   const lines: string[] = [];
   for (const row of rows) {
     const { text } = await openRow(keys, object, row);
-    lines.push(...(text?.lines() ?? Array.from({ length: row.count }, () => UNREADABLE)));
+    const count = Math.min(row.count, MAX_BATCH_ENTRIES);
+    const all = text?.lines() ?? Array.from({ length: count }, () => UNREADABLE);
+    lines.push(...all.slice(Math.max(0, seq + 1 - row.first_seq)));
   }
   const last = rows.at(-1);
-  return { lines, seq: last ? last.first_seq + last.count - 1 : seq, isEnd: rows.length < MAX_ROWS };
+  const end = last ? last.first_seq + last.count - 1 : seq;
+  return { lines, seq: Math.max(seq, end), isEnd: rows.length < MAX_ROWS };
 }

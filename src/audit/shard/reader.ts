@@ -74,12 +74,21 @@ export class AuditReader {
     const lastHour = found.at(-1)?.hour;
     const whole = found.filter(({ hour }) => hour !== lastHour);
     const rows = more && whole.length > 0 ? whole : found.slice(0, MAX_USES);
-    const uses: AuditUse[] = [];
-    for (const { hour, address, count, first, last, sealed } of rows) {
-      const context = addressContext(this.#object, address);
-      const opened = sealed && (await openText(keys, context, new Uint8Array(sealed)));
-      uses.push({ hour, address: opened, count, first, last });
+    const sealed = new Map(rows.map((row) => [row.address, row.sealed]));
+    const addresses = new Map<number, string | null>();
+    for (const [key, value] of sealed) {
+      const context = addressContext(this.#object, key);
+      addresses.set(key, value && (await openText(keys, context, new Uint8Array(value))));
     }
+    const uses = rows.map(
+      ({ hour, address, count, first, last }): AuditUse => ({
+        hour,
+        address: addresses.get(address) ?? null,
+        count,
+        first,
+        last,
+      }),
+    );
     return { uses, more };
   }
 

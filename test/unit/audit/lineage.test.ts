@@ -32,10 +32,9 @@ function making(maker: string | null, made: string): AuditEvent {
 
 /** The events of a store, in pages of two. */
 function storeOf(all: readonly (readonly [maker: string | null, made: string])[]): EventsOf {
-  return async (accessor, cursor) => {
+  return async function* (accessor) {
     const own = all.filter((pair) => pair.includes(accessor)).map(([maker, made]) => making(maker, made));
-    const from = Number(cursor);
-    return { events: own.slice(from, from + 2), next: from + 2 < own.length ? `${from + 2}` : "" };
+    for (let from = 0; from === 0 || from < own.length; from += 2) yield own.slice(from, from + 2);
   };
 }
 
@@ -68,10 +67,9 @@ describe("what hangs below a token", () => {
 
   it("is bounded, and says so", async () => {
     const many = storeOf(Array.from({ length: MAX_BELOW + 5 }, (_, at) => ["root", `t${at}`] as const));
-    const wide: EventsOf = async (accessor) =>
-      accessor === "root"
-        ? { events: Array.from({ length: MAX_BELOW + 5 }, (_, at) => making("root", `t${at}`)), next: "" }
-        : { events: [], next: "" };
+    const wide: EventsOf = async function* (accessor) {
+      yield accessor === "root" ? Array.from({ length: MAX_BELOW + 5 }, (_, at) => making("root", `t${at}`)) : [];
+    };
     expect((await tokensBelow(wide, "root")).tokens).toHaveLength(MAX_BELOW);
     expect((await tokensBelow(wide, "root")).complete).toBe(false);
     expect((await tokensBelow(many, "root")).complete).toBe(false);
@@ -96,4 +94,18 @@ it("how a token was made goes up to a login", async () => {
     ["login", null],
   ]);
   expect(await makersOf(FAMILY, "unknown")).toEqual([]);
+});
+
+it("of a token whose making is not recorded only the pages before its first act are read", async () => {
+  const { response: _, ...line } = JSON.parse(making("old", "x").line);
+  const act: AuditEvent = { ...making("old", "x"), line: JSON.stringify(line) };
+  let read = 0;
+  const busy: EventsOf = async function* () {
+    for (const page of [[], [act, act], [act], [making("other", "old")]]) {
+      read++;
+      yield page;
+    }
+  };
+  expect(await makersOf(busy, "old")).toEqual([]);
+  expect(read).toBe(2);
 });

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 const entries = (count: number) => Array.from({ length: count }, (_, at) => entryOf(at));
 const get = (path: string) => call("GET", path, { token: root });
-const stateOf = async (name: string) => (await directory().shards()).find((object) => object.name === name)?.state;
+const stateOf = async (name: string) => (await directory().find(name))?.state;
 
 /** A time after all that the tests before have done, for which the directory has nothing planned. */
 async function later(days: number): Promise<void> {
@@ -51,7 +51,7 @@ describe("sys/audit/archive", () => {
     expect(lines).toHaveLength(80);
     vi.setSystemTime(Date.now() + 10_000);
     await ringAlarm(shard("1/1"));
-    const [head] = await directory().shards();
+    const head = await directory().find("1/1");
     expect(digestAfter(FIRST_DIGEST, lines)).toBe(head?.digest);
     expect((await get("sys/audit/archive/9/9")).status).toBe(404);
     expect((await get("sys/audit/archive/x/y")).status).toBe(404);
@@ -79,6 +79,16 @@ describe("sys/audit/archive", () => {
     const introspected = await call("POST", "identity/oidc/introspect", { token: root, body: { token: heads[0] } });
     expect(introspected.body).toMatchObject({ active: false });
   });
+});
+
+it("a page of an archive begins after any record, also within a row", async () => {
+  for (const count of [1, 3, 1, 4, 2]) await append("0/1", batchOf(entries(count)));
+  const all: Page = dataOf(await get("sys/audit/archive/0/1"));
+  expect(all.lines).toHaveLength(11);
+  for (let after = 0; after <= 12; after++) {
+    const page: Page = dataOf(await get(`sys/audit/archive/0/1?after=${after}`));
+    expect(page).toEqual({ lines: all.lines.slice(after), after: Math.max(after, 11), last: true });
+  }
 });
 
 describe("retention", () => {

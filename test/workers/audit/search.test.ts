@@ -2,7 +2,16 @@ import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_BATCH_ENTRIES, mentionOf, type UseCount } from "../../../src/audit/entry.ts";
 import { AUDIT_KINDS, type AuditFilter, kindOfLine } from "../../../src/audit/question.ts";
-import { type FoundEvent, forgetAuditObjects, searchEvents, searchUses } from "../../../src/audit/search.ts";
+import {
+  type EventCursor,
+  FIRST_PAGE,
+  type FoundEvent,
+  forgetAuditObjects,
+  readEventCursor,
+  searchEvents,
+  searchUses,
+  writeEventCursor,
+} from "../../../src/audit/search.ts";
 import { append, batchOf, entryOf, initializedAlone, shard } from "../../support/audit-store.ts";
 import { holdAlarms } from "../../support/calls.ts";
 import { bindings } from "../../support/service.ts";
@@ -33,13 +42,12 @@ interface Asked {
 /** All pages of an answer. */
 async function pages({ mentions = [], filter = {}, newestFirst = false, limit = 3 }: Asked): Promise<FoundEvent[][]> {
   const found: FoundEvent[][] = [];
-  for (let cursor = ""; ; ) {
+  for (let cursor: EventCursor | null = FIRST_PAGE; cursor; ) {
     const page = await searchEvents(bindings, { mentions, filter, newestFirst, limit, cursor });
-    if (!page) throw new Error("the cursor was refused");
     found.push([...page.events]);
-    if (page.next === "") return found;
-    cursor = page.next;
+    cursor = page.next && readEventCursor(writeEventCursor(page.next));
   }
+  return found;
 }
 
 const all = async (asked: Asked) => (await pages(asked)).flat();
@@ -146,10 +154,9 @@ describe("a filter", () => {
 });
 
 describe("a cursor", () => {
-  it("that is none of the store is refused", async () => {
-    const asked = { mentions: [], filter: {}, newestFirst: true, limit: 1 };
+  it("that is none of the store is refused", () => {
     const texts = ["x", "!", "bnVsbA", btoa('{"0":[1]}'), btoa('{"0":["a",1]}').replaceAll("=", ""), "A".repeat(5000)];
-    for (const cursor of texts) expect(await searchEvents(bindings, { ...asked, cursor })).toBeNull();
+    for (const cursor of texts) expect(readEventCursor(cursor)).toBeNull();
   });
 });
 

@@ -253,7 +253,7 @@ describe("a term of the keys", () => {
     await post("sys/policies/acl/recorded", { policy: 'path "a" { capabilities = ["read"] }' });
     Object.assign(bindings, { AUDIT_STORE: "off" });
     await remove("sys/policies/acl/recorded");
-    const objects = await directory().shards();
+    const objects = await directory().stored();
     for (const { name } of objects) await ringAlarm(shard(name));
     await begin();
     pass(LONGEST_LIFE_DAYS);

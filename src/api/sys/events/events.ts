@@ -1,7 +1,7 @@
 import { mentionOf } from "../../../audit/entry.ts";
 import { type EventsOf, makersOf, tokensBelow } from "../../../audit/lineage.ts";
 import type { AuditEvent } from "../../../audit/question.ts";
-import { searchEvents, searchUses } from "../../../audit/search.ts";
+import { eventPages, FIRST_PAGE, searchEvents, searchUses, writeEventCursor } from "../../../audit/search.ts";
 import { flushAudit } from "../../../audit/writer/keep.ts";
 import { type ParsedToken, readToken } from "../../../auth/caller.ts";
 import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
@@ -59,7 +59,7 @@ export const EVENT_ROUTES: readonly Route[] = [
       const accessor = named?.accessor ?? fields.accessor;
       const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
       const found = await findEvents(env, { ...prepared, mentions });
-      const isFirst = accessor !== "" && prepared.cursor === "";
+      const isFirst = accessor !== "" && fields.after === "";
       const ofToken = isFirst && {
         accessor,
         ...(await usesOf(env, accessor, prepared.filter.from ?? 0)),
@@ -90,9 +90,9 @@ export const EVENT_ROUTES: readonly Route[] = [
 
 /** Returns a page of events. It can be short and have a next one. */
 async function findEvents(env: Env, { actor, ...question }: ReadQuestion) {
-  const found = (await searchEvents(env, question)) ?? { events: [], next: "" };
+  const found = await searchEvents(env, question);
   const isMeant = ({ line }: AuditEvent) => actor === "" || callerOfLine(line) === actor;
-  return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: found.next };
+  return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: writeEventCursor(found.next) };
 }
 
 function callerOfLine(text: string): string {
@@ -119,15 +119,14 @@ async function usesOf(env: Env, accessor: string, from: Ms) {
 /** What was tried with a token that was not valid. */
 async function attemptsOf(env: Env, hash: string) {
   const question = { mentions: [mentionOf("accessor", hash)], filter: {}, newestFirst: true, limit: MAX_ATTEMPTS };
-  const found = await searchEvents(env, { ...question, cursor: "" });
-  return withoutRepeats(found?.events ?? []).map(showEvent);
+  const { events } = await searchEvents(env, { ...question, cursor: FIRST_PAGE });
+  return withoutRepeats(events).map(showEvent);
 }
 
 async function originOf(env: Env, accessor: string, withLineage: boolean) {
-  const eventsOf: EventsOf = async (of, cursor) => {
+  const eventsOf: EventsOf = (of) => {
     const question = { mentions: [mentionOf("accessor", of)], filter: { kinds: ["change", "login"] as const } };
-    const found = await searchEvents(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE, cursor });
-    return found ?? { events: [], next: "" };
+    return eventPages(env, { ...question, newestFirst: false, limit: PAGE_OF_LINEAGE });
   };
   const makers = (await makersOf(eventsOf, accessor)).map(showMade);
   if (!withLineage) return { makers };

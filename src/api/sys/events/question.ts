@@ -1,6 +1,6 @@
 import { mentionOf } from "../../../audit/entry.ts";
 import { AUDIT_KINDS, type AuditFilter } from "../../../audit/question.ts";
-import { isCursor } from "../../../audit/search.ts";
+import { type EventCursor, readEventCursor } from "../../../audit/search.ts";
 import type { ParsedToken } from "../../../auth/caller.ts";
 import type { PresentedContext } from "../../../auth/route.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
@@ -53,7 +53,7 @@ export interface ReadQuestion {
   readonly actor: string;
   readonly newestFirst: boolean;
   readonly limit: number;
-  readonly cursor: string;
+  readonly cursor: EventCursor;
 }
 
 type Context<F> = Pick<PresentedContext<F>, "env" | "installation" | "fields" | "request">;
@@ -74,7 +74,8 @@ export async function readQuestion({
   if (kinds.length < new Set(fields.kind).size) return refuse(`kind is one of ${AUDIT_KINDS.join(", ")}`);
   if (!["", "newest", "oldest"].includes(fields.order)) return refuse("order is newest or oldest");
   const mount = fields.mount && `${fields.mount.replace(/\/+$/, "")}/`;
-  if (!isCursor(fields.after)) return refuse("after is not the cursor of a page");
+  const cursor = readEventCursor(fields.after);
+  if (!cursor) return refuse("after is not the cursor of a page");
   if (role !== "" && mount === "") return refuse("send the mount of the role too");
   const mentions = [
     accessor && mentionOf("accessor", accessor),
@@ -95,7 +96,7 @@ export async function readQuestion({
     ...(status !== 0 && { status }),
   };
   const newestFirst = fields.order !== "oldest";
-  return ok({ mentions, filter, actor, newestFirst, limit: limit.value, cursor: fields.after });
+  return ok({ mentions, filter, actor, newestFirst, limit: limit.value, cursor });
 }
 
 /** Returns what the events of a token have: its accessor, alive or not, and the keyed hash of its text. */
