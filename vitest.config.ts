@@ -4,13 +4,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { buildSync } from "esbuild";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { unstable_readConfig } from "wrangler";
 import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
 import { SideBySide } from "./test/support/side-by-side.ts";
 
-/** The Worker under test. */
-const UNDER_TEST = "vitest-plugin-runner-workers";
+/** The name of the Worker under test in a project. */
+function workerOf(project: string): string {
+  return `vitest-plugin-runner-${project}`;
+}
 
 /** A Worker as one module, as Wrangler would bundle it for its author. */
 function bundled(entry: string) {
@@ -36,7 +38,7 @@ const SETTINGS = {
 };
 
 /** Grove once more, in an isolate of its own before the same objects. */
-function otherIsolate() {
+function otherIsolate(project: string) {
   const objects: readonly { readonly name: string; readonly class_name: string }[] = CONFIG.durable_objects.bindings;
   return {
     name: "other-isolate",
@@ -44,32 +46,32 @@ function otherIsolate() {
     modules: bundled("test/support/other-isolate.ts"),
     bindings: SETTINGS,
     durableObjects: Object.fromEntries(
-      objects.map(({ name, class_name: className }) => [name, { className, scriptName: UNDER_TEST }]),
+      objects.map(({ name, class_name: className }) => [name, { className, scriptName: workerOf(project) }]),
     ),
   };
 }
 
 /** The example of a Worker that trusts Grove's tokens, beside the Worker under test and bound to it. */
-function secretEngine() {
+function secretEngine(project: string) {
   return {
     name: "secret-engine",
     compatibilityDate: COMPATIBILITY_DATE,
     modules: bundled("examples/secret-engine/index.ts"),
     serviceBindings: {
-      GROVE: { name: UNDER_TEST, entrypoint: "TokenAuthority" },
-      GROVE_LEASES: { name: UNDER_TEST, entrypoint: "LeaseAuthority" },
+      GROVE: { name: workerOf(project), entrypoint: "TokenAuthority" },
+      GROVE_LEASES: { name: workerOf(project), entrypoint: "LeaseAuthority" },
     },
     kvNamespaces: { ACCOUNTS: "accounts" },
   };
 }
 
 /** The example of an API that lets in the holders of Grove's tokens. */
-function protectedApi() {
+function protectedApi(project: string) {
   return {
     name: "protected-api",
     compatibilityDate: COMPATIBILITY_DATE,
     modules: bundled("examples/protected-api/index.ts"),
-    serviceBindings: { GROVE: { name: UNDER_TEST, entrypoint: "TokenAuthority" } },
+    serviceBindings: { GROVE: { name: workerOf(project), entrypoint: "TokenAuthority" } },
   };
 }
 
@@ -120,6 +122,57 @@ if (process.env.CONSOLE_OF_RUN === undefined) {
 /** What the projects with property tests have in common. */
 const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };
 
+/** Tests with a second isolate, which costs each file half a second of CPU time. */
+const TWO_ISOLATES = "test/workers/two-isolates/*.test.ts";
+
+/** A project of tests in the Workers runtime. @param other a Worker besides those of the examples. */
+function inWorkers(
+  name: string,
+  files: { readonly include?: string[]; readonly exclude?: string[] },
+  other?: ReturnType<typeof otherIsolate>,
+): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    plugins: [
+      sourcesAsOneModule(import.meta.dirname),
+      cloudflareTest({
+        wrangler: { configPath: "./wrangler.toml" },
+        miniflare: {
+          modulesRules: NATIVE_MODULES,
+          bindings: {
+            ...withoutDevVars(),
+            ...SETTINGS,
+            LEASE_SERVICES: "SECRET_ENGINE",
+          },
+          serviceBindings: {
+            SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
+            SECRET_ENGINE_SITE: "secret-engine",
+            PROTECTED_API: "protected-api",
+            ...(other && { OTHER_ISOLATE: other.name }),
+          },
+          kvNamespaces: { ACCOUNTS: "accounts" },
+          r2Buckets: { BACKUPS: "backups" },
+          workers: [secretEngine(name), protectedApi(name), ...(other ? [other] : [])],
+        },
+      }),
+    ],
+    test: {
+      ...PROPERTIES,
+      setupFiles: [
+        ...PROPERTIES.setupFiles,
+        "./test/support/source-stacks.ts",
+        "./test/support/entry-once.ts",
+        "./test/support/kept-lines.ts",
+        "./test/support/short-waits.ts",
+      ],
+      name,
+      include: ["test/workers/**/*.test.ts"],
+      ...files,
+      sequence: { groupOrder: 1 },
+    },
+  };
+}
+
 export default defineConfig({
   test: {
     // Every request writes an audit line; only a failing test's are worth reading.
@@ -151,45 +204,8 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
-      {
-        extends: true,
-        plugins: [
-          sourcesAsOneModule(import.meta.dirname),
-          cloudflareTest({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              modulesRules: NATIVE_MODULES,
-              bindings: {
-                ...withoutDevVars(),
-                ...SETTINGS,
-                LEASE_SERVICES: "SECRET_ENGINE",
-              },
-              serviceBindings: {
-                SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
-                SECRET_ENGINE_SITE: "secret-engine",
-                PROTECTED_API: "protected-api",
-                OTHER_ISOLATE: "other-isolate",
-              },
-              kvNamespaces: { ACCOUNTS: "accounts" },
-              r2Buckets: { BACKUPS: "backups" },
-              workers: [secretEngine(), protectedApi(), otherIsolate()],
-            },
-          }),
-        ],
-        test: {
-          ...PROPERTIES,
-          setupFiles: [
-            ...PROPERTIES.setupFiles,
-            "./test/support/source-stacks.ts",
-            "./test/support/entry-once.ts",
-            "./test/support/kept-lines.ts",
-            "./test/support/short-waits.ts",
-          ],
-          name: "workers",
-          include: ["test/workers/**/*.test.ts"],
-          sequence: { groupOrder: 1 },
-        },
-      },
+      inWorkers("workers", { exclude: [TWO_ISOLATES] }),
+      inWorkers("two-isolates", { include: [TWO_ISOLATES] }, otherIsolate("two-isolates")),
       {
         extends: true,
         test: {
