@@ -119,9 +119,6 @@ if (process.env.CONSOLE_OF_RUN === undefined) {
   process.env.CONSOLE_OF_RUN = "built";
 }
 
-/** What the projects with property tests have in common. */
-const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };
-
 /** Tests with a second isolate, which costs each file half a second of CPU time. */
 const TWO_ISOLATES = "test/workers/two-isolates/*.test.ts";
 
@@ -134,7 +131,7 @@ function inWorkers(
   return {
     extends: true,
     plugins: [
-      sourcesAsOneModule(import.meta.dirname),
+      sourcesAsOneModule(import.meta.dirname, SEED),
       cloudflareTest({
         wrangler: { configPath: "./wrangler.toml" },
         miniflare: {
@@ -157,9 +154,7 @@ function inWorkers(
       }),
     ],
     test: {
-      ...PROPERTIES,
       setupFiles: [
-        ...PROPERTIES.setupFiles,
         "./test/support/source-stacks.ts",
         "./test/support/entry-once.ts",
         "./test/support/kept-lines.ts",
@@ -194,7 +189,8 @@ export default defineConfig({
         // The table of routes names the classes of objects, which only the platform can run.
         resolve: { alias: { "cloudflare:workers": new URL("test/support/platform.ts", import.meta.url).pathname } },
         test: {
-          ...PROPERTIES,
+          provide: { seed: SEED },
+          setupFiles: ["./test/support/seed.ts"],
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
           // The files share threads and loaded modules: a process and an import of the sources for each is half of the CPU time.

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import type { Plugin } from "vitest/config";
+import { PROPERTY_SETTINGS } from "./property-settings.ts";
 
 /** A folder of this run: two runs beside each other keep apart. */
 const FOLDER = mkdtempSync(join(tmpdir(), "grove-tests-"));
@@ -35,7 +36,7 @@ export const NATIVE_MODULES = [
  * tenth of that. Every source still has its own address: it passes on what the one module exports for it, so that a test
  * and the Worker meet the same classes and the same state.
  */
-export function sourcesAsOneModule(root: string): Plugin {
+export function sourcesAsOneModule(root: string, seed: number): Plugin {
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
     .map((file) => join(root, "src", file));
@@ -48,7 +49,7 @@ export function sourcesAsOneModule(root: string): Plugin {
     async resolveId(id) {
       if (id === SOURCE_MAP) return `\0${SOURCE_MAP}`;
       if (id !== "fast-check") return undefined;
-      fastCheck ??= writeFastCheck(root);
+      fastCheck ??= writeFastCheck(root, seed);
       await fastCheck;
       return FAST_CHECK;
     },
@@ -86,9 +87,14 @@ async function exportsOf(root: string, sources: readonly string[]): Promise<Read
   );
 }
 
-function writeFastCheck(root: string): Promise<unknown> {
+/** With the settings of `seed.ts`, so that a file without properties does not load it. */
+function writeFastCheck(root: string, seed: number): Promise<unknown> {
+  const contents = `import fc from "fast-check";
+    fc.configureGlobal(${JSON.stringify({ ...PROPERTY_SETTINGS, seed })});
+    export * from "fast-check";
+    export default fc;`;
   return build({
-    stdin: { contents: 'export * from "fast-check"; export { default } from "fast-check";', resolveDir: root },
+    stdin: { contents, resolveDir: root },
     bundle: true,
     format: "esm",
     minifyWhitespace: true,

@@ -1,9 +1,6 @@
 import fc from "fast-check";
 import { inject } from "vitest";
+import { PROPERTY_SETTINGS } from "./property-settings.ts";
 
-/**
- * Before the tests of each file: all properties draw from the seed of the run (vitest.config.ts), which a failing one
- * prints as well. A history or a text becomes as long as its property allows: the default of fast-check is about five
- * items, whatever `maxLength` says.
- */
-fc.configureGlobal({ seed: inject("seed"), defaultSizeToMaxWhenMaxSpecified: true });
+/** Before the tests of each file: all properties draw from the seed of the run (vitest.config.ts), which a failing one prints as well. */
+fc.configureGlobal({ ...PROPERTY_SETTINGS, seed: inject("seed") });
