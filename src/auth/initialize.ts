@@ -80,14 +80,16 @@ export async function beginSetup(env: Env, loaded: Result<Installation>): Promis
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
   const nonce = crypto.randomUUID();
+  let made = false;
   if (!loaded.error.begun) {
     const sealKey = await sealKeyForNew(env);
     if (!sealKey.ok) return sealKey;
-    const made = await systemOf(env).initialize(await sealKeyRing(newKeyRing(currentTime()), sealKey.value), nonce);
-    if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
-  } else if (!(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
+    made = await systemOf(env).initialize(await sealKeyRing(newKeyRing(currentTime()), sealKey.value), nonce);
+  }
+  if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
   const opened = await refreshInstallation(env);
-  if (loaded.error.begun) await untilInEffect(env);
+  // Another isolate may know the token of an earlier call.
+  if (!made) await untilInEffect(env);
   return opened.ok ? ok(await setupToken(opened.value.keys, nonce)) : opened;
 }
 

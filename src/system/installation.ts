@@ -110,7 +110,8 @@ function withKeys(
     keys,
     clusterId,
     restoring,
-    setup,
+    // The System object of the last release sends none.
+    setup: setup ?? null,
     sealKeyVersion: sealedWithVersion(sealedKeyRing ?? "") ?? 0,
     tokenHashes: new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS),
     fieldHashes: new GenerationalCache<string, string>(MAX_CACHED_FIELD_CHARACTERS),

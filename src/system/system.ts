@@ -89,9 +89,10 @@ export class System extends StoredObject<SystemEnv> {
    * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is a key ring already,
    * when rows have seals (there was one), or when the seal key does not open this one.
    *
-   * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null: none.
+   * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null: none. A
+   *   Worker of the last release gives none.
    */
-  initialize(sealedKeyRing: string, setup: string | null): Promise<boolean> {
+  initialize(sealedKeyRing: string, setup: string | null = null): Promise<boolean> {
     return this.#setUp(sealedKeyRing, null, setup);
   }
 
