@@ -9,7 +9,7 @@ import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, hourOf, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
-import { listenFailure, portProblem } from "./local/listen.ts";
+import { addressText, listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
@@ -186,7 +186,6 @@ function serveAlone(worker: Child, data: DataDirectory) {
 async function serve(command: ServeCommand): Promise<number> {
   if (command.init !== undefined) process.env.GROVE_INIT_TOKEN = initTokenOf(process.env);
   const { data, direct, listen } = command;
-  const shown = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   const code = await runServer({
     childName: "the Worker",
     start: (asked) => {
@@ -196,8 +195,9 @@ async function serve(command: ServeCommand): Promise<number> {
     },
     announce: ({ gateway }) => {
       say(`data in ${data}`);
-      say(`Grove listens on http://${shown}:${gateway.port}, the console is at http://${shown}:${gateway.port}/ui/`);
-      if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
+      const shown = `http://${addressText({ host: listen.host, port: gateway.port })}`;
+      say(`Grove listens on ${shown}, the console is at ${shown}/ui/`);
+      if (direct !== undefined) say(`past the gateway on http://${addressText(direct)}`);
     },
     say,
   });

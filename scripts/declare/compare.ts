@@ -2,7 +2,7 @@ import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
 import { parseCidr } from "../../src/token/rules/address.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import { mountOf } from "./paths.ts";
+import { isMount } from "./paths.ts";
 import type { Json } from "./values.ts";
 
 /** A field whose value is not the declared one. */
@@ -46,7 +46,7 @@ export function compare({ path, data }: Pick<DeclaredRequest, "path" | "data">, 
   const sent = Object.entries(data).filter(([, value]) => value !== null);
   const declared = sent.flatMap(([field, value]): [string, Json, unknown][] => {
     // Only the settings of a mount are written one by one. Any other object is replaced as a whole.
-    if (field !== "config" || mountOf(path) === null) return [[field, value, answered(current, field)]];
+    if (field !== "config" || !isMount(path)) return [[field, value, answered(current, field)]];
     const config = isFields(current.config) ? current.config : {};
     return Object.entries(isFields(value) ? value : {}).map(([name, one]) => [
       `config.${name}`,

@@ -1,7 +1,14 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { parseHcl } from "../../src/policy/hcl.ts";
 import { parseJson } from "../../src/policy/json.ts";
-import { lineAt, objectsOf, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "../../src/policy/syntax.ts";
+import {
+  lineAt,
+  objectsOf,
+  repeatedIn,
+  type SyntaxEntry,
+  type SyntaxObject,
+  type SyntaxValue,
+} from "../../src/policy/syntax.ts";
 import { pathProblem } from "./paths.ts";
 import { type Json, type Source, type Sources, ValueReader } from "./values.ts";
 
@@ -81,11 +88,7 @@ class DeclarationReader {
     const byPath = new Map<string, DeclaredRequest>();
     for (const request of requests) {
       const earlier = byPath.get(request.path);
-      if (earlier)
-        this.problems.push({
-          line: request.line,
-          message: `${request.path} is declared on line ${earlier.line} already`,
-        });
+      if (earlier) this.#add(`${request.path} is declared on line ${earlier.line} already`, request.line);
       else byPath.set(request.path, request);
     }
     if (requests.length > MAX_REQUESTS) this.#problem(`there are more than ${MAX_REQUESTS} requests`, 0);
@@ -135,8 +138,8 @@ class DeclarationReader {
 
   #request(name: string, at: number, { entries }: SyntaxObject): DeclaredRequest {
     const given = new Map<string, SyntaxEntry>();
+    this.#refuseRepeatedFields(name, entries);
     for (const entry of entries) {
-      if (given.has(entry.key)) this.#problem(`${name}: ${entry.key} is set twice`, entry.at);
       if (!KEYS.has(entry.key)) this.#unknown(entry.key, entry.at, name);
       given.set(entry.key, entry);
     }
@@ -162,11 +165,10 @@ class DeclarationReader {
   #data(name: string, entry: SyntaxEntry | undefined): Pick<DeclaredRequest, "data" | "origins"> {
     const objects = entry ? objectsOf(entry.value) : [];
     if (entry && objects?.length !== 1) this.#problem(`${name}: data must be an object`, entry.at);
-    const seen = new Set<string>();
     const origins = new Map<string, readonly Source[]>();
-    const fields = (objects?.[0]?.entries ?? []).map(({ key, value, at }): [string, Json] => {
-      if (seen.has(key)) this.#problem(`${name}: ${key} is set twice`, at);
-      seen.add(key);
+    const entries = objects?.[0]?.entries ?? [];
+    this.#refuseRepeatedFields(name, entries);
+    const fields = entries.map(({ key, value }): [string, Json] => {
       const problem = (message: string, where: number) => this.#problem(`${name}: ${key}: ${message}`, where);
       const reader = new ValueReader(this.#sources, problem);
       const read = reader.read(value);
@@ -186,12 +188,14 @@ class DeclarationReader {
     return null;
   }
 
-  #refuseRepeated(names: readonly Pick<SyntaxEntry, "key" | "at">[]): void {
-    const seen = new Set<string>();
-    for (const { key, at } of names) {
-      if (seen.has(key)) this.#problem(`there are two blocks of the name ${JSON.stringify(key.slice(0, 64))}`, at);
-      seen.add(key);
+  #refuseRepeated(names: readonly SyntaxEntry[]): void {
+    for (const { key, at } of repeatedIn(names)) {
+      this.#problem(`there are two blocks of the name ${JSON.stringify(key.slice(0, 64))}`, at);
     }
+  }
+
+  #refuseRepeatedFields(name: string, fields: readonly SyntaxEntry[]): void {
+    for (const { key, at } of repeatedIn(fields)) this.#problem(`${name}: ${key} is set twice`, at);
   }
 
   #unknown(key: string, at: number, where: string): void {
@@ -200,7 +204,11 @@ class DeclarationReader {
   }
 
   #problem(message: string, at: number): void {
-    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ line: lineAt(this.#text, at), message });
+    this.#add(message, lineAt(this.#text, at));
+  }
+
+  #add(message: string, line: number): void {
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ line, message });
   }
 }
 

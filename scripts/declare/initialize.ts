@@ -16,7 +16,7 @@ export type Start =
   /** It was complete before. */
   | { readonly kind: "initialized" }
   /** `rootToken` is "" when none is kept. */
-  | { readonly kind: "started"; readonly requests: number; readonly rootToken: string }
+  | { readonly kind: "started"; readonly rootToken: string }
   | { readonly kind: "refused"; readonly outcome: Outcome };
 
 /** How a start reaches the service and waits. */
@@ -70,7 +70,7 @@ async function startOnce({ as, initToken, warn }: Starting, declaration: Declara
   }
   const kept = rootTokenFile !== null;
   const finished = textOf(await service.call("POST", "sys/init/finish", { root_token: kept }), "root_token");
-  const started = (rootToken: string) => ok({ kind: "started", requests: requests.length, rootToken } as const);
+  const started = (rootToken: string) => ok({ kind: "started", rootToken } as const);
   if (finished.ok) return started(finished.value);
   // The answer can be lost, and the setup token has ended with it.
   const isDone = await isInitialized(service);

@@ -50,7 +50,7 @@ export function pathProblem(path: string): string | null {
   return "this path is no setting that can be declared: mounts, their config and roles, policies, quotas, entities and groups by name, the issuer, the rotation of keys";
 }
 
-/** The path at which an auth method is enabled, without `sys/auth/`; null for any other path. */
-export function mountOf(path: string): string | null {
-  return /^sys\/auth\/(?!.+\/tune$)(.+)$/.exec(path)?.[1] ?? null;
+/** True for a path at which an auth method is enabled. */
+export function isMount(path: string): boolean {
+  return /^sys\/auth\/(?!.+\/tune$).+$/.test(path);
 }

@@ -1,9 +1,10 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from "node:fs";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** An empty file that is kept for a root token. */
 export interface RootTokenFile {
-  write(token: string): void;
+  /** Writes the token, and waits until the disk has it. The error is for the operator. */
+  write(token: string): Result<void, string>;
   close(): void;
 }
 
@@ -21,13 +22,24 @@ export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
     }
     return ok({
       write(token) {
-        ftruncateSync(file);
-        writeSync(file, `${token}\n`);
+        try {
+          ftruncateSync(file);
+          writeFileSync(file, `${token}\n`);
+          fsyncSync(file);
+          return ok(undefined);
+        } catch (error) {
+          return err(
+            `the root token could not be written to ${path} (${codeOf(error)}): sys/generate-root makes another`,
+          );
+        }
       },
       close: () => closeSync(file),
     });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    return err(`root_token_file ${path} can't be made (${code})`);
+    return err(`root_token_file ${path} can't be made (${codeOf(error)})`);
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

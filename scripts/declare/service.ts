@@ -2,7 +2,7 @@ import { ok } from "../../src/base/result.ts";
 import type { Called, CallFailure, GroveClient } from "../grove/client.ts";
 import { compare, type FieldDifference, isFields } from "./compare.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import { mountOf } from "./paths.ts";
+import { isMount } from "./paths.ts";
 import type { Json } from "./values.ts";
 
 /** What has to be done for a request of a declaration. */
@@ -37,7 +37,7 @@ export async function stepFor(service: Service, request: DeclaredRequest): Promi
 /** True for a difference of a mount that is none of its settings: another type. */
 function isFixed({ path }: DeclaredRequest, differences: readonly FieldDifference[]): boolean {
   const isSetting = (field: string) => field === "description" || field.startsWith("config.");
-  return mountOf(path) !== null && !differences.every(({ field }) => isSetting(field));
+  return isMount(path) && !differences.every(({ field }) => isSetting(field));
 }
 
 /** Writes what a step asks for, and returns the warnings of the answer. */
@@ -56,7 +56,7 @@ export async function carryOut(service: Service, step: Step): Promise<Called<rea
 
 /** An enabled mount is tuned. */
 function changeOf({ path, data }: DeclaredRequest): Pick<DeclaredRequest, "path" | "data"> {
-  if (mountOf(path) === null) return { path, data };
+  if (!isMount(path)) return { path, data };
   const settings: Readonly<Record<string, unknown>> = isFields(data.config) ? data.config : {};
   const description = data.description === undefined ? {} : { description: data.description };
   return { path: `${path}/tune`, data: { ...(settings as Record<string, Json>), ...description } };

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { Declaration } from "./declaration.ts";
 import { isInitialized, type Starting, startDeclared } from "./initialize.ts";
-import { mountOf } from "./paths.ts";
+import { isMount } from "./paths.ts";
 import { openRootTokenFile } from "./root-token-file.ts";
 import { linesOfRefusal } from "./show.ts";
 import { readDeclarationFile } from "./sources.ts";
@@ -28,10 +28,10 @@ export async function startFromFile(
   const kept = path === null ? null : openRootTokenFile(path);
   if (kept?.ok === false) return kept;
   const start = await startDeclared(starting, declaration);
-  if (kept?.ok && start.ok && start.value.kind === "started" && start.value.rootToken !== "") {
-    kept.value.write(start.value.rootToken);
-  }
+  const token = start.ok && start.value.kind === "started" ? start.value.rootToken : "";
+  const written = token !== "" && kept?.ok ? kept.value.write(token) : ok(undefined);
   if (kept?.ok) kept.value.close();
+  if (!written.ok) return err(`initialized with ${file}, but ${written.error}`);
   if (!start.ok) return err(`${start.error.message}; the start from ${file} is not complete`);
   switch (start.value.kind) {
     case "initialized":
@@ -52,6 +52,6 @@ export async function startFromFile(
 
 /** A start that leaves no way in is a mistake. */
 function closedToAll({ requests, rootTokenFile }: Declaration): string | null {
-  if (rootTokenFile !== null || requests.some(({ path }) => mountOf(path) !== null)) return null;
+  if (rootTokenFile !== null || requests.some(({ path }) => isMount(path))) return null;
   return "it enables no auth method and has no root_token_file: nobody could log in";
 }

@@ -1,5 +1,5 @@
 import type { Result } from "../../src/base/result.ts";
-import type { SyntaxObject, SyntaxValue } from "../../src/policy/syntax.ts";
+import { repeatedIn, type SyntaxObject, type SyntaxValue } from "../../src/policy/syntax.ts";
 
 /** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
@@ -43,11 +43,7 @@ export class ValueReader {
   }
 
   #object({ entries }: SyntaxObject): Json {
-    const seen = new Set<string>();
-    for (const { key, at } of entries) {
-      if (seen.has(key)) this.#problem(`${JSON.stringify(key)} is set twice`, at);
-      seen.add(key);
-    }
+    for (const { key, at } of repeatedIn(entries)) this.#problem(`${JSON.stringify(key)} is set twice`, at);
     return Object.fromEntries(entries.map(({ key, value }) => [key, this.read(value)]));
   }
 

@@ -13,9 +13,14 @@ export function parseListen(text: string, flag = "--listen"): Result<ListenAddre
   return ok({ host, port: Number(port) });
 }
 
+/** `HOST:PORT` as in a URL, with an IPv6 address in brackets. */
+export function addressText({ host, port }: ListenAddress): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 /** The message for the operator about an address that can't be used. `advice` names the flag for another. */
 export function listenFailure(address: ListenAddress, code: string, advice: string): string {
-  const where = `${address.host}:${address.port}`;
+  const where = addressText(address);
   switch (code) {
     case "EADDRINUSE":
       return `${where} is already in use by another program; ${advice}`;

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { addressText } from "../local/listen.ts";
 import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
@@ -109,20 +110,16 @@ function clusterStanza(cluster: WorkerdCluster): string {
   const parts = [
     `bucket = ${quote(bucket)}`,
     `bucketOptions = ${list(options.map(quote))}`,
-    `address = ${addressText(listen)}`,
-    ...(advertise === undefined ? [] : [`advertise = ${addressText(advertise)}`]),
+    `address = ${quote(addressText(listen))}`,
+    ...(advertise === undefined ? [] : [`advertise = ${quote(addressText(advertise))}`]),
     `key = ${quote(key)}`,
     ...(timeDivisor === 1 ? [] : [`unsafeTimeDivisor = ${timeDivisor}`]),
   ];
   return `(\n    ${parts.join(",\n    ")}\n  )`;
 }
 
-function addressText({ host, port }: ListenAddress): string {
-  return quote(`${host.includes(":") ? `[${host}]` : host}:${port}`);
-}
-
 function directSocket(direct: ListenAddress): string {
-  const address = addressText(direct);
+  const address = quote(addressText(direct));
   // A header without a value is removed.
   const removed = list(GATEWAY_HEADERS.map((name) => `(name = ${quote(name)})`));
   return `(name = "direct", address = ${address}, http = (injectRequestHeaders = ${removed}), service = "main")`;

@@ -37,6 +37,16 @@ export function objectsOf(value: SyntaxValue): SyntaxObject[] | null {
   return objects.length === value.items.length ? objects : null;
 }
 
+/** The entries whose key is that of an entry before them. */
+export function repeatedIn(entries: readonly SyntaxEntry[]): readonly SyntaxEntry[] {
+  const seen = new Set<string>();
+  return entries.filter(({ key }) => {
+    const isRepeated = seen.has(key);
+    seen.add(key);
+    return isRepeated;
+  });
+}
+
 /** A mistake in a text, with its offset. */
 export interface Problem {
   readonly message: string;

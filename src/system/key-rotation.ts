@@ -20,19 +20,19 @@ import { systemOf } from "./system.ts";
 const MAX_TRIES = 5;
 
 /** Maximum number of terms: a forged token is hashed under the key of each before it is refused. */
-const MAX_TERMS = 16;
+export const MAX_KEY_TERMS = 16;
 
-const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as many as there may be`);
+const TOO_MANY_TERMS = invalid(`there are ${MAX_KEY_TERMS} terms of keys already, as many as there may be`);
 const BUSY = unavailable("the keys are being changed; try again");
 
 /**
  * Begins a new term at `now`. Values are sealed and tokens are hashed under its keys as soon as every isolate has read
- * it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS` terms.
+ * it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_KEY_TERMS` terms.
  */
 export async function rotateKeys(env: SystemEnv, now: Ms): Promise<Result<null>> {
   let full = false;
   const rotated = await changeKeyRing(env, (ring) => {
-    full = ring.data.length >= MAX_TERMS;
+    full = ring.data.length >= MAX_KEY_TERMS;
     return full ? null : withNewTerm(ring, now, usedFrom(env, now));
   });
   return full ? err(TOO_MANY_TERMS) : rotated;
@@ -74,7 +74,7 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: Ms): Promise
   await changeKeyRing(env, (ring) => {
     // Another isolate may have begun the new term meanwhile.
     const isOurs = newestTerm(ring).version === newest;
-    return isOurs && ring.data.length < MAX_TERMS ? withNewTerm(ring, now, usedFrom(env, now)) : null;
+    return isOurs && ring.data.length < MAX_KEY_TERMS ? withNewTerm(ring, now, usedFrom(env, now)) : null;
   });
 }
 

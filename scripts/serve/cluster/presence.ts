@@ -1,4 +1,4 @@
-import type { ListenAddress } from "../../../gateway/server.ts";
+import { addressText } from "../../local/listen.ts";
 import type { WorkerdCluster } from "../workerd-config.ts";
 
 /** Between two reports of a node (ms). Health takes a node for gone that is silent for three times as long. */
@@ -31,8 +31,4 @@ export function startPresence(name: string, ask: (path: string) => Promise<unkno
 /** The name of a node: the address where the others reach it. */
 export function nodeName({ listen, advertise }: Pick<WorkerdCluster, "listen" | "advertise">): string {
   return addressText(advertise ?? listen);
-}
-
-function addressText({ host, port }: ListenAddress): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

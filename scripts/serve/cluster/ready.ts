@@ -1,5 +1,6 @@
 import type { ListenAddress } from "../../../gateway/server.ts";
 import { succeeds } from "../../local/answers.ts";
+import { addressText } from "../../local/listen.ts";
 
 /** Time limit of workerd's answer (ms). */
 const ASK_MS = 1_000;
@@ -32,7 +33,7 @@ export class Readiness {
 }
 
 /** Asks the workerd of this node on its cluster port whether it serves and has its lease. */
-export function askWorkerd({ host, port }: ListenAddress): Promise<boolean> {
-  const url = new URL(`http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+export function askWorkerd(address: ListenAddress): Promise<boolean> {
+  const url = new URL(`http://${addressText(address)}`);
   return succeeds({ kind: "origin", url }, "/ready", ASK_MS);
 }

@@ -1,4 +1,5 @@
 import type { Ms, Seconds } from "../../../base/clock.ts";
+import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/history.ts";
 
 /** `attention`: somebody should look; `failing`: somebody has to act; `unknown`: it can't be seen from here. */
@@ -19,7 +20,6 @@ const DAY_MS = 24 * HOUR_MS;
 /** The hourly work is late after this time. */
 const LATE_RUN_MS = 3 * HOUR_MS;
 const MAX_CLOCK_SKEW_MS = 30_000;
-const MAX_KEY_TERMS = 16;
 /** A node that has been silent for this long is missed: it reports itself once a minute. */
 const SILENT_MS = 180_000;
 /** Share of the requests of a day above which refusals by quotas are more than one client that goes too fast. */
