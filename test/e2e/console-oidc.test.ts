@@ -7,6 +7,8 @@ import { focusedLabel } from "./support/keyboard.ts";
 import { call, freePort, type RunningServer, startServe } from "./support/server.ts";
 
 const executable = browserPath();
+/** Where the console goes on at the mount whose provider posts its answers to the server. */
+const POSTED = "/ui/vault/auth/posted/oidc/callback";
 
 describe.skipIf(executable === undefined)("sign-in at an identity provider", () => {
   let server: RunningServer;
@@ -15,9 +17,10 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
 
   beforeAll(async () => {
     const port = await freePort();
-    const redirect = `http://127.0.0.1:${port}/ui/vault/auth/people/oidc/callback`;
+    const address = `http://127.0.0.1:${port}`;
+    const redirect = `${address}/ui/vault/auth/people/oidc/callback`;
     [provider, browser, server] = await Promise.all([
-      startIdentityProvider([redirect]),
+      startIdentityProvider([redirect, `${address}/v1/auth/posted/oidc/callback`]),
       startBrowser(executable ?? ""),
       startServe({ flags: [`--listen=127.0.0.1:${port}`, "--allow-private-host=127.0.0.1"] }),
     ]);
@@ -26,14 +29,18 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
       description: "Employees",
       config: { listing_visibility: "unauth" },
     });
-    await write("auth/people/config", {
+    const config = {
       oidc_discovery_url: provider.issuer,
       oidc_client_id: CLIENT.id,
       oidc_client_secret: CLIENT.secret,
       default_role: "staff",
-    });
+    };
+    await write("auth/people/config", config);
     const staff = { role_type: "oidc", user_claim: "sub", token_ttl: "1h", allowed_redirect_uris: [redirect] };
     await write("auth/people/role/staff", staff);
+    await write("sys/auth/posted", { type: "oidc" });
+    await write("auth/posted/config", { ...config, oidc_response_mode: "form_post" });
+    await write("auth/posted/role/staff", { ...staff, allowed_redirect_uris: [`${address}${POSTED}`] });
     await write("auth/people/role/short", { ...staff, token_type: "batch" });
     await write("auth/people/role/elsewhere", { ...staff, allowed_redirect_uris: ["https://other.example.com/back"] });
   });
@@ -129,6 +136,35 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
       .getByText(/^This sign-in was not begun in this tab/)
       .waitFor();
     await page.close();
+  });
+
+  it("works where the provider posts its answer to the server", async () => {
+    const { page, faults } = await open("session?with=posted");
+    await leave(page);
+    await signInThere(page, "alice");
+    await isAt(page, "posted-alice");
+    expect(new URL(page.url()).pathname).toBe("/ui/session");
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("gives nothing to who sent somebody else the address, where the provider posts its answer", async () => {
+    const sender = { client_nonce: "of-who-sent-it" };
+    const begin = { role: "staff", redirect_uri: `${server.address}${POSTED}`, ...sender };
+    const begun = await call(server, "POST", "/v1/auth/posted/oidc/auth_url", { body: begin });
+    const { auth_url: link } = begun.body.data as { readonly auth_url: string };
+    const { page } = await openPage(browser);
+    await page.goto(link);
+    await signInThere(page, "victim");
+    await page
+      .getByRole("alert")
+      .getByText(/^This sign-in was not begun in this tab/)
+      .waitFor();
+    expect(page.url()).toBe(`${server.address}/ui/`);
+    await page.close();
+    const answer = { state: new URL(link).searchParams.get("state") ?? "", code: "no_code", ...sender };
+    const stolen = await call(server, "GET", `/v1/auth/posted/oidc/callback?${new URLSearchParams(answer)}`);
+    expect(stolen).toEqual({ status: 400, body: { errors: [expect.stringMatching(/No code or id_token received/)] } });
   });
 
   it("says what the server says of an answer that was used", async () => {

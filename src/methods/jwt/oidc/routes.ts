@@ -24,7 +24,7 @@ const BEGIN_FIELDS = fieldSchema({
 
 const CALLBACK_FIELDS = fieldSchema({
   state: text().describe("The state of the login, from its address"),
-  code: text().describe("The code that the provider gave"),
+  code: text().describe("The code that the provider gave, or the secret that the browser was sent back with"),
   client_nonce: text().describe("The secret that the login was begun with"),
   iss: text().describe("The issuer that the provider names in its answer"),
   error: text().describe("The error that the provider gave in the place of a code"),
