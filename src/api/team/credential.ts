@@ -52,9 +52,9 @@ export function isOfTeam(caller: Caller): caller is TeamCaller | OrganizationCal
   return caller instanceof TeamCaller || caller instanceof OrganizationCaller;
 }
 
-/** The holder of the caller's token, if it is one of audit trails, else null. */
+/** The holder of the caller's token, if it is one of an organization or of its audit trails, else null. */
 export function auditedBy(caller: Caller): TeamRecord | null {
-  return caller instanceof OrganizationCaller && caller.token.kind === "audit_trails" ? caller.team : null;
+  return caller instanceof OrganizationCaller ? caller.team : null;
 }
 
 /**
@@ -113,8 +113,8 @@ class OrganizationCaller implements RegisteredCaller {
   readonly team: TeamRecord;
   readonly token: TeamToken;
   readonly ownRights =
-    "The token of an organization may look at itself and manage the teams of its organization, but not the owners; that of " +
-    "its audit trails may only read these.";
+    "The token of an organization may look at itself and at the audit trail, and manage the teams of its organization, but " +
+    "not the owners; that of its audit trails may only read these.";
 
   constructor({ team, token }: TeamWithToken) {
     this.team = team;

@@ -24,9 +24,9 @@ export function tokenHolderOf(
 const AUDIT_TRAIL = "organization/audit-trail";
 
 /**
- * What the token of an organization of this kind may do: read its organization, manage its teams with their tokens and
- * the organization's own tokens. It may not change the owners and their tokens, because the
- * owners may do more than it. A token of audit trails may read these, and it alone.
+ * What the token of an organization of this kind may do: read its organization and its audit trail, manage its teams
+ * with their tokens and the organization's own tokens. It may not change the owners and their tokens, because the owners
+ * may do more than it. A token of audit trails may read these and nothing else.
  */
 export function organizationTokenMay(
   kind: OrganizationTokenKind | undefined,
@@ -35,7 +35,8 @@ export function organizationTokenMay(
 ): boolean {
   if (kind === undefined || !holder) return false;
   const reads = operation === "read" || operation === "head";
-  if (kind === "audit_trails") return reads && path === AUDIT_TRAIL;
+  if (path === AUDIT_TRAIL) return reads;
+  if (kind === "audit_trails") return false;
   const own = `organizations/${organization}`;
   const asked = alternatePath ?? path;
   const isIn = (place: string) => asked === place || asked.startsWith(`${place}/`);
