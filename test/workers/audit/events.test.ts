@@ -81,6 +81,55 @@ describe("a leaked token", () => {
   });
 });
 
+describe("a revocation", () => {
+  const read = async <T>(path: string) => dataOf<T>(await call("GET", path, { token: root }));
+  type Asked = { readonly request_id: string; readonly asked_by: { readonly accessor: string } };
+
+  /** The only event of the request that asked for it. */
+  async function eventOf({ request_id: request }: Pick<Asked, "request_id">): Promise<Event> {
+    expect(request).not.toBe("");
+    const { events } = await ask({ request_id: request });
+    expect(events).toHaveLength(1);
+    return events[0] as Event;
+  }
+
+  it("of many tokens: its receipt has the request by which its event is found, and the event has its job", async () => {
+    const by = await createToken(root, { policies: ["root"] });
+    const made = await createToken(root);
+    const body = { accessors: [made.accessor], dry_run: false, include_root: true, expected_count: 1 };
+    const { job } = dataOf<{ job: string }>(await call("POST", "sys/tokens/revoke", { token: by.client_token, body }));
+    await expect.poll(async () => (await read<{ state: string }>(`sys/tokens/jobs/${job}`)).state).toBe("done");
+    const receipt = await read<Asked>(`sys/tokens/jobs/${job}/receipt`);
+    const event = await eventOf(receipt);
+    expect(event).toMatchObject({ kind: "change", path: "sys/tokens/revoke", revocation: { job, dry_run: false } });
+    expect(event.auth?.accessor).toBe(receipt.asked_by.accessor);
+    const ended = async () => (await read<{ ended?: object }>(`sys/tokens/${made.accessor}`)).ended;
+    await expect.poll(ended).toMatchObject({ job, request_id: receipt.request_id });
+    expect((await ask({ actor: by.accessor })).events).toEqual([event]);
+  });
+
+  it("of one token: its end has the request by which its event is found", async () => {
+    const made = await createToken(root);
+    await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: made.accessor } });
+    const { ended } = await read<{ ended: { request_id: string; by: { accessor: string } } }>(
+      `sys/tokens/${made.accessor}`,
+    );
+    const event = await eventOf(ended);
+    expect(event).toMatchObject({ path: "auth/token/revoke-accessor", target_accessor: made.accessor });
+    expect(event.auth?.accessor).toBe(ended.by.accessor);
+  });
+
+  it("by a prefix: its entry has the request by which its event is found", async () => {
+    await call("POST", "auth/token/roles/ending", { token: root, body: {} });
+    await call("POST", "sys/leases/revoke-prefix/auth/token/create/ending", { token: root, body: { sync: true } });
+    const { revocations } = await read<{ revocations: (Asked & { prefix?: string })[] }>("sys/leases/revocations");
+    const entry = revocations.find(({ prefix }) => prefix?.startsWith("auth/token/create/ending"));
+    const event = await eventOf(entry ?? { request_id: "" });
+    expect(event.path).toBe("sys/leases/revoke-prefix/auth/token/create/ending");
+    expect(event.auth?.accessor).toBe(entry?.asked_by.accessor);
+  });
+});
+
 describe("a question", () => {
   it("is about a request, an address, a path, a kind, a status", async () => {
     const made = await call("PUT", "sys/policies/acl/asked", { token: root, body: { policy: RULES }, headers });
