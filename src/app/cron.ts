@@ -54,10 +54,10 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
     return new Response(null, { status: 204 });
   }
 
-  /** A node of a cluster says once a minute that it is up, and when it stops, at paths of their own. */
+  /** A node of a cluster says once a minute that it is up, and when it stops, at paths of their own. Any other path is the cron. */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
-    if (pathname === "/") return hourly(this.env);
+    if (pathname !== "/up" && pathname !== "/left") return hourly(this.env);
     if (!(await loadInstallation(this.env)).ok) return;
     if (pathname === "/up") await tidyOf(this.env).nodeSeen(node, groveVersion(this.env));
     else await tidyOf(this.env).nodeLeft(node);
