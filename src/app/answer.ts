@@ -18,11 +18,9 @@ export function respond(c: AppContext, answer: Answer): Response {
   const { result, warnings } = answer;
   const dialect = c.get("dialect");
   const requestId = c.get("requestId");
-  if (result.ok) return dialect.renderReply(requestId, result.value, warnings);
-  const response = dialect.renderFailure(result.error);
-  // With this id an operator finds the audit line of the failure.
-  response.headers.set("X-Request-Id", requestId);
-  return response;
+  return result.ok
+    ? dialect.renderReply(requestId, result.value, warnings)
+    : dialect.renderFailure(requestId, result.error);
 }
 
 /** Refuses a request. @param endpoint null when none was found. */

@@ -70,6 +70,35 @@ describe("the audit log", () => {
     expect(parsed()[0]?.token_hash).toEqual(HASH);
   });
 
+  it("has the id that each answer has in a header, with or without a body, in either dialect", async () => {
+    const headers = { "X-Vault-Token": root };
+    const metrics = () => new Request("http://grove.test/v1/sys/metrics?format=prometheus", { headers });
+    const answers = [
+      () => call("GET", "auth/token/lookup-self", { token: root }),
+      () => call("GET", "auth/token/lookup-self", { token: root, headers: { "X-Vault-Wrap-TTL": "60" } }),
+      () => call("PUT", "sys/policies/acl/with-id", { token: root, body: { policy: "" } }),
+      () => call("POST", "auth/token/tidy", { token: root }),
+      () => worker.fetch(metrics(), bindings, createExecutionContext()),
+      () => call("GET", "identity/oidc/.well-known/keys"),
+      () => call("GET", "auth/token/lookup-self", { token: "s.unknown" }),
+      () => call("GET", "a//b"),
+      () => api("GET", "ping", { token: root }),
+      () => api("GET", "account/details", { token: root }),
+      () => api("GET", "teams/none", { token: root }),
+    ];
+    for (const ask of answers) {
+      lines = [];
+      const { headers, status } = await ask();
+      const id = headers.get("X-Request-Id");
+      expect([status, id]).toEqual([status, parsed().at(-1)?.request_id]);
+    }
+    lines = [];
+    const together = await Promise.all(answers.map((ask) => ask()));
+    const ids = together.map(({ headers }) => headers.get("X-Request-Id"));
+    expect(new Set(ids)).toEqual(new Set(parsed().map((line) => line.request_id)));
+    expect(new Set(ids).size).toBe(answers.length);
+  });
+
   it("has one line before a creation that generates another row, since the first one is taken", async () => {
     atNth(TokenTree, "run", 1, async (proceed) => {
       const answer = await proceed();
