@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { duration } from "./format.ts";
 import { href } from "./href.ts";
 import { firstPage, NAV, type NavItem } from "./nav.ts";
+import { AuditPage } from "./pages/audit.tsx";
 import { EndedPage } from "./pages/ended.tsx";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
@@ -18,6 +19,7 @@ import { NewOrganizationPage, OrganizationsPage } from "./pages/organizations.ts
 import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
 import { ReceiptPage } from "./pages/receipt.tsx";
+import { RequestPage } from "./pages/request.tsx";
 import { SessionPage } from "./pages/session.tsx";
 import { SetUpLoginPage } from "./pages/set-up-login.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
@@ -135,6 +137,10 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       if (item === "") return query.has("new") ? <NewOrganizationPage /> : <OrganizationsPage />;
       if (below !== "") return <TeamPage key={below} organization={item} id={below} />;
       return <OrganizationPage key={item} name={item} query={query} />;
+    case "audit":
+      return <AuditPage key={query.toString()} query={query} />;
+    case "requests":
+      return <RequestPage key={item} id={item} />;
     case "health":
       return <HealthPage />;
     case "session":

@@ -74,6 +74,13 @@ export const NAV: readonly { readonly title: string; readonly items: readonly Na
         icon: "health",
         words: "doctor, checks, backups, receipts of revocations, tidy, keys, quotas, irrevocable leases",
       },
+      {
+        name: "audit",
+        label: "Audit log",
+        icon: "log",
+        words: "request id, why refused, who did what, timeline, faults, address",
+        needs: [ASKED_PATHS.audit, "read", "sudo"],
+      },
       { name: "session", label: "Your session", icon: "user" },
     ],
   },

@@ -9,7 +9,7 @@ export type Needs = readonly [path: string, ...capabilities: Needed[]];
 const BY_METHOD = { GET: "read", POST: "create or update", PATCH: "patch", DELETE: "delete" } as const;
 
 /** Paths that also need `sudo`, of those that the console writes to. */
-const PROTECTED = /^sys\/(?:auth\/.|tokens(?:\/|$)|rotate$|leases\/revoke-prefix\/)/;
+const PROTECTED = /^sys\/(?:auth\/.|audit\/|tokens(?:\/|$)|rotate$|leases\/revoke-prefix\/)/;
 
 /** The capabilities that a call needs. */
 export function needsOf(path: string, method: keyof typeof BY_METHOD = "POST"): Needs {

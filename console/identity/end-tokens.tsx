@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Entity, WatermarkRevocations } from "../../client/answers.d.ts";
+import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
@@ -149,7 +150,7 @@ function Receipt({
       live
       rows={{
         "Asked by": <AskedBy by={by} />,
-        Request: request !== "" && <code>{request}</code>,
+        Request: request !== "" && <RequestLink id={request} />,
         When: <Time at={time} both />,
         "Tokens of the entity": preview && counted(preview.count, "token"),
         "Ended in all": preview && counted(preview.total, "token"),

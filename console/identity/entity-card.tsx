@@ -1,6 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
+import type { AuditQuestion } from "../audit/read.ts";
+import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
 import { EndedTokens, type EndOfTokens, EndTokens } from "./end-tokens.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
@@ -31,8 +34,17 @@ export function EntityCard(props: CardProps) {
           {end && <EndedTokens key={id} id={id} end={end} />}
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
           <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
+          <EntityTimeline id={id} />
         </>
       )}
     </IdentityCard>
   );
+}
+
+/** What the entity did. One's own can be read without `sudo`. */
+function EntityTimeline({ id }: { readonly id: string }) {
+  const session = useSession();
+  const isOwn = session.self.entity_id === id && !mayDo(session, ASKED_PATHS.audit, "read", "sudo");
+  const question: AuditQuestion = isOwn ? {} : { entity_id: id };
+  return <Timeline title="Timeline" question={question} isOwn={isOwn} empty="Nothing is recorded of it" />;
 }

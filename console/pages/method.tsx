@@ -1,4 +1,5 @@
 import type { AuthMounts } from "../../client/answers.d.ts";
+import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { scopeOfMount } from "../methods/mount.ts";
@@ -51,7 +52,20 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
               part={part}
               name={name}
               isNew={query.has("new")}
-              more={part.part === "roles" && HAS_TAGS.has(mount.type) ? roleTags : undefined}
+              more={
+                part.isRole
+                  ? (endpoint, record, role) => (
+                      <>
+                        {HAS_TAGS.has(mount.type) && roleTags(endpoint, record)}
+                        <Timeline
+                          title="Timeline"
+                          question={{ mount: `auth/${path}/`, role }}
+                          empty="No login by it and no change of it is recorded"
+                        />
+                      </>
+                    )
+                  : undefined
+              }
             />
           )}
           {part?.kind === "login check" && <LoginCheck key={part.part} mount={path} part={part} />}

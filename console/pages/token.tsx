@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Token, TokenDetail } from "../../client/answers.d.ts";
+import { TokenOrigin, TokenTimeline } from "../audit/token-story.tsx";
+import { useEvents } from "../audit/use-events.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
@@ -44,7 +46,9 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
       </>
     );
   }
-  if (detail.value && "ended" in detail.value) return <EndedTokenPage {...detail.value} />;
+  if (detail.value && "ended" in detail.value) {
+    return <EndedTokenPage {...detail.value} />;
+  }
   const value = detail.value;
   return (
     <>
@@ -67,6 +71,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
       {detail.problem && <ProblemNotice problem={detail.problem} onRetry={detail.reload} />}
       {!value && detail.busy && <p class="muted">Loading…</p>}
       {value && <Detail detail={value} />}
+      {detail.problem && <Unknown accessor={accessor} />}
       {asking && value && (
         <RevokeOne
           detail={value}
@@ -83,6 +88,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
 
 function Detail({ detail }: { readonly detail: TokenDetail }) {
   const { token, descendants, leases, cubbyhole } = detail;
+  const pages = useEvents({ accessor: token.accessor });
   return (
     <div class="stack">
       <section aria-label="What a revocation would take">
@@ -116,10 +122,29 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
         <div class="stack">
           <Lineage detail={detail} />
           {detail.held_leases.length > 0 && <HeldLeases leases={detail.held_leases} />}
+          <TokenTimeline accessor={token.accessor} pages={pages} end={null} />
         </div>
-        <Card title="Token">
-          <TokenFacts token={token} />
-        </Card>
+        <div class="stack">
+          <Card title="Token">
+            <TokenFacts token={token} />
+          </Card>
+          <TokenOrigin accessor={token.accessor} pages={pages} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** What is recorded of a token that is not stored any more. */
+function Unknown({ accessor }: { readonly accessor: string }) {
+  const pages = useEvents({ accessor });
+  return (
+    <div class="columns">
+      <div class="stack">
+        <TokenTimeline accessor={accessor} pages={pages} end={null} />
+      </div>
+      <div class="stack">
+        <TokenOrigin accessor={accessor} pages={pages} />
       </div>
     </div>
   );

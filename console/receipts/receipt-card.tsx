@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
+import { RequestLink } from "../audit/links.tsx";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
@@ -40,7 +41,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
   });
   const rows = {
     "Asked by": <AskedBy by={by} />,
-    Request: receipt.request_id !== "" && <code>{receipt.request_id}</code>,
+    Request: receipt.request_id !== "" && <RequestLink id={receipt.request_id} />,
     Began: <Time at={receipt.started} both />,
     "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
     Filter: selectionText(receipt.filter),

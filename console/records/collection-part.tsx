@@ -20,7 +20,7 @@ interface CollectionPartProps {
   readonly name: string;
   readonly isNew: boolean;
   /** Further content below the selected record. */
-  readonly more?: ((endpoint: string, record: RecordValue) => ComponentChildren) | undefined;
+  readonly more?: ((endpoint: string, record: RecordValue, name: string) => ComponentChildren) | undefined;
 }
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
@@ -172,7 +172,7 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
           />
         )}
       </Card>
-      {value && more?.(path, value)}
+      {value && more?.(path, value, name)}
     </div>
   );
 }

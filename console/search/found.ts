@@ -1,5 +1,15 @@
 /** What the search can find, in the order in which it shows them. */
-export const KINDS = ["Tokens", "Entities", "Roles", "Policies", "Auth methods", "Teams", "Pages", "Lists"] as const;
+export const KINDS = [
+  "Requests",
+  "Tokens",
+  "Entities",
+  "Roles",
+  "Policies",
+  "Auth methods",
+  "Teams",
+  "Pages",
+  "Lists",
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** A result: something with a page. */

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { isRequestId } from "../audit/question.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { isSecretLike } from "../secret-like.ts";
@@ -60,7 +61,21 @@ export function useFound(text: string, isWhole: boolean): Search {
   if (text === "") return { found: PAGES, note: "", busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
-  return { found: [...tokens.found, ...matching([...names, ...PAGES], text)], note: busy ? "" : tokens.note, busy };
+  const found = [...requestOf(text), ...tokens.found, ...matching([...names, ...PAGES], text)];
+  return { found, note: busy || isRequestId(text) ? "" : tokens.note, busy };
 }
+
+/** The page of a request, for a text with the form of its id. Entities have ids of this form too. */
+const requestOf = (text: string): readonly Found[] =>
+  isRequestId(text)
+    ? [
+        {
+          kind: "Requests",
+          name: `Request ${text.toLowerCase()}`,
+          detail: "who asked for what, and why it was refused",
+          href: href(["requests", text.toLowerCase()]),
+        },
+      ]
+    : [];
 
 const NOTHING = { text: "", found: [], note: "" };

@@ -11,6 +11,7 @@ describe("what a button of the console needs", () => {
     "sys/tokens/verify-ended",
     "sys/rotate",
     "sys/rotate/config",
+    "sys/audit/events",
     "sys/leases/revoke",
     "sys/policies/acl/web",
     "sys/quotas/rate-limit/logins",

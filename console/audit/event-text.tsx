@@ -1,0 +1,158 @@
+import { RoleLink } from "../tokens/links.tsx";
+import type { AuditEvent } from "./event.ts";
+import { aboutOf, callerOf, type Happening, happeningOf, madeOf } from "./happening.ts";
+import { TokenLink } from "./links.tsx";
+
+const TONES: Readonly<Record<Happening, string>> = {
+  made: "tag good",
+  login: "tag good",
+  "made another": "tag good",
+  renewed: "tag",
+  ended: "tag bad",
+  changed: "tag",
+  refused: "tag warn",
+  failed: "tag bad",
+  noted: "tag",
+};
+const WORDS: Readonly<Partial<Record<Happening, string>>> = { "made another": "made" };
+
+interface EventProps {
+  readonly event: AuditEvent;
+  /** Accessor of the token whose timeline it is; "" for another timeline. */
+  readonly of: string;
+}
+
+/** What an event was, in a word. */
+export function HappeningTag({ event, of }: EventProps) {
+  const what = happeningOf(event, of);
+  return <span class={TONES[what]}>{WORDS[what] ?? what}</span>;
+}
+
+/** What an event was, in a sentence. */
+export function EventText({ event, of }: EventProps) {
+  const { error, status, count, type } = event;
+  switch (happeningOf(event, of)) {
+    case "made":
+      return callerOf(event) === "" ? (
+        <>
+          Made by a login at <Place event={event} />
+        </>
+      ) : (
+        <>
+          Made at <Place event={event} /> <By event={event} of={of} />
+        </>
+      );
+    case "login":
+      return (
+        <>
+          A login at <Place event={event} /> made <Made event={event} />
+        </>
+      );
+    case "made another":
+      return (
+        <>
+          Made <Made event={event} /> at <Place event={event} /> <By event={event} of={of} />
+        </>
+      );
+    case "renewed":
+      return (
+        <>
+          Renewed <About event={event} of={of} />
+          <By event={event} of={of} />
+        </>
+      );
+    case "ended":
+      return (
+        <>
+          Revoked <About event={event} of={of} />
+          <By event={event} of={of} />
+        </>
+      );
+    case "changed":
+      return <Asked event={event} of={of} />;
+    case "refused":
+    case "failed":
+      return (
+        <>
+          <Asked event={event} of={of} />
+          <span class="small break event-error">
+            {status}
+            {error && `: ${error}`}
+          </span>
+        </>
+      );
+    case "noted":
+      return (
+        <>
+          The store: {type}
+          {count !== undefined && `, ${count}`}
+        </>
+      );
+  }
+}
+
+/** Operation and path of a request, whom it was about, and who asked. */
+function Asked({ event, of }: EventProps) {
+  const { operation, target_accessor: target } = event;
+  return (
+    <>
+      {operation} <Place event={event} />
+      {target !== undefined && target !== of && (
+        <>
+          {" "}
+          of <TokenLink accessor={target} />
+        </>
+      )}{" "}
+      <By event={event} of={of} />
+    </>
+  );
+}
+
+/** In the place of the name of a role that the mount does not have. */
+const HASH = /^hmac-sha256:/;
+
+/** Where it was asked for, with the role and the proved identity of a login. */
+function Place({ event: { path = "", mount = "", role, principal } }: Pick<EventProps, "event">) {
+  return (
+    <>
+      <code class="break">{path}</code>
+      {role !== undefined && <> for {HASH.test(role) ? "an unknown role" : <RoleLink mount={mount} role={role} />}</>}
+      {principal !== undefined && <span class="break"> as {principal}</span>}
+    </>
+  );
+}
+
+function Made({ event }: Pick<EventProps, "event">) {
+  return <TokenLink accessor={madeOf(event)} name={event.response?.auth?.display_name} />;
+}
+
+/** The token that was renewed or ended, unless its timeline it is. */
+function About({ event, of }: EventProps) {
+  const about = aboutOf(event);
+  if (about === of) return null;
+  return (
+    <>
+      <TokenLink accessor={about} name={about === callerOf(event) ? event.auth?.display_name : undefined} />{" "}
+    </>
+  );
+}
+
+/** Who asked, unless it was the token whose timeline it is. */
+function By({ event, of }: EventProps) {
+  const caller = callerOf(event);
+  if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
+  if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event))) return <>by itself</>;
+  if (caller === of) return null;
+  return (
+    <>
+      by <Caller event={event} />
+    </>
+  );
+}
+
+/** What a token also does to itself. */
+const OF_ITSELF: ReadonlySet<Happening> = new Set(["renewed", "ended"]);
+
+function Caller({ event }: Pick<EventProps, "event">) {
+  return <TokenLink accessor={callerOf(event)} name={event.auth?.display_name} />;
+}

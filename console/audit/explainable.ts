@@ -1,0 +1,40 @@
+import type { AuditEvent } from "./event.ts";
+
+/** Operations that policies decide about. */
+const OPERATIONS: ReadonlySet<string> = new Set(["read", "list", "scan", "create", "update", "patch", "delete"]);
+
+/** The question to the policies about a refused request, or why there is none. */
+export type Why =
+  | { readonly ask: Readonly<Record<string, string>>; readonly because: "" }
+  | { readonly ask: null; readonly because: string };
+
+/** What is to be asked about a request, by its event. */
+export function whyOf(event: AuditEvent): Why {
+  const because = reasonOf(event);
+  if (because !== "") return { ask: null, because };
+  const { auth, path = "", operation = "", client_address: address } = event;
+  const asked = { accessor: auth?.accessor ?? "", path, operation: OPERATIONS.has(operation) ? operation : "read" };
+  return { ask: { ...asked, ...(typeof address === "string" && { client_address: address }) }, because };
+}
+
+/** True for a login, which no policy decides about. */
+export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
+  role !== undefined || (mount.startsWith("auth/") && path === `${mount}login`);
+
+/** Why no policy can be asked about a request; "" when one can. */
+function reasonOf(event: AuditEvent): string {
+  const { kind, status = 0, path = "", auth } = event;
+  if (kind === "fault") return "The service failed. Nothing is wrong with the token or its policies.";
+  if (status < 400) return "It was not refused.";
+  if (status === 429) return "A quota refused it: Health lists the quotas.";
+  if (isLogin(event)) return "It was a login: its method says which check failed.";
+  if (!auth)
+    return "It had no valid token: its token had ended, was mistyped, or was none. The search (Ctrl K) says of a text which.";
+  if (status !== 403 && status !== 404)
+    return "The policies did not refuse it: the error says what was wrong with the request.";
+  if (/<(?:token|malformed|unknown)>/.test(path))
+    return "The audit log does not have the whole path, so no policy can be asked about it.";
+  if (auth.token_type !== "service")
+    return `It was a ${auth.token_type} token: on the page of the policies, its text says what it may do.`;
+  return "";
+}

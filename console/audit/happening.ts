@@ -1,0 +1,70 @@
+import type { AuditEvent } from "./event.ts";
+
+/** What an event was, for the timeline of a token, an entity or a role. */
+export type Happening =
+  | "made"
+  | "login"
+  | "made another"
+  | "renewed"
+  | "ended"
+  | "changed"
+  | "refused"
+  | "failed"
+  | "noted";
+
+const RENEWAL = /^(?:auth\/token\/renew(?:-self|-accessor)?|sys\/(?:leases\/)?renew)(?:\/|$)/;
+const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\/)?revoke)(?:\/|$)/;
+
+/** The accessor of the token that a request has made, or its keyed hash; "" for none. */
+export function madeOf({ response }: AuditEvent): string {
+  const { accessor = "", token_hash: hash = "" } = response?.auth ?? {};
+  return accessor || hash;
+}
+
+/** The accessor of the token that asked, or its keyed hash; "" without a valid one. A login has none. */
+export function callerOf(event: AuditEvent): string {
+  const { auth, token_hash: hash = "" } = event;
+  const caller = auth ? auth.accessor || hash : "";
+  return caller === madeOf(event) ? "" : caller;
+}
+
+/** The token that was renewed, ended or changed: the named one, or the one that asked. */
+export const aboutOf = (event: AuditEvent): string => event.target_accessor ?? callerOf(event);
+
+/** @param of accessor of the token that the timeline is of; "" for another timeline */
+export function happeningOf(event: AuditEvent, of = ""): Happening {
+  const { kind, path = "" } = event;
+  if (kind === "fault") return "failed";
+  if (kind === "refusal") return "refused";
+  if (kind === "other") return "noted";
+  const made = madeOf(event);
+  if (made !== "" && made === of) return "made";
+  if (made !== "") return callerOf(event) === "" ? "login" : "made another";
+  if (RENEWAL.test(path)) return "renewed";
+  return END.test(path) ? "ended" : "changed";
+}
+
+/** An end as the ends of tokens have it. */
+interface KnownEnd {
+  readonly at: string;
+  readonly request_id: string;
+}
+
+/**
+ * The place of a token's end among its events, the newest first: before this index. Null where an event says it
+ * already, or where it is older than all that are loaded and more follow.
+ */
+export function placeOfEnd(events: readonly AuditEvent[], of: string, end: KnownEnd, hasMore: boolean): number | null {
+  const isSaid = events.some(
+    (event) => event.request_id === end.request_id && happeningOf(event, of) === "ended" && aboutOf(event) === of,
+  );
+  if (isSaid) return null;
+  const ended = Date.parse(end.at);
+  const older = events.findIndex(({ time }) => Date.parse(time) <= ended);
+  if (older >= 0) return older;
+  return hasMore ? null : events.length;
+}
+
+/** The keyed hash of a token's text, by which attempts after its end are found; "" when no event has it. */
+export const hashOfCaller = (events: readonly AuditEvent[], of: string): string =>
+  events.find(({ auth, token_hash: hash = "" }) => auth?.accessor === of && hash !== "")?.token_hash ?? "";

@@ -1,0 +1,50 @@
+import { Card, Time } from "../ui/index.ts";
+import type { AuditEvent, MadeToken } from "./event.ts";
+import { AddressLink, RequestLink, TokenLink } from "./links.tsx";
+
+interface MadeByProps {
+  /** How the token was made, then how its maker was, and so on. */
+  readonly makers: readonly MadeToken[];
+  /** Events that were read: they name a maker whose own record is not kept. */
+  readonly events: readonly AuditEvent[];
+}
+
+/** Who made a token, also an orphan, and who made its maker. */
+export function MadeBy({ makers, events }: MadeByProps) {
+  return (
+    <Card title="Made by">
+      {makers.length === 0 && (
+        <p class="body muted">There is no record of it: it was made before the events that are kept.</p>
+      )}
+      {makers.length > 0 && (
+        <ol class="lineage">
+          {makers.map(({ accessor, made_by: maker, request_id: request, path, time, client_address: address }, at) => {
+            const name = events.find((event) => event.request_id === request)?.auth?.display_name;
+            return (
+              <li key={accessor} class="maker" style={{ "--depth": String(at) }}>
+                <p>
+                  {maker === null ? (
+                    "a login"
+                  ) : (
+                    <TokenLink accessor={maker} name={makers[at + 1]?.display_name || name} />
+                  )}{" "}
+                  at <code class="break">{path}</code>
+                </p>
+                <p class="muted small">
+                  <Time at={time} both />
+                  {address && (
+                    <>
+                      {" "}
+                      · from <AddressLink address={address} />
+                    </>
+                  )}{" "}
+                  · request <RequestLink id={request} isShort />
+                </p>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,25 @@
+import type { AuditEvents } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
+import type { Answer } from "../result.ts";
+
+/**
+ * Which events are meant, by the fields of `sys/audit/events`; "" for any. None holds a token, as addresses are logged.
+ */
+export interface AuditQuestion {
+  readonly [field: string]: string | number | boolean;
+}
+
+/** Events of a page. */
+const PAGE = 50;
+
+/**
+ * A page of events, the newest first. The first page of an accessor has its makers and uses too.
+ *
+ * @param isOwn only the events of the caller's own entity, which need no `sudo`
+ */
+export const readEvents = (
+  api: Api,
+  question: AuditQuestion,
+  { after = "", isOwn = false } = {},
+): Promise<Answer<AuditEvents>> =>
+  api.read<AuditEvents>(isOwn ? "sys/audit-self/events" : "sys/audit/events", { limit: PAGE, ...question, after });

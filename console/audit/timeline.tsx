@@ -1,0 +1,219 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { counted } from "../format.ts";
+import { AskedBy, ParentLink } from "../tokens/links.tsx";
+import type { TokenEnd } from "../tokens/model.ts";
+import { Card, Empty, ProblemNotice, Segments, Time } from "../ui/index.ts";
+import type { AuditEvent } from "./event.ts";
+import { EventText, HappeningTag } from "./event-text.tsx";
+import { placeOfEnd } from "./happening.ts";
+import { AddressLink, RequestLink } from "./links.tsx";
+import type { AuditQuestion } from "./read.ts";
+import { type EventPages, useEvents } from "./use-events.ts";
+
+type Kinds = "" | "change,login" | "refusal,fault";
+
+const KINDS: readonly (readonly [Kinds, string])[] = [
+  ["", "All"],
+  ["change,login", "Done"],
+  ["refusal,fault", "Refused"],
+];
+
+interface TimelineProps {
+  readonly title: string;
+  readonly question: AuditQuestion;
+  readonly isOwn?: boolean;
+  readonly empty: string;
+}
+
+/** The events of an entity, a role or an address, the newest first. */
+export function Timeline({ title, question, isOwn = false, empty }: TimelineProps) {
+  const [kinds, setKinds] = useState<Kinds>("");
+  const pages = useEvents({ ...question, kind: kinds }, isOwn);
+  return (
+    <EventsCard
+      title={title}
+      pages={pages}
+      empty={kinds === "" ? empty : NONE_OF_KIND}
+      beside={<KindChoice kinds={kinds} onKinds={setKinds} />}
+    />
+  );
+}
+
+const NONE_OF_KIND = "No event of this kind";
+
+interface KindChoiceProps {
+  readonly kinds: Kinds;
+  readonly onKinds: (kinds: Kinds) => void;
+}
+
+const KindChoice = ({ kinds, onKinds }: KindChoiceProps) => (
+  <Segments legend="Which events" options={KINDS} value={kinds} onChange={onKinds} />
+);
+
+interface TokenEventsProps {
+  readonly accessor: string;
+  /** The events of the token, of all kinds. */
+  readonly pages: EventPages;
+  readonly end: TokenEnd | null;
+}
+
+/** The events of a token, the newest first, with its end. */
+export function TokenEvents({ accessor, pages, end }: TokenEventsProps) {
+  const [kinds, setKinds] = useState<Kinds>("");
+  const choice = <KindChoice kinds={kinds} onKinds={setKinds} />;
+  if (kinds !== "")
+    return <EventsOfKind key={kinds} question={{ accessor, kind: kinds }} of={accessor} beside={choice} />;
+  return (
+    <EventsCard
+      title="Timeline"
+      pages={pages}
+      empty="Nothing is recorded of it"
+      beside={choice}
+      of={accessor}
+      end={end}
+    />
+  );
+}
+
+interface EventsOfKindProps extends Pick<EventsCardProps, "beside"> {
+  readonly question: AuditQuestion;
+  readonly of: string;
+}
+
+function EventsOfKind({ question, ...card }: EventsOfKindProps) {
+  return <EventsCard {...card} title="Timeline" pages={useEvents(question)} empty={NONE_OF_KIND} />;
+}
+
+interface EventsCardProps {
+  readonly title: string;
+  readonly pages: EventPages;
+  readonly empty: string;
+  readonly beside?: ComponentChildren;
+  /** The token whose timeline it is, with its end. */
+  readonly of?: string;
+  readonly end?: TokenEnd | null;
+}
+
+/** Events that were read, with a button for those before. */
+export function EventsCard({ title, pages, empty, beside, of = "", end = null }: EventsCardProps) {
+  const { first, events, hasMore, problem, more } = pages;
+  const ended = end && placeOfEnd(events, of, end, hasMore);
+  const isEmpty = events.length === 0 && ended === null && !hasMore;
+  return (
+    <Card
+      title={title}
+      of={first}
+      beside={
+        <div class="row">
+          {first.value && (
+            <span class="muted number" aria-live="polite">
+              {hasMore && "the last "}
+              {counted(events.length, "event")}
+            </span>
+          )}
+          {beside}
+        </div>
+      }
+    >
+      {first.value && isEmpty && (
+        <Empty title={empty}>
+          <p>Events are kept for as many days as the server says (AUDIT_DAYS).</p>
+        </Empty>
+      )}
+      {first.value && !isEmpty && (
+        <ol class="timeline" aria-label={title}>
+          {events.slice(0, ended ?? events.length).map((event) => (
+            <EventItem key={keyOf(event)} event={event} of={of} />
+          ))}
+          {end && ended !== null && <EndItem end={end} of={of} />}
+          {ended !== null && events.slice(ended).map((event) => <EventItem key={keyOf(event)} event={event} of={of} />)}
+        </ol>
+      )}
+      {problem && (
+        <div class="body">
+          <ProblemNotice problem={problem} />
+        </div>
+      )}
+      {hasMore && (
+        <div class="more">
+          <button type="button" class="button" onClick={more}>
+            Show earlier events
+          </button>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+const keyOf = ({ type, time, request_id: request = "" }: AuditEvent): string => `${type} ${time} ${request}`;
+
+function EventItem({ event, of }: { readonly event: AuditEvent; readonly of: string }) {
+  const { time, client_address: address, request_id: request, via } = event;
+  return (
+    <li>
+      <HappeningTag event={event} of={of} />
+      <div>
+        <p>
+          <EventText event={event} of={of} />
+        </p>
+        <p class="small muted">
+          <Time at={time} both />
+          {address ? (
+            <>
+              {" "}
+              · from <AddressLink address={address} />
+            </>
+          ) : (
+            via === "rpc" && " · from another Worker"
+          )}
+          {request !== undefined && (
+            <>
+              {" "}
+              · request <RequestLink id={request} isShort />
+            </>
+          )}
+        </p>
+      </div>
+    </li>
+  );
+}
+
+/** The end of a token that no request names: with another one, or by itself. */
+function EndItem({
+  end: { at, how, by, cause, request_id: request },
+  of,
+}: {
+  readonly end: TokenEnd;
+  readonly of: string;
+}) {
+  return (
+    <li>
+      <span class="tag bad">ended</span>
+      <div>
+        <p>
+          {how}
+          {cause !== of && (
+            <>
+              , with <ParentLink parent={cause} />
+            </>
+          )}
+          {by && (
+            <>
+              , by <AskedBy by={by} />
+            </>
+          )}
+        </p>
+        <p class="small muted">
+          <Time at={at} both />
+          {request !== "" && (
+            <>
+              {" "}
+              · request <RequestLink id={request} isShort />
+            </>
+          )}
+        </p>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ComponentChildren } from "preact";
+import type { AuditEvent } from "../audit/event.ts";
+import { HappeningTag } from "../audit/event-text.tsx";
+import { WhyRefused } from "../audit/explanation.tsx";
+import { madeOf } from "../audit/happening.ts";
+import { AddressLink, TokenLink } from "../audit/links.tsx";
+import { readEvents } from "../audit/read.ts";
+import { href } from "../href.ts";
+import { useSession } from "../session.ts";
+import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
+import { Card, Empty, Facts, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+
+/** A request by its id: who asked for what, what came of it, and why it was refused. */
+export function RequestPage({ id }: { readonly id: string }) {
+  const { api } = useSession();
+  const found = useLoad(id, () => readEvents(api, { request_id: id, limit: 1 }));
+  const event = found.value?.events[0];
+  return (
+    <>
+      <PageHead title="Request" text={<code class="break">{id}</code>}>
+        <a class="button" href={href(["audit"])}>
+          To the audit log
+        </a>
+      </PageHead>
+      {found.problem && <ProblemNotice problem={found.problem} onRetry={found.reload} />}
+      {found.value && !event && (
+        <Empty title="No event has this id">
+          <p>
+            Changes, logins and refusals are events. Reads are counted, and have none; the gateway's own answers too.
+          </p>
+        </Empty>
+      )}
+      {event && <Found event={event} />}
+    </>
+  );
+}
+
+function Found({ event }: { readonly event: AuditEvent }) {
+  const { time, operation, path, status, error, client_address: address, target_accessor: target, principal } = event;
+  const made = madeOf(event);
+  return (
+    <div class="columns">
+      <div class="stack">
+        <Card title="What was asked" beside={<HappeningTag event={event} of="" />} body>
+          <Facts
+            rows={{
+              When: <Time at={time} both />,
+              Operation: operation,
+              Path: path !== undefined && <code>{path}</code>,
+              Answer: status,
+              Error: error,
+              From: address ? <AddressLink address={address} /> : <span class="muted">not known</span>,
+              "Token that it was about": target !== undefined && <TokenLink accessor={target} />,
+              "Token that it made": made !== "" && (
+                <TokenLink accessor={made} name={event.response?.auth?.display_name} />
+              ),
+              "Proved identity": principal,
+            }}
+          />
+        </Card>
+        {(status ?? 0) >= 400 && <WhyRefused event={event} />}
+      </div>
+      <Card title="Who asked">
+        <Facts body rows={whoAsked(event)} />
+      </Card>
+    </div>
+  );
+}
+
+function whoAsked({ auth }: AuditEvent): Readonly<Record<string, ComponentChildren>> {
+  if (!auth) return { Token: <span class="muted">none that was valid</span> };
+  const { accessor, display_name: name, entity_id: entity, policies, token_type: type, metadata } = auth;
+  return {
+    Token: accessor === "" ? name : <TokenLink accessor={accessor} name={name} />,
+    Type: type,
+    Policies: <Policies names={policies} most={30} />,
+    Metadata: <Metadata pairs={metadata} most={60} />,
+    Entity: entity !== "" && <EntityLink id={entity} />,
+  };
+}

@@ -1,0 +1,168 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { openPlace, picture, signIn } from "./support/console-page.ts";
+import { expectReachable } from "./support/keyboard.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+
+interface Auth {
+  readonly client_token: string;
+  readonly accessor: string;
+  readonly entity_id: string;
+}
+
+/** A login makes an orphan, which reads, is refused, makes a token, is renewed, and is ended by somebody else. */
+describe.skipIf(executable === undefined)("timelines in the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let login: Auth;
+  let leaked: Auth;
+  let child: Auth;
+  /** Id of the request that was refused. */
+  let refused = "";
+
+  const send = (method: string, path: string, body?: unknown, token = server.rootToken) =>
+    call(server, method, `/v1/${path}`, { token, body });
+  const api = async (method: string, path: string, body?: unknown, token = server.rootToken) => {
+    const answer = await send(method, path, body, token);
+    expect(answer.status, path).toBeLessThan(300);
+    return answer.body as { readonly auth: Auth; readonly data: Readonly<Record<string, unknown>> };
+  };
+
+  /** The id that a client is given whose token may not write a policy. */
+  const refusedId = async (path: string, token: string): Promise<string> => {
+    const body = JSON.stringify({ policy: 'path "*" { capabilities = ["sudo"] }' });
+    const headers = { "X-Vault-Token": token };
+    const answer = await fetch(`${server.address}/v1/${path}`, { method: "POST", headers, body });
+    expect(answer.status).toBe(403);
+    return answer.headers.get("X-Request-Id") ?? "";
+  };
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    await plant();
+    watched = await openPage(browser);
+    page = watched.page;
+    await signIn(page, server, server.rootToken);
+  });
+  afterAll(async () => {
+    expect(watched.faults).toEqual([]);
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const plant = async (): Promise<void> => {
+    const maker = 'path "auth/token/create*" { capabilities = ["create", "update", "sudo"] }';
+    await api("POST", "sys/policies/acl/maker", { policy: maker });
+    await api("POST", "sys/auth/jobs", { type: "approle" });
+    await api("POST", "auth/jobs/role/web", { token_policies: "maker", token_ttl: "1h" });
+    const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
+    const { secret_id } = (await api("POST", "auth/jobs/role/web/secret-id", {})).data;
+    login = (await api("POST", "auth/jobs/login", { role_id, secret_id })).auth;
+    const orphan = { display_name: "leaked", policies: ["default", "maker"], ttl: "1h" };
+    leaked = (await api("POST", "auth/token/create-orphan", orphan, login.client_token)).auth;
+    const text = leaked.client_token;
+    for (let read = 0; read < 3; read++) await api("GET", "auth/token/lookup-self", undefined, text);
+    child = (await api("POST", "auth/token/create", { display_name: "child", ttl: "30m" }, text)).auth;
+    await api("POST", "auth/token/renew-self", {}, text);
+    refused = await refusedId("sys/policies/acl/more", text);
+    const onCall = (await api("POST", "auth/token/create", { display_name: "on-call" })).auth;
+    await api("POST", "auth/token/revoke-accessor", { accessor: leaked.accessor }, onCall.client_token);
+    expect((await send("POST", "auth/token/create", {}, text)).status).toBe(403);
+  };
+
+  const card = (name: string | RegExp) => page.getByRole("region", { name });
+  const entry = (text: string | RegExp) => card("Timeline").getByRole("listitem").filter({ hasText: text });
+  const search = async (text: string): Promise<void> => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill(text);
+  };
+
+  it("says of a token that is dead who made it, what it did and from where, and who ended it", async () => {
+    await search(leaked.client_token);
+    await page.getByRole("option", { name: /ended: revoked/ }).click();
+    await entry(/^ended.*Revoked by token-on-call/).waitFor();
+    await entry(/^refused.*update sys\/policies\/acl\/more.*403: .*permission denied/).waitFor();
+    await entry(/^renewed.*Renewed by itself/).waitFor();
+    await entry(/^made.*Made token-child at auth\/token\/create/).waitFor();
+    await entry(/^made.*Made at auth\/token\/create-orphan by jobs.*from 127\.0\.0\.1/).waitFor();
+    expect(await entry(/^ended/).count()).toBe(1);
+    await card("Tried with it after its end").getByText("without a valid token").waitFor();
+    await picture(page, "console-timeline");
+    const makers = card("Made by").getByRole("listitem");
+    await makers.filter({ hasText: /at auth\/token\/create-orphan/ }).waitFor();
+    await makers.filter({ hasText: "a login at auth/jobs/login" }).waitFor();
+    await card("Used from")
+      .getByRole("row", { name: /127\.0\.0\.1 3/ })
+      .waitFor();
+    await card("All that it made").getByRole("button", { name: "Show what hangs below it" }).click();
+    await card("All that it made").getByRole("link", { name: "token-child" }).click();
+    await page.waitForURL(new RegExp(child.accessor));
+    await card("Made by").getByText("a login").waitFor();
+  });
+
+  it("has timelines of a role and an entity, and each page is within reach and readable at every width", async () => {
+    await openPlace(page, "methods/jobs?part=roles&name=web");
+    await entry(/^login.*A login at auth\/jobs\/login for web as .* made jobs/).waitFor();
+    await entry(/^changed.*update auth\/jobs\/role\/web by root/).waitFor();
+    await openPlace(page, `identity?id=${login.entity_id}`);
+    await entry(/^made.*Made token-leaked at auth\/token\/create-orphan by jobs/).waitFor();
+    await card("Timeline").getByText("Refused", { exact: true }).click();
+    await card("Timeline").getByText("No event of this kind").waitFor();
+    await openPlace(page, `tokens/${leaked.accessor}`);
+    await card("Timeline").getByText("Refused", { exact: true }).click();
+    await expect.poll(() => entry(/^(?:made|renewed|ended)/).count()).toBe(0);
+    await entry(/^refused/).waitFor();
+    for (const place of [`tokens/${leaked.accessor}`, "audit", `requests/${refused}`]) {
+      await openPlace(page, place);
+      await expectReachable(page);
+      for (const width of [1440, 1024, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        await expectAccessible(page);
+        expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBeLessThanOrEqual(width);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+  });
+
+  it("leads from the id of a refused request to the reason, and to the policy that would allow it", async () => {
+    await search(refused);
+    await page.getByRole("option", { name: new RegExp(`Request ${refused}`) }).click();
+    await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
+    await card("What was asked").getByText("sys/policies/acl/more").first().waitFor();
+    await card("Who asked").getByRole("link", { name: "token-leaked" }).waitFor();
+    await card("Why it was refused").getByText("The policies that it had grant nothing there").waitFor();
+    await openPlace(page, "audit");
+    const alive = (await api("POST", "auth/token/create", { policies: ["default"], display_name: "alive" })).auth;
+    const id = await refusedId("sys/policies/acl/other", alive.client_token);
+    await page.getByLabel("Request id, address or path").fill(id);
+    await page.getByRole("button", { name: "Find", exact: true }).click();
+    await page.waitForURL(new RegExp(`requests/${id}`));
+    await card("Why it was refused").getByText("update of sys/policies/acl/other: refused").waitFor();
+    const policy = await card("Why it was refused").getByRole("status", { name: "Policy" }).textContent();
+    expect(policy).toMatch(/path "sys\/policies\/acl\/other" \{\s+capabilities = \["update"\]/);
+  });
+
+  it("says which policy a token lacks that may not read events, and shows all else", async () => {
+    const rules = 'path "sys/tokens/*" { capabilities = ["read", "sudo"] }';
+    await api("POST", "sys/policies/acl/lists", { policy: rules });
+    const body = { policies: ["lists", "default"], display_name: "helper" };
+    const helper = (await api("POST", "auth/token/create", body)).auth;
+    const { page: other, faults } = await openPage(browser);
+    await signIn(other, server, helper.client_token);
+    await openPlace(other, `tokens/${leaked.accessor}`);
+    await other.getByText("This token has ended: revoked").waitFor();
+    const timeline = other.getByRole("region", { name: "Timeline" });
+    await timeline.getByText("Refused by the policies of your token").waitFor();
+    const policy = await timeline.getByRole("status", { name: "Policy" }).textContent();
+    expect(policy).toMatch(/path "sys\/audit\/events" \{\s+capabilities = \["read", "sudo"\]/);
+    await expectAccessible(other);
+    expect(faults).toEqual([]);
+    await other.close();
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { AuditEvent } from "../../../console/audit/event.ts";
+import { isLogin, whyOf } from "../../../console/audit/explainable.ts";
+import { aboutOf, callerOf, happeningOf, hashOfCaller, madeOf, placeOfEnd } from "../../../console/audit/happening.ts";
+import { type BelowToken, inOrder } from "../../../console/audit/lineage-order.ts";
+import { isAddress, isRequestId } from "../../../console/audit/question.ts";
+
+const tokenOf = (accessor: string, token_type = "service") => ({
+  ...{ accessor, display_name: `token-${accessor}`, policies: ["web"], entity_id: "", token_type, metadata: {} },
+});
+const event = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
+  ...{ kind: "change", type: "response", time: "2026-11-22T10:00:00Z", request_id: "r1", operation: "update" },
+  ...{ path: "sys/policies/acl/web", status: 200, auth: tokenOf("a1"), token_hash: "hmac-sha256:1" },
+  ...fields,
+});
+const made = (accessor: string) => ({ response: { auth: tokenOf(accessor) } });
+
+describe("what an event was", () => {
+  it.each([
+    ["made", { path: "auth/token/create-orphan", ...made("t") }],
+    ["made", { kind: "login", auth: tokenOf("t"), path: "auth/jobs/login", ...made("t") }],
+    ["made another", { path: "auth/token/create", auth: tokenOf("t"), ...made("t2") }],
+    ["login", { kind: "login", auth: tokenOf("t2"), path: "auth/jobs/login", ...made("t2") }],
+    ["renewed", { path: "auth/token/renew-self", auth: tokenOf("t") }],
+    ["renewed", { path: "auth/token/renew/<token>", target_accessor: "t" }],
+    ["renewed", { path: "sys/leases/renew", target_accessor: "t" }],
+    ["ended", { path: "auth/token/revoke-accessor", target_accessor: "t" }],
+    ["ended", { path: "auth/token/revoke-self", auth: tokenOf("t") }],
+    ["changed", { path: "auth/token/roles/revoke" }],
+    ["refused", { kind: "refusal", status: 403, path: "auth/token/revoke-self" }],
+    ["failed", { kind: "fault", status: 503 }],
+    ["noted", { kind: "other", type: "dropped" }],
+  ] as const)("for a token's timeline: %s", (what, fields) => {
+    expect(happeningOf(event(fields), "t")).toBe(what);
+  });
+
+  it("has who asked, who was made and who it was about, and a login has nobody who asked", () => {
+    const login = event({ kind: "login", auth: tokenOf("t"), ...made("t") });
+    expect([callerOf(login), madeOf(login)]).toEqual(["", "t"]);
+    expect(aboutOf(event({ target_accessor: "t" }))).toBe("t");
+    expect(aboutOf(event())).toBe("a1");
+    const batch = event({
+      auth: tokenOf("", "batch"),
+      response: { auth: { ...tokenOf(""), token_hash: "hmac-sha256:2" } },
+    });
+    expect([callerOf(batch), madeOf(batch)]).toEqual(["hmac-sha256:1", "hmac-sha256:2"]);
+    const { auth: _, ...nobody } = event({ kind: "refusal" });
+    expect(callerOf(nobody)).toBe("");
+  });
+
+  it("tells the hash of a token by its own requests alone", () => {
+    const other = event({ token_hash: "hmac-sha256:9" });
+    expect(hashOfCaller([other, event({ auth: tokenOf("t") })], "t")).toBe("hmac-sha256:1");
+    expect(hashOfCaller([other], "t")).toBe("");
+  });
+});
+
+describe("the end of a token in its timeline", () => {
+  const at = (time: string, fields: Partial<AuditEvent> = {}) => event({ time: `2026-11-22T${time}Z`, ...fields });
+  const end = { at: "2026-11-22T10:30:00Z", request_id: "r9" };
+  const events = [at("11:00:00"), at("10:00:00"), at("09:00:00")];
+
+  it("stands between what came after it and what came before", () => {
+    expect(placeOfEnd(events, "t", end, false)).toBe(1);
+    expect(placeOfEnd([], "t", end, false)).toBe(0);
+    expect(placeOfEnd([at("11:00:00")], "t", end, false)).toBe(1);
+  });
+
+  it("waits for the page that it is on", () => {
+    expect(placeOfEnd([at("11:00:00")], "t", end, true)).toBe(null);
+  });
+
+  it("is not said again where the request that ended it is an event of this token", () => {
+    const revocation = { path: "auth/token/revoke-accessor", request_id: "r9" };
+    expect(placeOfEnd([at("10:30:00", { ...revocation, target_accessor: "t" })], "t", end, false)).toBe(null);
+    expect(placeOfEnd([at("10:30:00", { ...revocation, target_accessor: "parent" })], "t", end, false)).toBe(0);
+  });
+});
+
+describe("why a request was refused", () => {
+  const refusal = (fields: Partial<AuditEvent> = {}) => event({ kind: "refusal", status: 403, ...fields });
+
+  it("is a question to the policies of its token, from its address", () => {
+    expect(whyOf(refusal({ client_address: "192.0.2.7" })).ask).toEqual({
+      ...{ accessor: "a1", path: "sys/policies/acl/web", operation: "update", client_address: "192.0.2.7" },
+    });
+    expect(whyOf(refusal({ operation: "help", client_address: null })).ask).toEqual({
+      ...{ accessor: "a1", path: "sys/policies/acl/web", operation: "read" },
+    });
+  });
+
+  it.each([
+    [{ kind: "fault", status: 503 }, /service failed/],
+    [{ status: 429 }, /quota/],
+    [{ status: 400 }, /did not refuse it/],
+    [{ path: "auth/jobs/login", mount: "auth/jobs/", status: 400 }, /login/],
+    [{ role: "web" }, /login/],
+    [{ path: "auth/token/renew/<token>" }, /whole path/],
+    [{ auth: tokenOf("", "batch") }, /batch token/],
+  ] as const)("is no question to policies: %j", (fields, because) => {
+    expect(whyOf(refusal(fields))).toEqual({ ask: null, because: expect.stringMatching(because) as unknown });
+  });
+
+  it("is the token where it was not valid", () => {
+    const { auth: _, ...nobody } = refusal();
+    expect(whyOf(nobody).because).toMatch(/no valid token/);
+    expect(isLogin(nobody)).toBe(false);
+  });
+});
+
+it("a tree of tokens has each one after its maker", () => {
+  const token = (accessor: string, made_by: string, depth: number): BelowToken => ({
+    ...{ accessor, made_by, depth, display_name: "", entity_id: "", token_type: "service" },
+    ...{ time: "", request_id: "", path: "", client_address: null },
+  });
+  const levels = [
+    token("a", "t", 1),
+    token("b", "t", 1),
+    token("aa", "a", 2),
+    token("ba", "b", 2),
+    token("aaa", "aa", 3),
+  ];
+  expect(inOrder("t", levels).map(({ accessor }) => accessor)).toEqual(["a", "aa", "aaa", "b", "ba"]);
+});
+
+it("a text is the id of a request, an address, or the beginning of a path", () => {
+  expect(isRequestId("A4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8")).toBe(true);
+  expect(["a4911dd8", "auth/token/", "s.a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8"].filter(isRequestId)).toEqual([]);
+  expect(["192.0.2.7", "2001:db8::1", "::1"].every(isAddress)).toBe(true);
+  expect(["auth/token/", "sys", "1.2.3", "de:ad"].filter(isAddress)).toEqual([]);
+});
