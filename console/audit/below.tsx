@@ -3,7 +3,7 @@ import type { AuditEvents } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, ProblemNotice, Time } from "../ui/index.ts";
+import { Card, SendProblem, Time } from "../ui/index.ts";
 import { type BelowToken, inOrder } from "./lineage-order.ts";
 import { TokenLink } from "./links.tsx";
 import { readEvents } from "./read.ts";
@@ -41,7 +41,7 @@ export function MadeBelow({ accessor }: { readonly accessor: string }) {
       {!answer && (
         <div class="body stack tight">
           <p class="muted">Every token that it made, and that those made: ended ones and orphans too.</p>
-          {problem && <ProblemNotice problem={problem} />}
+          <SendProblem problem={problem} />
           <div class="actions">
             <button type="button" class="button" onClick={read} aria-disabled={busy}>
               {busy ? "Reading…" : "Show what hangs below it"}

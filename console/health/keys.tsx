@@ -6,7 +6,7 @@ import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
-import { AllowedButton, Card, Facts, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Facts, ProblemNotice, SendProblem, Time, useLoad } from "../ui/index.ts";
 
 const ROTATION: readonly FieldGroup[] = [
   {
@@ -49,7 +49,7 @@ export function Keys() {
           }}
         />
       )}
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
       <details class="fold">
         <summary>When the next term begins</summary>
         <Rotation />

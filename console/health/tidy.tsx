@@ -4,7 +4,7 @@ import { compact } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
-import { AllowedButton, Card, type FactRows, Facts, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
+import { AllowedButton, Card, type FactRows, Facts, SendProblem, Time, useLoad, usePolling } from "../ui/index.ts";
 import { Progress } from "./walks.tsx";
 
 type Figures = NonNullable<TidyStatus["last"]>;
@@ -49,7 +49,7 @@ export function Tidy() {
           }}
         />
       )}
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
     </Card>
   );
 }

@@ -3,7 +3,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, ProblemNotice, Time } from "../ui/index.ts";
+import { AllowedButton, SendProblem, Time } from "../ui/index.ts";
 
 /** A lease whose target did not accept its revocation. */
 export interface LeaseFailure {
@@ -63,7 +63,7 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
           Try again
         </AllowedButton>
       </span>
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
     </li>
   );
 }

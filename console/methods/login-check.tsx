@@ -12,7 +12,7 @@ import {
   Icon,
   type IconName,
   Notice,
-  ProblemNotice,
+  SendProblem,
   Tags,
   TextInput,
   useLoad,
@@ -77,7 +77,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
               Paste who would log in: each check of the login is made and shown, and no token is given.
             </p>
           )}
-          {problem && <ProblemNotice problem={problem} />}
+          <SendProblem problem={problem} />
           {found?.allowed && (
             <Notice tone="good" title="This login gets a token">
               {found.token && <TokenOf token={found.token} />}

@@ -15,7 +15,7 @@ import {
   Facts,
   Notice,
   PageHead,
-  ProblemNotice,
+  SendProblem,
   Tags,
 } from "../ui/index.ts";
 
@@ -55,7 +55,7 @@ export function SessionPage() {
         )}
       </PageHead>
       <div class="stack">
-        {problem && <ProblemNotice problem={problem} />}
+        <SendProblem problem={problem} />
         {renewed && !problem && <Notice tone="good" title="Renewed" />}
         <div class="columns">
           <Card title="Token">

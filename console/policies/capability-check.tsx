@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Explanation } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, Field, ProblemNotice, Segments, TextInput } from "../ui/index.ts";
+import { Card, Field, Segments, SendProblem, TextInput } from "../ui/index.ts";
 import { ExplanationNotice } from "./explanation.tsx";
 
 type Subject = "policy" | "self" | "other";
@@ -118,7 +118,7 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
             Check
           </button>
         </div>
-        {problem && <ProblemNotice problem={problem} />}
+        <SendProblem problem={problem} />
         {found && (
           <div aria-live="polite" class="stack tight">
             {found.explanation && <ExplanationNotice explanation={found.explanation} />}

@@ -5,7 +5,7 @@ import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Notice, ProblemNotice } from "../ui/index.ts";
+import { AllowedButton, Focused, Notice, SendProblem } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
 import { isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
 import { usePolicyText } from "./use-policy-text.ts";
@@ -34,6 +34,8 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState(false);
   const [busy, setBusy] = useState(false);
+  /** How often another version was found when the text was sent. */
+  const [refusals, setRefusals] = useState(0);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
   const place: Place | null = problem ? placeIn(problem.messages.join("\n")) : null;
@@ -59,6 +61,7 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
     setSaved(answer.ok);
     if (answer.ok) noteSaved();
     const isOvertaken = !answer.ok && isConflict(answer.problem);
+    if (isOvertaken) setRefusals((before) => before + 1);
     if (isOvertaken && isNew)
       return setProblem({ ...answer.problem, messages: [`There is a policy ${name} already.`] });
     setProblem(answer.ok || isOvertaken ? null : answer.problem);
@@ -71,19 +74,21 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
         <Notice title="Your unsaved text is here again">This tab kept it. It is not saved yet.</Notice>
       )}
       {overtaken && (
-        <Notice tone="warn" title={`Not saved: it was changed meanwhile, to version ${policy.version}`}>
-          <p>
-            You began from version {seen}. Below is what your text would change in version {policy.version}.
-          </p>
-          <div class="row">
-            <button type="button" class="button slim" onClick={keepMine}>
-              Keep my text
-            </button>
-            <button type="button" class="button slim" onClick={take}>
-              Take version {policy.version}
-            </button>
-          </div>
-        </Notice>
+        <Focused on={refusals === 0 ? null : refusals}>
+          <Notice tone="warn" title={`Not saved: it was changed meanwhile, to version ${policy.version}`}>
+            <p>
+              You began from version {seen}. Below is what your text would change in version {policy.version}.
+            </p>
+            <div class="row">
+              <button type="button" class="button slim" onClick={keepMine}>
+                Keep my text
+              </button>
+              <button type="button" class="button slim" onClick={take}>
+                Take version {policy.version}
+              </button>
+            </div>
+          </Notice>
+        </Focused>
       )}
       <div class="editor">
         <div class="editor-lines number" ref={numbers} aria-hidden="true">
@@ -118,7 +123,7 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
           ))}
         </Notice>
       )}
-      {problem && !place && <ProblemNotice problem={problem} />}
+      {!place && <SendProblem problem={problem} />}
       {saved && (
         <Notice tone="good" title="Saved">
           It holds everywhere within seconds.

@@ -5,7 +5,7 @@ import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Card, Copy, Notice, ProblemNotice, Segments } from "../ui/index.ts";
+import { AllowedButton, Card, Copy, Notice, Segments, SendProblem } from "../ui/index.ts";
 import { type Existing, type LoginPlan, planOf, stepsLeft } from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { trimmed, valuesProblem } from "./values.ts";
@@ -116,7 +116,7 @@ function Steps({ preset, plan, existing, onSent, onBegun, onReady }: StepsProps)
           </li>
         ))}
       </ul>
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
       <div class="actions">
         <AllowedButton
           look="button primary"

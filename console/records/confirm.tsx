@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Answer, Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Dialog, Field, ProblemNotice, TextInput } from "../ui/index.ts";
+import { AllowedButton, Dialog, Field, SendProblem, TextInput } from "../ui/index.ts";
 import type { Action } from "./part.ts";
 
 interface ConfirmProps {
@@ -42,7 +42,7 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
             <TextInput value={typed} onText={setTyped} autofocus />
           </Field>
         )}
-        {problem && <ProblemNotice problem={problem} />}
+        <SendProblem problem={problem} />
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
             Keep it

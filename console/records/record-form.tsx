@@ -4,7 +4,7 @@ import type { Envelope } from "../api.ts";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Field as Labelled, Notice, ProblemNotice, useDraft, Warnings } from "../ui/index.ts";
+import { AllowedButton, Field as Labelled, Notice, SendProblem, useDraft, Warnings } from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -126,7 +126,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
           {wrong.map(({ label }) => label).join(", ")}.
         </p>
       )}
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
       {saved && <Notice tone="good" title="Saved" />}
       <Warnings of={saved} />
       <div class="actions">

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
-import { Field, Notice, ProblemNotice, SecretInput, Segments, useLoad } from "../ui/index.ts";
+import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad } from "../ui/index.ts";
 import type { ProviderAnswer } from "./arrival.ts";
 import { forgetLogin, keepLogin, takeArrival } from "./arrived.ts";
 import type { Credential } from "./credential.ts";
@@ -82,7 +82,6 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
   const [isOver, setIsOver] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
-  const failure = useRef<HTMLDivElement>(null);
   const isElsewhere = way === "method" && isAtProvider(method.type, values);
 
   const begin = (): void => {
@@ -128,10 +127,6 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     if (arrival?.isExpected) void send(callbackOf(arrival.mount, arrival.fields));
     else if (arrival) void passOn(arrival.answer);
   }, []);
-  // A screen reader reads the failure first.
-  useEffect(() => {
-    if (problem) failure.current?.focus();
-  }, [problem]);
   // The back button of the browser restores the page as it was left.
   useEffect(() => {
     const onShow = ({ persisted }: PageTransitionEvent): void => {
@@ -176,9 +171,9 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
         )}
       </div>
       {problem && (
-        <div ref={failure} tabIndex={-1}>
+        <Focused on={problem}>
           <Failure problem={problem} of={way === "method" ? method : way} />
-        </div>
+        </Focused>
       )}
       <button type="submit" class="button primary full" aria-disabled={busy}>
         {busy ? "Signing in…" : isElsewhere ? "Sign in at the identity provider" : "Sign in"}

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { isEnding } from "../renewal.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Icon, ProblemNotice, useNow } from "../ui/index.ts";
+import { Dialog, Icon, SendProblem, useNow } from "../ui/index.ts";
 import type { Credential } from "./credential.ts";
 import { SignInForm } from "./form.tsx";
 
@@ -66,7 +66,7 @@ function EndingNotice() {
           </button>
         )}
       </aside>
-      {problem && <ProblemNotice problem={problem} />}
+      <SendProblem problem={problem} />
       {isOpen && (
         <Dialog title="Sign in again" onClose={() => setIsOpen(false)}>
           <p class="muted">The page stays as it is for the same user.</p>

@@ -5,7 +5,7 @@ import { DeleteButton } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Card, DataTable, Empty, Notice, ProblemNotice, Tags, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, DataTable, Empty, Notice, SendProblem, Tags, useLoad } from "../ui/index.ts";
 import { WEBHOOK } from "./forms.ts";
 import { type Resource, resourceRequest, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
 import { WebhookCard } from "./webhook-card.tsx";
@@ -29,7 +29,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
   return (
     <div class="columns">
       <Card of={list} title="Webhooks">
-        {problem && <ProblemNotice problem={problem} />}
+        <SendProblem problem={problem} />
         {verified && <Notice tone="good" title="It took the verification" />}
         <DataTable
           empty={

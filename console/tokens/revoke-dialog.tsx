@@ -6,7 +6,7 @@ import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Facts, Field, Figures, Notice, ProblemNotice, TextInput } from "../ui/index.ts";
+import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput } from "../ui/index.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import { endsText, groupsText, type Preview } from "./numbers.ts";
@@ -112,7 +112,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>
         )}
-        {problem && <ProblemNotice problem={problem} />}
+        <SendProblem problem={problem} />
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
             Keep them

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem, Refusal } from "../result.ts";
 import { Copy } from "./controls.tsx";
 import { Icon, type IconName } from "./icons.tsx";
@@ -104,5 +104,34 @@ export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem;
         </button>
       )}
     </Notice>
+  );
+}
+
+interface FocusedProps {
+  /** The content gets the focus whenever this changes; null: it does not. */
+  readonly on: unknown;
+  readonly children: ComponentChildren;
+}
+
+/** Content that gets the focus: it is scrolled into view, and a screen reader goes on from there. */
+export function Focused({ on, children }: FocusedProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (on !== null) element.current?.focus();
+  }, [on]);
+  return (
+    <div ref={element} tabIndex={-1}>
+      {children}
+    </div>
+  );
+}
+
+/** Why the server refused what somebody sent. It gets the focus: the button may be far from it. */
+export function SendProblem({ problem }: { readonly problem: Problem | null }) {
+  if (!problem) return null;
+  return (
+    <Focused on={problem}>
+      <ProblemNotice problem={problem} />
+    </Focused>
   );
 }

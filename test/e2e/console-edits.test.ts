@@ -3,6 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, signIn } from "./support/console-page.ts";
+import { focusedLabel } from "./support/keyboard.ts";
 import { call, type RunningServer, startServe } from "./support/server.ts";
 
 interface Stored {
@@ -183,6 +184,34 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(await guest.getByText("npm run").count()).toBe(0);
     expect(faults).toEqual([]);
     await guest.close();
+  });
+
+  it("moves the focus to the server's refusal, in a form, in a dialog, and where a text was overtaken", async () => {
+    await api("POST", "auth/token/roles/refusing", { token_period: "1h" });
+    await api("POST", "sys/policies/acl/overtaken", { policy: rule("a") });
+    const refuse = { status: 400, json: { errors: ["not today"] } };
+    await openPlace(page, "methods/token?part=roles&name=refusing");
+    await page.route("**/v1/auth/token/roles/refusing", (route) => {
+      return route.request().method() === "GET" ? route.continue() : route.fulfill(refuse);
+    });
+    await page.getByLabel("Uses").fill("7");
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => focusedLabel(page)).toMatch(/^Not accepted.*not today/);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByLabel("Type refusing to confirm").fill("refusing");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await expect.poll(() => focusedLabel(page)).toMatch(/^Not accepted.*not today/);
+    expect(await page.evaluate("document.activeElement.closest('dialog') !== null")).toBe(true);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.unroute("**/v1/auth/token/roles/refusing");
+
+    await openPlace(page, "policies/overtaken");
+    await textOf(page).fill(rule("a") + rule("b"));
+    await api("POST", "sys/policies/acl/overtaken", { policy: rule("c") });
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => focusedLabel(page)).toMatch(/^Not saved: it was changed meanwhile/);
+    await page.getByRole("button", { name: /^Take version/ }).click();
   });
 
   it("sets up a login from three fields, and ends in the check of one", async () => {
