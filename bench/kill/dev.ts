@@ -27,6 +27,7 @@ export async function killDev({ rounds, minutes, directory, choices, say }: Hist
   clients.stop();
   await running;
   await clients.useAll();
+  await clients.recorder.checkRecords();
   await server.stop();
   process.stdout.write(`${count} kills of npm run dev\n`);
   return reportHistory(clients.recorder, say) === 0 ? 0 : 1;

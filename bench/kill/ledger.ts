@@ -1,3 +1,5 @@
+import { AnsweredChanges } from "./changes.ts";
+
 export type Kind =
   | "token"
   | "login token"
@@ -45,6 +47,8 @@ export interface LedgerNumber {
 
 /** Records every success that the server has answered. A kill must not undo any of them. */
 export class Ledger {
+  /** For the audit store. */
+  readonly changes = new AnsweredChanges();
   /** In the order of the answers, so an entry comes after its parent. */
   readonly entries: Entry[] = [];
   readonly numbers = new Map<string, LedgerNumber>();

@@ -6,6 +6,7 @@ import { newSecrets, ServeProcess, temporaryDirectory } from "../servers/serve.t
 import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
 import { LEASE_ACTIONS, LOGIN_ACTIONS, OTHER_ACTIONS, TEAM_ACTIONS } from "./actions/others.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
+import { findUnrecorded } from "./changes.ts";
 import { findBroken } from "./check.ts";
 import { Clients } from "./clients/clients.ts";
 import { reportHistory } from "./clients/report.ts";
@@ -21,8 +22,8 @@ const HELP = `Usage: npm run bench:kill -- [options]
 
 Kills the processes of npm run serve with SIGKILL at random times during writes (tokens, leases, logins, teams,
 policies, wrapped answers, tidy). Restarts the server after each kill and checks that every answered write is still
-stored. At the end, checks that the revocation of every ended lease was sent to its secrets engine, and that no database
-is damaged. Other clients go on all the time; every request of theirs and its answer go into a history, and a checker
+stored. At the end, checks that the revocation of every ended lease was sent to its secrets engine, that every answered
+change has its record in the audit store, and that no database is damaged. Other clients go on all the time; every request of theirs and its answer go into a history, and a checker
 looks in it for what no correct server can have answered.
 
   --rounds N   number of kills (default 50)
@@ -151,6 +152,8 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
   broken.push(...(await waitForPromises(finish)));
   broken.push(...(await findBroken(root, ledger, ledger.entries, kept)));
   broken.push(...(await findWrongLists(finish)));
+  broken.push(...(await findUnrecorded([root], ledger.changes)));
+  await clients.recorder.checkRecords();
   await server.stop();
   broken.push(...findDamage(data));
   await environment.stop();
@@ -170,6 +173,7 @@ function report(rounds: number, ledger: Ledger, revocations: number, broken: rea
   const changes = [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0);
   const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} checks failed`;
   process.stdout.write(`${rounds} kills: ${verdict}\n`);
+  process.stdout.write(`${ledger.changes.size} answered changes were looked for in the audit store\n`);
   process.stdout.write(`created: ${made.join(", ")}; ${changes} updates of numbers\n`);
   process.stdout.write(`the secrets engine received revocations of ${revocations} leases\n`);
   return broken.length === 0 ? 0 : 1;

@@ -80,6 +80,7 @@ export class Writer {
     const client = { url: this.#root.url, token: options.token ?? this.#root.token };
     // A kill of the server breaks the connection.
     const reply = await send(client, method, path, body, options).catch(() => null);
+    if (reply) this.#ledger.changes.note(method, path, reply);
     if (reply && reply.status < 300) return reply.body;
     if (reply && !NO_ANSWERS.has(reply.status)) {
       this.#ledger.surprises.push(`${method} ${path}: answered ${reply.status} ${JSON.stringify(reply.body)}`);

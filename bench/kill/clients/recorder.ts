@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Creation, HistoryEvent } from "../../history/history.ts";
 import { type Json, member, type Reply, send } from "../../servers/client.ts";
+import { AnsweredChanges, type AnswerLines, findUnrecorded } from "../changes.ts";
 import type { Choices } from "../writer.ts";
 
 /** After a request without an answer, or a 5xx (ms). */
@@ -35,6 +36,8 @@ interface Request {
 export class Recorder {
   readonly history: HistoryEvent[] = [];
   readonly choices: Choices;
+  /** For the audit store. */
+  readonly changes = new AnsweredChanges();
   /** Answers that no request should get, and how often. */
   readonly surprises = new Map<string, number>();
   /** Longest time from a request to its answer (ms). */
@@ -115,6 +118,7 @@ export class Recorder {
     const reply = await send({ url, token: by ?? rootToken }, method, path, body, { timeoutMs: ANSWER_MS }).catch(
       () => null,
     );
+    if (reply) this.changes.note(method, path, reply);
     this.requests++;
     if (!waits) this.longestMs = Math.max(this.longestMs, performance.now() - begin);
     if (!isAnswer(reply)) this.unanswered++;
@@ -122,6 +126,13 @@ export class Recorder {
       this.surprise(`${method} ${path}: answered ${reply.status} ${JSON.stringify(reply.body)}`);
     }
     return reply;
+  }
+
+  /** Reads the audit store: an answered change without its record is a surprise. @param stream see `AnsweredChanges`. */
+  async checkRecords(stream?: AnswerLines): Promise<void> {
+    const [first, ...others] = this.#servers.urls().map((url) => ({ url, token: this.#servers.rootToken }));
+    if (!first) return;
+    for (const line of await findUnrecorded([first, ...others], this.changes, stream)) this.surprise(line);
   }
 
   surprise(line: string): void {

@@ -20,7 +20,10 @@ export interface HistoryRun {
 }
 
 /** Checks a history and prints what was found. @returns the number of violations and of unexpected answers */
-export function reportHistory({ history, surprises, requests, unanswered }: Recorder, say: (line: string) => void) {
+export function reportHistory(
+  { history, surprises, requests, unanswered, changes }: Recorder,
+  say: (line: string) => void,
+) {
   const violations = violationsOf(history);
   for (const violation of violations.slice(0, MOST_PRINTED)) say(`BROKEN: ${violation}`);
   if (violations.length > 0) {
@@ -38,5 +41,8 @@ export function reportHistory({ history, surprises, requests, unanswered }: Reco
   process.stdout.write(
     `${count("create")} tokens, ${logins} of them logins; ${count("watermark")} watermarks, ${count("receipt")} receipts\n`,
   );
+  const elsewhere =
+    changes.onlyInStream > 0 ? `; ${changes.onlyInStream} are only in the log: no object took them` : "";
+  process.stdout.write(`${changes.size} answered changes were looked for in the audit store${elsewhere}\n`);
   return violations.length + surprises.size;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { BucketEmulator } from "../../../test/support/bucket.ts";
 import { temporaryDirectory } from "../../servers/serve.ts";
+import { AnswerLines } from "../changes.ts";
 import { Clients } from "../clients/clients.ts";
 import { type HistoryRun, reportHistory } from "../clients/report.ts";
 import { buildMovedClock, Clock } from "./clock.ts";
@@ -18,9 +19,10 @@ export async function killCluster({ rounds, minutes, directory, choices, say }: 
   const data = temporaryDirectory("cluster", directory);
   const movedClock = buildMovedClock(data);
   if (movedClock === null) say("no clock is moved: that needs Linux and a C compiler");
+  const stream = new AnswerLines();
   const nodes = await Promise.all(
     Object.entries(NODES).map(([name, aheadMs]) => {
-      return Node.make(name, new Clock(movedClock, data, name, aheadMs), data, bucket);
+      return Node.make(name, new Clock(movedClock, data, name, aheadMs), data, bucket, (line) => stream.note(line));
     }),
   );
   const [first, ...others] = nodes;
@@ -57,6 +59,7 @@ export async function killCluster({ rounds, minutes, directory, choices, say }: 
   await running;
   say("using every token once more");
   await clients.useAll();
+  await clients.recorder.checkRecords(stream);
   await Promise.all(nodes.map((node) => node.stop()));
   await bucket.close();
 

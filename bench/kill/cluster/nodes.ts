@@ -78,6 +78,7 @@ export class Node {
   readonly #data: string;
   readonly #flags: readonly string[];
   readonly #bucket: BucketEmulator;
+  readonly #onLine: (line: string) => void;
   #process: ServeProcess | undefined;
   #url = "";
 
@@ -88,7 +89,9 @@ export class Node {
     data: string,
     flags: readonly string[],
     bucket: BucketEmulator,
+    onLine: (line: string) => void,
   ) {
+    this.#onLine = onLine;
     this.name = name;
     this.clock = clock;
     this.path = path;
@@ -97,7 +100,14 @@ export class Node {
     this.#bucket = bucket;
   }
 
-  static async make(name: string, clock: Clock, directory: string, bucket: BucketEmulator): Promise<Node> {
+  /** @param onLine is called with each line of the log. */
+  static async make(
+    name: string,
+    clock: Clock,
+    directory: string,
+    bucket: BucketEmulator,
+    onLine: (line: string) => void,
+  ): Promise<Node> {
     const port = await freePort();
     const path = await PeerPath.start(port);
     const flags = [
@@ -108,7 +118,7 @@ export class Node {
       "--cluster-advertise",
       `127.0.0.1:${path.port}`,
     ];
-    return new Node(name, clock, path, join(directory, name), flags, bucket);
+    return new Node(name, clock, path, join(directory, name), flags, bucket, onLine);
   }
 
   /** Origin of the node, also while it does not run. */
@@ -132,7 +142,8 @@ export class Node {
       GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR),
     };
     const listen = this.#url === "" ? [] : ["--listen", this.#url.replace("http://", "")];
-    const start = () => ServeProcess.start(this.#data, SECRETS, { flags: [...this.#flags, ...listen], settings });
+    const options = { flags: [...this.#flags, ...listen], settings, onLine: this.#onLine };
+    const start = () => ServeProcess.start(this.#data, SECRETS, options);
     // On a machine that is too busy, short leases lapse while a node starts.
     for (let tries = 1; ; tries++) {
       try {

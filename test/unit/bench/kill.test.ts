@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AnsweredChanges, AnswerLines } from "../../../bench/kill/changes.ts";
 import { type Entry, expectedOf, Ledger, mayContain } from "../../../bench/kill/ledger.ts";
 import { Choices } from "../../../bench/kill/writer.ts";
 
@@ -12,6 +13,44 @@ function chain(): Record<"top" | "child" | "leaf" | "lease", Entry> {
 }
 
 const all = ({ top, child, leaf, lease }: ReturnType<typeof chain>) => [top, child, leaf, lease].map(expectedOf);
+
+describe("an answered change", () => {
+  const answer = (id: string | null, status = 204) => ({ status, headers: id === null ? {} : { "x-request-id": id } });
+  const event = (id: string, path = "auth/token/create") => ({ request_id: id, path });
+
+  it("must have one record", () => {
+    const changes = new AnsweredChanges();
+    changes.note("POST", "v1/auth/token/create", answer("a", 200));
+    changes.note("DELETE", "v1/sys/policies/acl/x?y=z", answer("b"));
+    changes.note("POST", "api/v2/organizations/kill/teams", answer("c", 201));
+    changes.note("POST", "v1/sys/tidy", answer(null));
+    expect(changes.findUnrecorded([event("a"), event("a"), event("b"), event("b", "other"), event("other")])).toEqual([
+      "POST sys/tidy: the answer has no id of the request",
+      "DELETE sys/policies/acl: answered, and has several records in the audit store",
+      "POST organizations/kill/teams: answered, and has no record in the audit store",
+    ]);
+  });
+
+  it("has at least its line in the log, where a node can be cut from the store", () => {
+    const changes = new AnsweredChanges();
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    for (const id of [first, second]) changes.note("POST", "v1/auth/token/create", answer(id, 200));
+    const stream = new AnswerLines();
+    stream.note(`{"type":"response","time":"x","via":"http","request_id":"${first}","status":200}`);
+    stream.note(`{"type":"request","time":"x","via":"http","request_id":"${second}"}`);
+    expect(changes.findUnrecorded([], stream)).toHaveLength(1);
+    expect(changes.onlyInStream).toBe(1);
+    expect(changes.findUnrecorded([])).toHaveLength(2);
+  });
+
+  it("is none that was refused, or only reads", () => {
+    const changes = new AnsweredChanges();
+    changes.note("GET", "v1/auth/token/lookup-self", answer("a", 200));
+    changes.note("POST", "v1/sys/leases/lookup", answer("b", 200));
+    changes.note("POST", "v1/auth/token/create", answer("c", 503));
+    expect([changes.size, changes.findUnrecorded([])]).toEqual([0, []]);
+  });
+});
 
 describe("what must be true after a kill", () => {
   it("an entry lives until an ending of it, or of what is above it, is answered", () => {
