@@ -10,9 +10,14 @@ export const APP_ROLE_PARTS: readonly Part[] = [
     one: "role",
     itemPath: "role",
     empty: "A role says which secret-ids there may be, and what the token for one may do.",
-    loss: "Its secret-ids end, and no login by it succeeds any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.",
+    loss: "Its secret-ids end, and no login by it succeeds any more. Tokens that it gave stay until they end, unless they end with their secret-ids; they can be revoked from the list of tokens.",
     isRole: true,
-    terraform: { type: "vault_approle_auth_backend_role", mount: "backend", name: "role_name", lacks: OPEN_BAO_ONLY },
+    terraform: {
+      type: "vault_approle_auth_backend_role",
+      mount: "backend",
+      name: "role_name",
+      lacks: [...OPEN_BAO_ONLY, "token_ends_with_secret_id"],
+    },
     groups: [
       {
         title: "Who may log in",
@@ -22,6 +27,12 @@ export const APP_ROLE_PARTS: readonly Part[] = [
           { name: "secret_id_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in. None: all." },
           { name: "secret_id_num_uses", label: "Logins of a secret-id", kind: "number", hint: "None: no limit." },
           { name: "secret_id_ttl", label: "A secret-id is good for", kind: "duration", hint: "None: for ever." },
+          {
+            name: "token_ends_with_secret_id",
+            label: "A token ends with its secret-id",
+            kind: "flag",
+            hint: "When that expires or is destroyed; not with its last use.",
+          },
         ],
       },
       TOKENS,

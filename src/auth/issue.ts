@@ -55,6 +55,29 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
+/** Finds the token that the token of a login ends with. `again`: that of the last answer is not alive any more. */
+export type ParentOfLogin = (again: boolean) => Promise<Result<TokenAddress>>;
+
+/** Issues the planned token of a login below another token. */
+export async function issueBelow(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  find: ParentOfLogin,
+): Promise<Result<AuthReply>> {
+  let issued: Result<AuthReply> = err(PARENT_GONE);
+  for (const again of [false, true]) {
+    const parent = await find(again);
+    if (!parent.ok) return parent;
+    // A batch token is written nowhere, so nothing else asks the parent.
+    const { treeId, row } = parent.value;
+    const isGone = spec.type === "batch" && !(await treeAt(env, treeId).isAlive(row));
+    issued = isGone ? err(PARENT_GONE) : await issue(env, installation, { ...spec, orphan: false }, parent.value, "");
+    if (issued.ok || issued.error !== PARENT_GONE) return issued;
+  }
+  return issued;
+}
+
 /** Creates a child in its parent's tree, with another row number if one was taken. A custom id is reserved first. */
 async function addChild(
   env: Env,

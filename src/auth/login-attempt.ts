@@ -13,7 +13,7 @@ import { sent, text } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { type Shape, view } from "../wire/view.ts";
-import { issue } from "./issue.ts";
+import { issue, issueBelow, type ParentOfLogin } from "./issue.ts";
 import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
 import { type LoginContext, mountOf, type PresentedContext, type ReadyContext } from "./route.ts";
 
@@ -122,6 +122,8 @@ export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
 export interface VerifiedClient {
   readonly alias: Omit<LoginAlias, "mountAccessor">;
   readonly token: Omit<Login, "entityId">;
+  /** Finds the token that the new one ends with; absent: it is an orphan. */
+  readonly parent?: ParentOfLogin;
 }
 
 export const EXPLAINED_ADDRESS = {
@@ -181,12 +183,15 @@ function planIssue(installation: Installation, mount: Mount, login: Login): Resu
  *
  * A mount that was disabled or moved since the login began issues nothing. The token records the newest watermark that
  * was known when the login began. A later watermark therefore ends it, even one that this isolate has not read yet.
+ *
+ * @param parent finds the token that the new one ends with; absent: it is an orphan.
  */
 export async function issueLogin(
   env: Env,
   installation: Installation,
   mount: Mount,
   login: Login,
+  parent?: ParentOfLogin,
 ): Promise<Result<IssuedLogin>> {
   const plan = planIssue(installation, mount, login);
   if (!plan.ok) return plan;
@@ -196,19 +201,20 @@ export async function issueLogin(
   const mountNow = loaded.value.mountAt(mount.path);
   if (!mountNow || mountIssuerOf(mountNow) !== mountIssuerOf(mount)) return err(DENIED);
   if (isEnded(loaded.value.watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
-  const auth = await issue(env, installation, spec, null, "");
+  const auth = await (parent ? issueBelow(env, installation, spec, parent) : issue(env, installation, spec, null, ""));
   return auth.ok ? ok({ kind: "auth", auth: auth.value, warnings }) : auth;
 }
 
 /** Issues the token of a verified client: the last step of every login. Refused when its entity can't be used. */
 export async function issueToken(
   { env, installation, mount, checks }: LoginAttempt,
-  { alias, token }: VerifiedClient,
+  { alias, token, parent }: VerifiedClient,
 ): Promise<Result<IssuedLogin>> {
   const found = await entityForLogin(env, { ...alias, mountAccessor: mount.accessor });
   const entity = checks.record("entity", {}, found);
   if (!entity.ok) return entity;
-  const issued = await issueLogin(env, installation, mount, { ...token, entityId: entity.value.entity.id });
+  const login = { ...token, entityId: entity.value.entity.id };
+  const issued = await issueLogin(env, installation, mount, login, parent);
   return checks.record("token", {}, issued);
 }
 

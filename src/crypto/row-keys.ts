@@ -50,6 +50,7 @@ export type SealedKind =
   | "app role"
   | "app role id"
   | "secret id"
+  | "token parent"
   | "kubernetes setting"
   | "kubernetes role"
   | "issuer"

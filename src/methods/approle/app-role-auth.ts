@@ -1,11 +1,12 @@
 import { MountObject } from "../../auth/mount-object.ts";
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
-import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import { SealedValues, Setting, type TableShape, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { rolesGiving } from "../roles.ts";
 import type { AppRoleEnv } from "./env.ts";
 import { type AppRole, type AppRoleFields, changeAppRole, type NewRoleIds } from "./role.ts";
@@ -29,6 +30,7 @@ const MAX_ROLES = 10_000;
 /** The duty that deletes the secret-ids of deleted roles. */
 const CLEAN_UP = "secret-ids of deleted roles";
 const RETRY_MS = 30_000;
+const NOT_ENDED = unavailable("the role is deleted, and its secret-ids are not ended yet; try again");
 
 /** A role with its name, as a login reads it. */
 export interface NamedRole {
@@ -103,18 +105,23 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   }
 
   /**
-   * Deletes a role with its secret-ids. After a crash, or while a shard does not answer, the alarm deletes the rest.
-   * Safe to repeat. @param mount the uuid of the mount.
+   * Deletes a role with its secret-ids, and ends the tokens that end with them. "unavailable" while a shard does not
+   * answer: then, and after a crash, the alarm does the rest. Safe to repeat.
+   *
+   * @param mount the uuid of the mount.
    */
-  async deleteRole(name: string, mount: string): Promise<void> {
+  async deleteRole(name: string, mount: string, asked: RevocationOrigin): Promise<Result<null>> {
     await this.keys.open();
     const role = this.#roles.read(name);
     this.#roles.delete(name);
-    if (!role) return;
-    this.#roleIds.delete(role.roleId);
-    this.tables.exec("INSERT INTO deleted_roles (role, mount) VALUES (?, ?)", role.id, mount);
-    this.#noteChange();
-    await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp());
+    if (role) {
+      this.#roleIds.delete(role.roleId);
+      this.tables.exec("INSERT INTO deleted_roles (role, mount) VALUES (?, ?)", role.id, mount);
+      this.#noteChange();
+    }
+    if (this.#deleted().length === 0) return ok(null);
+    const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(asked));
+    return done.ok ? ok(null) : err(NOT_ENDED);
   }
 
   /** Returns the names of the roles whose tokens get this policy. */
@@ -145,9 +152,9 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     return this.tables.exec<{ role: string; mount: string }>(query).toArray();
   }
 
-  async #cleanUp(): Promise<void> {
+  async #cleanUp(asked: RevocationOrigin = NO_ORIGIN): Promise<void> {
     for (const { role, mount } of this.#deleted()) {
-      await Promise.all(secretIdShardsOf(this.env, { uuid: mount }).map((shard) => shard.dropRole(role)));
+      await Promise.all(secretIdShardsOf(this.env, { uuid: mount }).map((shard) => shard.dropRole(role, asked)));
       this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
     }
   }

@@ -1,11 +1,13 @@
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime, earliest, type Ms } from "../../base/clock.ts";
 import { logInfo } from "../../base/log.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { afterUse, excludingList, hasEnded, hasMetadata, type SecretId, type SecretIdClient } from "./secret-id.ts";
+import { OF_ROLE, type ParentName, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
 
 export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
   {
@@ -35,6 +37,8 @@ export interface UsedSecretId {
   /** null: there is none that is good. */
   readonly secretId: SecretId | null;
   readonly excludedBy: ReturnType<typeof excludingList>;
+  /** The accessor of the token below which tokens of the secret-id are; null while there is none. */
+  readonly parent: string | null;
 }
 
 /** Secret-ids with some metadata. */
@@ -45,6 +49,9 @@ interface FoundSecretIds {
 }
 
 const TIDY = "tidy";
+/** The duty that ends tokens of destroyed secret-ids. */
+const END_TOKENS = "tokens of destroyed secret-ids";
+const NOT_ENDED = unavailable("the secret-ids are destroyed, and their tokens are not ended yet; try again");
 const STEP_ROWS = 500;
 /** Steps of one alarm. The next one goes on, so that requests do not wait long. */
 const ALARM_STEPS = 32;
@@ -64,6 +71,8 @@ const DROPPED = "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FR
  */
 export class AppRoleSecretIds extends GroveObject<Env> {
   readonly #rows: SealedTable<Row>;
+  /** Of tokens that end with the secret-id that made them. */
+  readonly #parents: TokenParents;
   /** Roles that were deleted and whose rows are not; null before the first reading. */
   #droppedRoles: Set<string> | null = null;
 
@@ -74,6 +83,12 @@ export class AppRoleSecretIds extends GroveObject<Env> {
       kind: "secret id",
       key: ["role", "hash"],
       sealed: ["accessor", "value"],
+    });
+    this.#parents = new TokenParents(env, ctx.storage.sql, this.seals, (role) => this.#dropped().has(role));
+    this.alarms.add(END_TOKENS, {
+      dueAt: () => (this.#parents.isEnding() ? 0 : null),
+      run: () => this.#parents.revokeEnding(),
+      pauseMs: () => RETRY_MS,
     });
     this.alarms.add(TIDY, { dueAt: () => this.#dueAt(), run: () => this.#tidy(), pauseMs: () => RETRY_MS });
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
@@ -91,15 +106,38 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return ok(null);
   }
 
-  /** Uses a secret-id for a login, and counts that unless the client's network refuses it. */
-  async use(role: string, hash: string, client: SecretIdClient, now: Ms): Promise<UsedSecretId> {
+  /**
+   * Uses a secret-id for a login, and counts that unless the client's network refuses it.
+   *
+   * @param token whether the token of this login ends with the secret-id, and when it ends at the latest otherwise.
+   */
+  async use(
+    role: string,
+    hash: string,
+    client: SecretIdClient,
+    now: Ms,
+    token: TokenOfUse = { endsWithSecretId: false, endsBy: now },
+  ): Promise<UsedSecretId> {
     await this.keys.open();
     const row = this.#rows.find(role, hash);
     const secretId = row && this.#good(row, now);
-    if (!row || !secretId) return { secretId: null, excludedBy: null };
+    if (!row || !secretId) return { secretId: null, excludedBy: null, parent: null };
     const excludedBy = excludingList(secretId, client);
-    if (excludedBy === null) this.#countUse(row, secretId, now);
-    return { secretId, excludedBy };
+    if (excludedBy !== null) return { secretId, excludedBy, parent: null };
+    const after = this.#countUse(row, secretId, now);
+    const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null });
+    const due = token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null;
+    if (due !== null) await this.alarms.atLatest(onTheHour(due));
+    return { secretId, excludedBy, parent };
+  }
+
+  /**
+   * Returns the accessor of the token below which tokens of a secret-id are; it is made if there is none that is alive.
+   * null when the secret-id was destroyed or has expired.
+   */
+  async parentOf(role: string, accessor: string, wanted: WantedParent): Promise<Result<string | null>> {
+    await this.keys.open();
+    return this.#parents.of(role, accessor, wanted);
   }
 
   /** Returns a secret-id that is good, or null. */
@@ -116,15 +154,22 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return row ? this.#good(row, now) : null;
   }
 
-  /** Destroys a secret-id, also one with an invalid seal. Safe to repeat. */
-  destroy(role: string, hash: string): void {
+  /** Destroys a secret-id, also one with an invalid seal, and ends the tokens that end with it. Safe to repeat. */
+  async destroy(role: string, hash: string, asked: RevocationOrigin): Promise<Result<null>> {
+    await this.keys.open();
     this.#rows.delete(role, hash);
+    return this.#endTokens({ role, by: "hash", value: hash }, asked);
   }
 
-  /** Destroys the secret-id with this accessor. False when there is none. */
-  destroyByAccessor(role: string, accessor: string): boolean {
+  /** `destroy`, for the secret-id with this accessor; "not_found" when there is none. */
+  async destroyByAccessor(role: string, accessor: string, asked: RevocationOrigin): Promise<Result<null>> {
+    await this.keys.open();
     const query = "DELETE FROM secret_ids WHERE role = ? AND accessor = ?";
-    return this.tables.exec(query, role, accessor).rowsWritten > 0;
+    const isFound = this.tables.exec(query, role, accessor).rowsWritten > 0;
+    const name = { role, by: "accessor", value: accessor } as const;
+    const isSpent = this.#parents.has(name);
+    const ended = await this.#endTokens(name, asked);
+    return ended.ok && !isFound && !isSpent ? NOT_FOUND : ended;
   }
 
   /** Returns at most `limit` accessors of a role after `after`, in order, of those that have not ended. */
@@ -155,13 +200,19 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return { found, next: good.length + tampered.length < SEARCHED_ROWS ? null : (last ?? null) };
   }
 
-  /** Ends all secret-ids of a deleted role at once. The alarm deletes their rows. Safe to repeat. */
-  async dropRole(role: string): Promise<void> {
+  /**
+   * Ends all secret-ids of a deleted role at once, and the tokens that end with them. The alarm deletes their rows. Safe
+   * to repeat. @throws when the tokens could not be ended.
+   */
+  async dropRole(role: string, asked: RevocationOrigin = NO_ORIGIN): Promise<void> {
     // An object without tables has no secret-id.
     if (!this.tables.exist) return;
+    await this.keys.open();
     this.tables.exec("INSERT OR IGNORE INTO dropped_roles (role) VALUES (?)", role);
     this.#dropped().add(role);
+    const ended = await this.#endTokens({ role, by: "accessor", value: OF_ROLE }, asked);
     await this.alarms.atLatest(currentTime());
+    if (!ended.ok) throw new Error("tokens of a deleted role were not ended");
   }
 
   /** Removes secret-ids that have ended at `now`. The alarm removes what one call leaves. */
@@ -172,6 +223,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /** Deletes everything when the mount is removed. Safe to repeat. */
   erase(): Promise<void> {
     this.#droppedRoles = null;
+    this.#parents.forget();
     return this.wipe();
   }
 
@@ -181,18 +233,31 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return hasEnded(secretId, now) || this.#dropped().has(row.role) ? null : secretId;
   }
 
-  #countUse(row: WithSeal<Row>, secretId: SecretId, now: Ms): void {
+  /** Counts a use. Returns the secret-id as it is then; null after the last use. */
+  #countUse(row: WithSeal<Row>, secretId: SecretId, now: Ms): SecretId | null {
     const after = afterUse(secretId, now);
-    if (after === secretId) return;
+    if (after === secretId) return after;
     const { role, hash, accessor, expires_at } = row;
     if (!after) {
       this.#rows.delete(role, hash);
-      return;
+      return null;
     }
     const changed = { role, hash, accessor, expires_at, value: JSON.stringify(after) };
     const seal = this.#rows.sealOf(changed).buffer;
     // Sets no indexed column, so that one row is written.
     setColumns(this.tables, "secret_ids", { value: changed.value, seal }, "role = ? AND hash = ?", role, hash);
+    return after;
+  }
+
+  /**
+   * Ends the tokens of a destroyed secret-id, or of a deleted role. What is to be ended is stored in the transaction of the
+   * destruction, so that the alarm ends them if this call does not.
+   */
+  async #endTokens(name: ParentName, asked: RevocationOrigin): Promise<Result<null>> {
+    this.#parents.noteEnd(name, asked);
+    if (!this.#parents.isEnding(name)) return ok(null);
+    await this.alarms.attempt(END_TOKENS, () => this.#parents.revokeEnding());
+    return this.#parents.isEnding(name) ? err(NOT_ENDED) : ok(null);
   }
 
   #dropped(): Set<string> {
@@ -202,14 +267,17 @@ export class AppRoleSecretIds extends GroveObject<Env> {
 
   #dueAt(): Ms | null {
     if (this.#dropped().size > 0) return 0;
-    const [end] = columnOf(this.tables, "SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL");
-    return typeof end === "number" ? onTheHour(end) : null;
+    const query = "SELECT MIN(expires_at) FROM secret_ids WHERE expires_at IS NOT NULL";
+    const end = earliest(columnOf<number | null>(this.tables, query)[0] ?? null, this.#parents.nextEnd());
+    return end === null ? null : onTheHour(end);
   }
 
-  #tidy(): void {
+  async #tidy(): Promise<void> {
     const removed = this.#removeInSteps(ENDED, currentTime());
+    await this.#parents.removeEnded(currentTime());
     if (removed > 0) logInfo(this.env, { type: "tidy", list: "secret-ids", removed });
     if (this.#dropped().size === 0 || this.#removeInSteps(DROPPED) === STEP_ROWS * ALARM_STEPS) return;
+    if ([...this.#dropped()].some((role) => this.#parents.removeRole(role))) return;
     this.tables.exec("DELETE FROM dropped_roles");
     this.#dropped().clear();
   }

@@ -1,3 +1,4 @@
+import type { ParentOfLogin } from "../../auth/issue.ts";
 import {
   addressProblem,
   EXPLAINED_ADDRESS,
@@ -7,17 +8,20 @@ import {
 } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { type Mount, mountTtl, narrowTtl } from "../../system/mount.ts";
+import { decodeStoredId } from "../../token/ids.ts";
 import { addressAllowed } from "../../token/rules/address.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
 import type { UsedSecretId } from "./app-role-secret-ids.ts";
 import { roleWithId } from "./mount.ts";
-import { MAX_ROLE_ID } from "./role.ts";
+import { type AppRole, MAX_ROLE_ID } from "./role.ts";
 import { excludingList, MAX_SECRET_ID, type SecretId, tokenNetworks } from "./secret-id.ts";
 import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./shards.ts";
+import type { TokenOfUse } from "./token-parents.ts";
 
 /** Descriptions of the checks of a login. */
 const CHECKS = {
@@ -61,14 +65,16 @@ async function verifyClient(attempt: Attempt, credentials: Credentials): Promise
   const address = checks.record("address", { bound: role.boundCidrs, actual: clientAddress }, networkOf(role, attempt));
   if (!form.ok) return form;
   if (!address.ok && !checks.goesOn) return address;
-  const secretId = role.bindSecretId ? await verifySecretId(attempt, found.value, credentials) : ok(null);
-  if (!secretId.ok) return secretId;
+  const verified = role.bindSecretId ? await verifySecretId(attempt, found.value, credentials) : ok(null);
+  if (!verified.ok) return verified;
   if (!address.ok) return address;
-  if (secretId.value) notes.principal = secretId.value.accessor;
-  const boundCidrs = secretId.value ? tokenNetworks(secretId.value, role.token.boundCidrs) : role.token.boundCidrs;
+  const { secretId, parent } = verified.value ?? { secretId: null, parent: null };
+  if (secretId) notes.principal = secretId.accessor;
+  const boundCidrs = secretId ? tokenNetworks(secretId, role.token.boundCidrs) : role.token.boundCidrs;
   const bound = bindAddress({ ...role.token, boundCidrs }, clientAddress);
   if (!bound.ok) return checks.record("address", { bound: boundCidrs, actual: clientAddress }, bound);
-  const metadata = { ...secretId.value?.metadata, role_name: name };
+  const metadata = { ...secretId?.metadata, role_name: name };
+  const ending = role.tokenEndsWithSecretId ? secretId : null;
   return ok({
     alias: { name: role.roleId, metadata, groups: [] },
     token: {
@@ -76,8 +82,35 @@ async function verifyClient(attempt: Attempt, credentials: Credentials): Promise
       displayName: "",
       metadata,
       internal: { role: name, role_key: role.id },
+      ...(ending && ending.expiresAt !== null && { endsBy: ending.expiresAt }),
     },
+    ...(ending && { parent: parentFinder(attempt, found.value, ending.accessor, parent) }),
   });
+}
+
+/** Finds the parent of the tokens of a secret-id. @param known its accessor, if there is one already. */
+function parentFinder(
+  { env, installation, mount }: Attempt,
+  { name, role }: NamedRole,
+  accessor: string,
+  known: string | null,
+): ParentOfLogin {
+  return async (again) => {
+    const shard = shardOfAccessor(accessor);
+    if (shard === null) return { ok: false, error: WRONG };
+    const at = again || known === null ? null : decodeStoredId(known);
+    if (at) return ok(at);
+    const { path, uuid, config } = mount;
+    const wanted = {
+      mount: { path, uuid },
+      name,
+      location: config.locationHint,
+      watermark: installation.watermarks.newest,
+    };
+    const found = await secretIdShardAt(env, mount, shard).parentOf(role.id, accessor, wanted);
+    if (!found.ok) return found;
+    return orWrong(found.value === null ? null : decodeStoredId(found.value));
+  };
 }
 
 function formOf({ secretId, accessor }: Credentials): Result<null> {
@@ -92,7 +125,17 @@ function networkOf({ boundCidrs, bindSecretId, token }: NamedRole["role"], { cli
   return bound.ok ? ok(null) : bound;
 }
 
-async function verifySecretId(attempt: Attempt, named: NamedRole, credentials: Credentials): Promise<Result<SecretId>> {
+/** A secret-id that is good for a login, and the accessor of the parent of its tokens, if there is one. */
+interface VerifiedSecretId {
+  readonly secretId: SecretId;
+  readonly parent: string | null;
+}
+
+async function verifySecretId(
+  attempt: Attempt,
+  named: NamedRole,
+  credentials: Credentials,
+): Promise<Result<VerifiedSecretId>> {
   const { checks, clientAddress } = attempt;
   const { tokenCidrs, used } = await readSecretId(attempt, named, credentials);
   const { secretId, excludedBy } = used;
@@ -101,7 +144,8 @@ async function verifySecretId(attempt: Attempt, named: NamedRole, credentials: C
   if (!found.ok) return found;
   const list = excludedBy === "token_bound_cidrs" ? "token of the secret ID" : "secret ID";
   const bound = excludedBy === "token_bound_cidrs" ? tokenNetworks(found.value, tokenCidrs) : found.value.cidrs;
-  const admitted = excludedBy === null ? ok(found.value) : refuse(`${WRONG_NETWORK} ${list}`);
+  const verified = { secretId: found.value, parent: used.parent };
+  const admitted = excludedBy === null ? ok(verified) : refuse(`${WRONG_NETWORK} ${list}`);
   return checks.record("secret_id_address", { bound, actual: clientAddress }, admitted);
 }
 
@@ -114,6 +158,7 @@ async function readSecretId(attempt: Attempt, { role }: NamedRole, { secretId, a
   const judged = (found: SecretId | null): UsedSecretId => ({
     secretId: found,
     excludedBy: found && excludingList(found, client),
+    parent: null,
   });
   if (accessor !== null) {
     const shard = shardOfAccessor(accessor);
@@ -124,8 +169,13 @@ async function readSecretId(attempt: Attempt, { role }: NamedRole, { secretId, a
   const object = secretIdShardAt(env, mount, shard);
   const used = checks.goesOn
     ? judged(await object.find(role.id, hash, now))
-    : await object.use(role.id, hash, client, now);
+    : await object.use(role.id, hash, client, now, tokenOfUse(mount, role, now));
   return { tokenCidrs, used };
+}
+
+function tokenOfUse(mount: Mount, { tokenEndsWithSecretId = false, token }: AppRole, now: Ms): TokenOfUse {
+  const { maxSeconds } = narrowTtl(mountTtl(mount), token.maxTtl);
+  return { endsWithSecretId: tokenEndsWithSecretId, endsBy: now + maxSeconds * 1000 };
 }
 
 function orWrong<T>(value: T | null): Result<T> {

@@ -1,5 +1,6 @@
-import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { mountOf, type Route, tokenRoute } from "../../auth/route.ts";
+import { originOfCaller } from "../../auth/caller.ts";
+import { listRoute, showRoute } from "../../auth/record-routes.ts";
+import { mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -202,10 +203,18 @@ export const APP_ROLE_ROUTES: readonly Route[] = [
       return written.ok ? ok(warnedReply(written.value)) : written;
     },
   }),
-  removeRoute(ROLE_PATH, {
+  simpleRoute("delete", ROLE_PATH, {
     summary: "Deletes a role with its secret-ids.",
     operationId: "delete-role",
-    remove: (context) => changeRoles(context, (auth) => auth.deleteRole(roleNameOf(context), mountOf(context).uuid)),
+    answers: NO_CONTENT,
+    handle: async (context) => {
+      const asked = originOfCaller(context.caller, context.request);
+      const { uuid } = mountOf(context);
+      const deleted: Result<unknown> = await changeRoles(context, (auth) =>
+        auth.deleteRole(roleNameOf(context), uuid, asked),
+      );
+      return doneReply(deleted);
+    },
   }),
   showRoute(`${ROLE_PATH}/local-secret-ids`, {
     summary: "Shows whether secret-ids are local, which has no effect.",

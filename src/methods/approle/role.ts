@@ -40,6 +40,8 @@ export interface AppRole {
   readonly secretIdTtl: Seconds;
   /** Without effect: nothing is replicated. */
   readonly localSecretIds: boolean;
+  /** True: the token of a login ends with the secret-id that it was made with. Absent in roles of earlier releases. */
+  readonly tokenEndsWithSecretId?: boolean;
   readonly token: TokenSettings;
 }
 
@@ -56,12 +58,16 @@ export const APP_ROLE_FIELDS = roleSchema({
   secret_id_num_uses: sent(integer()).describe("Logins that a secret-id is good for; 0 for any number"),
   secret_id_ttl: sent(duration()).describe("How long secret-ids are good; 0 for ever"),
   local_secret_ids: sent(flag(false)).describe("Without effect: kept and shown"),
+  token_ends_with_secret_id: sent(flag(false)).describe(
+    "True: a token ends with the secret-id that it was made with, when that expires or is destroyed",
+  ),
   ...TOKEN_FIELDS,
 });
 export type AppRoleFields = Values<typeof APP_ROLE_FIELDS>;
 
 /** Maximum length of a role-id. */
 export const MAX_ROLE_ID = 512;
+const NO_SECRET_ID = "token_ends_with_secret_id needs bind_secret_id";
 const NO_BOUND = "at least one constraint should be enabled on the role";
 
 /** Returns the problem with the fields of a write, whatever is stored, or null. See `changeAppRole`. */
@@ -107,8 +113,10 @@ export function changeAppRole(
     secretIdNumUses: fields.secret_id_num_uses ?? old.secretIdNumUses,
     secretIdTtl: fields.secret_id_ttl ?? old.secretIdTtl,
     localSecretIds,
+    tokenEndsWithSecretId: fields.token_ends_with_secret_id ?? old.tokenEndsWithSecretId ?? false,
     token: token.value.settings,
   };
+  if (role.tokenEndsWithSecretId && !role.bindSecretId) return refuse(NO_SECRET_ID);
   const isBound = role.bindSecretId || role.boundCidrs.length > 0 || role.token.boundCidrs.length > 0;
   return isBound ? ok({ role, warnings: token.value.warnings }) : refuse(NO_BOUND);
 }
@@ -140,5 +148,6 @@ export const APP_ROLE_VIEW = view<AppRole>({
   secret_id_bound_cidrs: [["string"], (role) => role.boundCidrs],
   secret_id_num_uses: ["integer", (role) => role.secretIdNumUses],
   secret_id_ttl: ["integer", (role) => role.secretIdTtl],
+  token_ends_with_secret_id: ["boolean", (role) => role.tokenEndsWithSecretId ?? false],
   ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
 });

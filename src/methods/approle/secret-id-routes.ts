@@ -1,3 +1,4 @@
+import { originOfCaller } from "../../auth/caller.ts";
 import { listRoute } from "../../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
@@ -6,7 +7,7 @@ import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.
 import { mountTtl } from "../../system/mount.ts";
 import { fieldSchema, pairs, text } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
-import { dataReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
+import { dataReply, doneReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
 import { appRoleAuthOf, roleNameOf } from "./mount.ts";
 import type { AppRole } from "./role.ts";
 import { ROLE_PATH } from "./role-routes.ts";
@@ -106,7 +107,10 @@ function byAccessor(
     readonly summary: string;
     readonly operationId: string;
     readonly answers: typeof NO_CONTENT;
-    handle(at: { shard: ReturnType<typeof secretIdShardAt>; role: string; accessor: string }): Promise<Result<Reply>>;
+    handle(
+      context: CallContext,
+      at: { shard: ReturnType<typeof secretIdShardAt>; role: string; accessor: string },
+    ): Promise<Result<Reply>>;
   },
 ): Route {
   const { handle, ...description } = declared;
@@ -121,7 +125,7 @@ function byAccessor(
       const { secret_id_accessor: accessor } = context.fields;
       const shard = shardOfAccessor(accessor);
       if (shard === null) return NOT_FOUND;
-      return handle({ shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor });
+      return handle(context, { shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor });
     },
   });
 }
@@ -133,17 +137,20 @@ const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
     summary: "Destroys a secret-id. It is refused from the answer on.",
     operationId: operation === "update" ? "destroy-secret-id" : "destroy-secret-id2",
     answers: NO_CONTENT,
-    handle: async (_, { shard, role, hash }) => {
-      await shard.destroy(role, hash);
-      return ok(EMPTY);
+    handle: async ({ caller, request }, { shard, role, hash }) => {
+      const destroyed: Result<unknown> = await shard.destroy(role, hash, originOfCaller(caller, request));
+      return doneReply(destroyed);
     },
   }),
   byAccessor(operation, `${ACCESSOR_PATH}/destroy`, {
     summary: "Destroys the secret-id with an accessor. It is refused from the answer on.",
     operationId: operation === "update" ? "destroy-secret-id-by-accessor" : "destroy-secret-id-by-accessor2",
     answers: NO_CONTENT,
-    handle: async ({ shard, role, accessor }) =>
-      (await shard.destroyByAccessor(role, accessor)) ? ok(EMPTY) : NOT_FOUND,
+    handle: async ({ caller, request }, { shard, role, accessor }) => {
+      const asked = originOfCaller(caller, request);
+      const destroyed: Result<unknown> = await shard.destroyByAccessor(role, accessor, asked);
+      return doneReply(destroyed);
+    },
   }),
 ]);
 
@@ -238,7 +245,7 @@ export const SECRET_ID_ROUTES: readonly Route[] = [
     summary: "Shows the secret-id with an accessor.",
     operationId: "look-up-secret-id-by-accessor",
     answers: LOOK_UP,
-    handle: async ({ shard, role, accessor }) => {
+    handle: async (_, { shard, role, accessor }) => {
       const secretId = await shard.findByAccessor(role, accessor, currentTime());
       return secretId ? dataReply(SECRET_ID_VIEW.show(secretId)) : NOT_FOUND;
     },

@@ -16,6 +16,8 @@ export interface Login {
   readonly maxTtl: Seconds;
   readonly period: Seconds;
   readonly explicitMaxTtl: Seconds;
+  /** The token ends then at the latest, whatever is renewed; absent: the durations alone limit it. */
+  readonly endsBy?: Ms;
   /** 0: no limit. */
   readonly numUses: number;
   /** As `parseCidr` returns them. */
@@ -34,8 +36,9 @@ export interface Login {
  * Decides the token of a login, or refuses it (400). The token is an orphan with a tree of its own, so no revocation of
  * another token ends it. `watermark`: number of the newest one; 0: none.
  */
-export function planLogin(mount: Mount, login: Login, watermark: number, now: Ms): Result<TokenPlan> {
-  const type = chooseTokenType(mount.config.tokenType, login.tokenType);
+export function planLogin(mount: Mount, verified: Login, watermark: number, now: Ms): Result<TokenPlan> {
+  const type = chooseTokenType(mount.config.tokenType, verified.tokenType);
+  const login = withEnd(verified, type, now);
   // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {
     if (login.explicitMaxTtl > 0) return refuse('batch tokens cannot have "explicit_max_ttl" set');
@@ -78,6 +81,15 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: Ms
     },
     warnings: grant.value.warnings,
   });
+}
+
+/** A login with an end in the durations of its token. A batch token is not renewed, so the longest lifetime is enough. */
+function withEnd(login: Login, type: TokenType, now: Ms): Login {
+  if (login.endsBy === undefined) return login;
+  const left = Math.max(1, Math.ceil((login.endsBy - now) / 1000));
+  const atMost = (limit: Seconds) => (limit === 0 ? left : Math.min(limit, left));
+  const maxTtl = atMost(login.maxTtl);
+  return type === "batch" ? { ...login, maxTtl } : { ...login, maxTtl, explicitMaxTtl: atMost(login.explicitMaxTtl) };
 }
 
 /** The type of a token: a mount or role set to one type decides, else the caller's choice, else the default there. */

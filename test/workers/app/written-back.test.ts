@@ -296,7 +296,7 @@ function appRoleExamples(): Record<string, Example[]> {
   const pattern = "approle/role/:role_name{\\w(?:[\\w.-]*\\w)?}";
   const whole = {
     ...{ secret_id_bound_cidrs: ["10.0.0.0/8"], secret_id_num_uses: 5, secret_id_ttl: 600, ...TOKEN },
-    ...{ token_explicit_max_ttl: 90, token_period: 30 },
+    ...{ token_ends_with_secret_id: true, token_explicit_max_ttl: 90, token_period: 30 },
   };
   const parts: Readonly<Record<string, Fields>> = {
     "role-id": { role_id: "chosen" },

@@ -26,7 +26,7 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   Organization: ["ORGANIZATION"],
   OrganizationDirectory: ["ORGANIZATION_DIRECTORY"],
   AppRoleAuth: ["APP_ROLE_AUTH"],
-  AppRoleSecretIds: ["APP_ROLE_SECRET_ID"],
+  AppRoleSecretIds: ["APP_ROLE_SECRET_ID", "TOKEN_PARENT"],
   CloudAuth: ["CLOUD_AUTH"],
   CloudAccessList: ["CLOUD_ACCESS_LIST"],
   JwtAuth: ["JWT_AUTH"],

@@ -106,6 +106,27 @@ async function secretIdShard(): Promise<DurableObjectStub> {
   return secretIds;
 }
 
+/** Whether tokens of the secret-id "held" of the role "held" at the mount "apps" have a parent. */
+const hasParent = async () => {
+  const { shard, row } = await heldSecretId();
+  const wanted = { mount: await mountRow("apps"), name: "held", location: undefined, watermark: 0 };
+  const found = await shard.parentOf(String(row?.role), String(row?.accessor), wanted);
+  return found.ok && found.value !== null;
+};
+
+/** The shard with the one secret-id of that role. */
+let holding: ReturnType<typeof secretIdShardAt> | null = null;
+async function heldSecretId() {
+  holding ??= await shardOfHeld();
+  const row = (await rowsOf(holding, "token_parents")).find(({ accessor }) => accessor !== "");
+  return { shard: holding, row };
+}
+
+async function shardOfHeld() {
+  const [accessor = ""] = keysOf(await call("GET", "auth/apps/role/held/secret-id?list=true", { token: root }));
+  return secretIdShardAt(bindings, await mountRow("apps"), Number.parseInt(accessor.slice(0, 1), 16));
+}
+
 const CASES: readonly Case[] = [
   {
     kind: "watermark",
@@ -317,6 +338,20 @@ const CASES: readonly Case[] = [
     ask: async () => (await post("auth/apps/role/ci/secret-id/lookup", { secret_id: "once" })).status,
     before: 200,
     after: 204,
+  },
+  {
+    kind: "token parent",
+    table: "token_parents",
+    object: async () => (await heldSecretId()).shard,
+    make: async () => {
+      await post("auth/apps/role/held", { role_id: "held", token_ends_with_secret_id: true });
+      await post("auth/apps/role/held/custom-secret-id", { secret_id: "held" });
+      await post("auth/apps/login", { role_id: "held", secret_id: "held" });
+    },
+    forge: "UPDATE token_parents SET expires_at = 1 WHERE accessor <> ''",
+    ask: hasParent,
+    before: true,
+    after: false,
   },
   {
     kind: "kubernetes setting",

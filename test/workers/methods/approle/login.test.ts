@@ -261,6 +261,7 @@ describe("the end of a secret-id", () => {
     expect(await shard.use(String(row?.role), String(row?.hash), client, Date.now())).toEqual({
       secretId: null,
       excludedBy: null,
+      parent: null,
     });
   });
 });

@@ -30,6 +30,7 @@ describe("a role of the approle method", () => {
       secret_id_num_uses: 3,
       secret_id_ttl: 600,
       token_bound_cidrs: [],
+      token_ends_with_secret_id: false,
       token_explicit_max_ttl: 0,
       token_max_ttl: 1800,
       token_no_default_policy: false,

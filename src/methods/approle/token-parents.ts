@@ -1,0 +1,343 @@
+import { issue } from "../../auth/issue.ts";
+import { actInTree } from "../../auth/tree-calls.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
+import type { LocationHint } from "../../base/location.ts";
+import { ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { SealedTable } from "../../storage/sealed-table.ts";
+import { columnOf, type Migration, storedJson, Tables, upsert } from "../../storage/tables.ts";
+import { mustLoadInstallation } from "../../system/installation.ts";
+import type { Mount } from "../../system/mount.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
+import { treeAt } from "../../token/find-tree.ts";
+import { decodeStoredId, readAccessor, type TokenAddress } from "../../token/ids.ts";
+import { PLAIN_RECORD, type TokenSpec, withWatermark } from "../../token/record.ts";
+import { hasEnded, type SecretId } from "./secret-id.ts";
+
+export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "parent tokens of a shard's roles and secret-ids, and those that are to be revoked",
+    sql: `
+      CREATE TABLE token_parents (
+        role TEXT NOT NULL,
+        accessor TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        parent TEXT NOT NULL,
+        expires_at INTEGER,
+        kept_until INTEGER,
+        seal BLOB,
+        PRIMARY KEY (role, accessor)
+      ) WITHOUT ROWID;
+      CREATE INDEX token_parents_by_hash ON token_parents (role, hash);
+      CREATE INDEX token_parents_by_end ON token_parents (COALESCE(expires_at, kept_until))
+        WHERE COALESCE(expires_at, kept_until) IS NOT NULL;
+      CREATE TABLE ending_parents (
+        parent TEXT PRIMARY KEY,
+        role TEXT NOT NULL,
+        accessor TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        asked TEXT NOT NULL
+      ) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** `parent`: the accessor of the parent token, "" before it is made. `accessor` and `hash`: "" for that of the role. */
+type Row = {
+  role: string;
+  accessor: string;
+  hash: string;
+  parent: string;
+  expires_at: number | null;
+  kept_until: number | null;
+};
+
+/** A parent token that is to be revoked, and the request that asked for it. */
+interface Ending {
+  readonly parent: string;
+  readonly asked: RevocationOrigin;
+}
+
+/** The accessor of a parent token; null when there is no need for one. */
+type Made = Result<string | null>;
+type Metadata = Readonly<Record<string, string>>;
+type Above = TokenAddress | null;
+
+/** A secret-id of a role, or the role itself: its column with "" as the value. */
+export interface ParentName {
+  readonly role: string;
+  readonly by: "accessor" | "hash";
+  readonly value: string;
+}
+
+/** The token of a login: whether it ends with the secret-id, and its end at the latest, unless it is periodic. */
+export interface TokenOfUse {
+  readonly endsWithSecretId: boolean;
+  readonly endsBy: Ms;
+}
+
+/** What a parent token is made for. */
+export interface WantedParent {
+  readonly mount: Pick<Mount, "path" | "uuid">;
+  /** The name of the role. */
+  readonly name: string;
+  readonly location: LocationHint | undefined;
+  /** Number of the newest watermark that the isolate of the login knows. */
+  readonly watermark: number;
+}
+
+/** The accessor in the row of the parent token of a role. */
+export const OF_ROLE = "";
+const END = "COALESCE(expires_at, kept_until)";
+const STEP_ROWS = 500;
+/** Trees that one step asks or changes: a request of the platform may call a thousand objects. */
+const STEP_TREES = 100;
+const DAY_MS = 86_400_000;
+
+/**
+ * The parent tokens of the secret-ids of a shard. Where a role says so, the tokens of logins with a secret-id are
+ * children of one token, whose own parent is a token of the role: so a destroyed secret-id and a deleted role end any
+ * number of tokens by one revocation. Nobody has the text of a parent token, and it has no policy.
+ *
+ * The steps have an order in which a crash between two is safe. A parent token is stored here after it was made and
+ * before it has children: one that a crash leaves behind has none. A destruction moves its row to `ending_parents` in
+ * its own transaction, and is answered after the revocation.
+ */
+export class TokenParents {
+  readonly #env: Env;
+  readonly #tables: Tables;
+  readonly #rows: SealedTable<Row>;
+  readonly #isDropped: (role: string) => boolean;
+  /** Parent tokens that are being made: concurrent logins wait for the same one. */
+  readonly #making = new Map<string, Promise<Made>>();
+
+  /** @param isDropped true for a deleted role, whose rows may still be there. */
+  constructor(env: Env, sql: SqlStorage, seals: RowSeals, isDropped: (role: string) => boolean) {
+    this.#env = env;
+    this.#tables = new Tables(sql, TOKEN_PARENT_MIGRATIONS, "token_parents");
+    this.#rows = new SealedTable<Row>(this.#tables, seals, {
+      table: "token_parents",
+      kind: "token parent",
+      key: ["role", "accessor"],
+      sealed: ["hash", "parent", "expires_at", "kept_until"],
+    });
+    this.#isDropped = isDropped;
+  }
+
+  /**
+   * Notes a login with a secret-id, in the transaction that counts its use. After its last use the secret-id is found here
+   * alone.
+   *
+   * @returns the accessor of the parent token; null while there is none.
+   */
+  noteUse(
+    role: string,
+    hash: string,
+    secretId: SecretId,
+    { endsWithSecretId, endsBy, isLast }: TokenOfUse & { readonly isLast: boolean },
+  ): string | null {
+    if (!endsWithSecretId && !isLast) return null;
+    const { accessor, expiresAt } = secretId;
+    const row = this.#rows.find(role, accessor);
+    if (!row && !endsWithSecretId) return null;
+    if (row && !isLast) return row.parent || null;
+    const noted = row ?? { role, accessor, hash, parent: "", expires_at: expiresAt, kept_until: null };
+    this.#rows.put({ ...noted, kept_until: isLast ? endsBy : null });
+    return noted.parent || null;
+  }
+
+  /**
+   * Returns the accessor of the parent token of a secret-id, which is made if there is none that is alive; null when the
+   * secret-id was destroyed or has expired, or the mount is gone.
+   */
+  async of(role: string, accessor: string, wanted: WantedParent): Promise<Made> {
+    const row = this.#standing(role, accessor);
+    if (!row) return ok(null);
+    if (await this.#isAlive(row.parent)) return ok(row.parent);
+    return this.#once(role, accessor, () => this.#make(role, accessor, wanted));
+  }
+
+  /**
+   * Notes that the parent token of a destroyed secret-id, or of a deleted role and so of all its secret-ids, is to be
+   * revoked, by the request `asked`.
+   */
+  noteEnd({ role, by, value }: ParentName, asked: RevocationOrigin): void {
+    // Rows with an invalid seal go too, but end no token: the accessor in one can be that of any other.
+    const { good, tampered } = this.#rows.judged(`WHERE role = ? AND ${by} = ?`, role, value);
+    for (const { accessor, hash, parent } of good) {
+      if (parent === "") continue;
+      const row = { parent, role, accessor, hash, asked: JSON.stringify(asked) };
+      upsert(this.#tables, "ending_parents", ["parent"], row);
+    }
+    for (const { accessor } of [...good, ...tampered]) this.#rows.delete(role, accessor);
+  }
+
+  /** True for a secret-id with a row, or whose parent token is to be revoked. */
+  has(name: ParentName): boolean {
+    const query = `SELECT 1 FROM token_parents WHERE role = ? AND ${name.by} = ?`;
+    return columnOf(this.#tables, query, name.role, name.value).length > 0 || this.isEnding(name);
+  }
+
+  /** True while a parent token is to be revoked: of any secret-id or role, or of this one. */
+  isEnding(name?: ParentName): boolean {
+    const where = name ? `WHERE role = ? AND ${name.by} = ?` : "";
+    const values = name ? [name.role, name.value] : [];
+    return columnOf(this.#tables, `SELECT 1 FROM ending_parents ${where} LIMIT 1`, ...values).length > 0;
+  }
+
+  /** Revokes those that are to be revoked, as many as one step does. @throws when a tree did not do it. */
+  async revokeEnding(): Promise<void> {
+    const query = "SELECT parent, asked FROM ending_parents LIMIT ?";
+    const rows = this.#tables.exec<{ parent: string; asked: string }>(query, STEP_TREES).toArray();
+    const revoked = await Promise.allSettled(
+      rows.map(async ({ parent, asked }) => {
+        await this.#revoke({ parent, asked: storedJson(asked) });
+        this.#tables.exec("DELETE FROM ending_parents WHERE parent = ?", parent);
+      }),
+    );
+    const failed = revoked.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
+  }
+
+  /** When the next row may be removed; null: none. */
+  nextEnd(): Ms | null {
+    const query = `SELECT MIN(${END}) FROM token_parents WHERE ${END} IS NOT NULL`;
+    return columnOf<number | null>(this.#tables, query)[0] ?? null;
+  }
+
+  /** Removes rows that are of no use any more, as many as one step does. */
+  async removeEnded(now: Ms): Promise<void> {
+    const due = `WHERE ${END} <= ? ORDER BY ${END} LIMIT ?`;
+    const { good, tampered } = this.#rows.judged(due, now, STEP_ROWS);
+    for (const { role, accessor } of tampered) this.#rows.delete(role, accessor);
+    const expired = good.filter((row) => hasEnded({ expiresAt: row.expires_at }, now));
+    // The parent token has expired with the secret-id.
+    for (const { role, accessor } of expired) this.#rows.delete(role, accessor);
+    const spent = good.filter((row) => row.expires_at === null).slice(0, STEP_TREES);
+    await Promise.all(spent.map((row) => this.#removeUnlessInUse(row, now)));
+  }
+
+  /** Deletes at most `STEP_ROWS` rows of a deleted role. Returns true when there may be more. */
+  removeRole(role: string): boolean {
+    const query = "SELECT accessor FROM token_parents WHERE role = ? LIMIT ?";
+    const accessors = columnOf<string>(this.#tables, query, role, STEP_ROWS);
+    for (const accessor of accessors) this.#rows.delete(role, accessor);
+    return accessors.length === STEP_ROWS;
+  }
+
+  /** Notes that the storage of the object is deleted. */
+  forget(): void {
+    this.#tables.forget();
+  }
+
+  /** The row of a secret-id that was not destroyed and has not expired, or of a role; else null. */
+  #standing(role: string, accessor: string): Row | null {
+    const row = this.#isDropped(role) ? null : this.#rows.find(role, accessor);
+    return row && !hasEnded({ expiresAt: row.expires_at }, currentTime()) ? row : null;
+  }
+
+  async #make(role: string, accessor: string, wanted: WantedParent): Promise<Made> {
+    const row = this.#standing(role, accessor);
+    if (!row) return ok(null);
+    const above = await this.#ofRole(role, wanted);
+    if (!above.ok || above.value === null) return above;
+    const meta = { role_name: wanted.name, secret_id_accessor: accessor };
+    const spec = { meta, expiresAt: row.expires_at, above: decodeStoredId(above.value) };
+    return this.#issue(wanted, spec, (parent) => {
+      const standing = this.#standing(role, accessor);
+      if (standing) this.#rows.put({ ...standing, parent });
+      return standing !== null;
+    });
+  }
+
+  /** Returns the accessor of the parent token of a role, as `of` does that of a secret-id. */
+  async #ofRole(role: string, wanted: WantedParent): Promise<Made> {
+    const row = this.#standing(role, OF_ROLE);
+    if (row && (await this.#isAlive(row.parent))) return ok(row.parent);
+    return this.#once(role, OF_ROLE, () =>
+      this.#issue(wanted, { meta: { role_name: wanted.name }, expiresAt: null, above: null }, (parent) => {
+        const query = "SELECT 1 FROM token_parents WHERE role = ? AND accessor <> ? LIMIT 1";
+        const isWanted = !this.#isDropped(role) && columnOf(this.#tables, query, role, OF_ROLE).length > 0;
+        const row = { role, accessor: OF_ROLE, hash: "", parent, expires_at: null, kept_until: null };
+        if (isWanted) this.#rows.put(row);
+        return isWanted;
+      }),
+    );
+  }
+
+  /**
+   * Makes a parent token. `store` stores it, or returns false when it is not wanted any more: the secret-id may have been
+   * destroyed meanwhile, or the role deleted.
+   */
+  async #issue(
+    { mount, name, location, watermark }: WantedParent,
+    { meta, expiresAt, above }: Pick<TokenSpec, "expiresAt"> & { readonly meta: Metadata; readonly above: Above },
+    store: (parent: string) => boolean,
+  ): Promise<Made> {
+    const installation = await mustLoadInstallation(this.#env, watermark);
+    // One that is made after the mount was disabled would stay.
+    if (installation.mountAt(mount.path)?.uuid !== mount.uuid) return ok(null);
+    const now = currentTime();
+    const spec: TokenSpec = {
+      type: "service",
+      orphan: above === null,
+      expiresAt,
+      ...(location && { location }),
+      record: {
+        ...PLAIN_RECORD,
+        policies: [],
+        meta,
+        displayName: mount.path.slice(0, -1).replaceAll("/", "-"),
+        path: `auth/${mount.path}role/${name}`,
+        createdAt: now,
+        creationTtl: expiresAt === null ? 0 : Math.ceil((expiresAt - now) / 1000),
+        ...withWatermark(installation.watermarks.newest),
+      },
+    };
+    const issued = await issue(this.#env, installation, spec, above, "");
+    if (!issued.ok) return issued;
+    const { accessor } = issued.value;
+    if (store(accessor)) return ok(accessor);
+    await this.#revoke({ parent: accessor, asked: NO_ORIGIN });
+    return ok(null);
+  }
+
+  /** Runs `make` unless the same one is being made; then returns what that makes. */
+  #once(role: string, accessor: string, make: () => Promise<Made>): Promise<Made> {
+    const key = `${role} ${accessor}`;
+    const running = this.#making.get(key);
+    if (running) return running;
+    const made = make().finally(() => this.#making.delete(key));
+    this.#making.set(key, made);
+    return made;
+  }
+
+  /** True while a parent token can get children. */
+  async #isAlive(parent: string): Promise<boolean> {
+    const at = decodeStoredId(parent);
+    return at !== null && (await treeAt(this.#env, at.treeId).rowStatus(at.row)) === "alive";
+  }
+
+  /** @throws when the tree did not revoke it. */
+  async #revoke({ parent, asked }: Ending): Promise<void> {
+    const { keys } = await mustLoadInstallation(this.#env);
+    // The table is not sealed, but an accessor has a tag that only this installation can make.
+    const at = await readAccessor(keys, parent);
+    if (!at) return;
+    const target = { by: "accessor", row: at.row, tail: at.tail } as const;
+    const revoked = await actInTree(this.#env, at.treeId, { kind: "revoke", target, asked });
+    if (!revoked.ok && revoked.error.code !== "not_found") throw new Error(`not revoked: ${revoked.error.code}`);
+  }
+
+  /** Removes the row of a secret-id whose uses are spent, with its parent token, unless that has tokens below it. */
+  async #removeUnlessInUse({ role, accessor, parent }: Row, now: Ms): Promise<void> {
+    const at = decodeStoredId(parent);
+    const lineage = at && (await treeAt(this.#env, at.treeId).lineage(at.row, at.tail, 1, 0));
+    const row = this.#rows.find(role, accessor);
+    if (!row) return;
+    if (lineage && lineage.descendants.count > 0) this.#rows.put({ ...row, kept_until: now + DAY_MS });
+    else this.noteEnd({ role, by: "accessor", value: accessor }, NO_ORIGIN);
+  }
+}
