@@ -1,4 +1,5 @@
 import { currentTime, inTime, type Ms } from "../../base/clock.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
 import { sealText, termOfSealed } from "../../crypto/sealed-data.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -13,11 +14,12 @@ import type { AuditPage, AuditQuestion, AuditUse } from "../question.ts";
 import { openBytes, openMs } from "../retention.ts";
 import { type ArchivePage, linesAfter } from "./archive-page.ts";
 import { type AuditProblem, ChainCheck, type CheckStep } from "./check.ts";
+import { MentionIndex } from "./mention-index.ts";
 import { AuditReader } from "./reader.ts";
 import { addressContext, rowContext } from "./rows.ts";
 import { ABOUT, type AboutRow, AUDIT_SHARD_MIGRATIONS, BATCH, type BatchRow } from "./tables.ts";
-import { addressesOf, type SealedAddress, writeAddresses, writeMentions, writeUses } from "./uses.ts";
-import { hasTaken, noteTaken } from "./writers.ts";
+import { addressesOf, type SealedAddress, writeAddresses, writeUses } from "./uses.ts";
+import { noteTaken, takenFrom } from "./writers.ts";
 
 /** Time from a record to the report of the head of the chain to the directory. */
 const WITNESS_MS = 10_000;
@@ -36,6 +38,9 @@ export class AuditShard extends GroveObject<AuditEnv> {
   readonly #batches: SealedTable<BatchRow>;
   readonly #reader: AuditReader;
   readonly #check: ChainCheck;
+  readonly #index: MentionIndex;
+  /** The row about this object, as it is stored; null while it is not known. */
+  #known: AboutRow | null = null;
   /** Ends with the work whose turn it is. See `#inTurn`. */
   #turn: Promise<unknown> = Promise.resolve();
   #head: StoredHead | null = null;
@@ -50,6 +55,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     this.#batches = new SealedTable(this.tables, this.seals, BATCH);
     this.#check = new ChainCheck(this.tables, this.origin.id, this.#about, this.#batches);
     this.#reader = new AuditReader(this.tables, this.origin.id);
+    this.#index = new MentionIndex(this.tables, this.origin.id, (work) => ctx.storage.transactionSync(work));
     this.alarms.add(WITNESS, {
       dueAt: () => (this.#unknownSince === null ? null : this.#unknownSince + WITNESS_MS),
       run: () => this.#inTurn(() => this.#report()),
@@ -69,6 +75,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async query(question: AuditQuestion): Promise<AuditPage> {
     const { keys } = await mustLoadInstallation(this.env);
     await this.keys.open();
+    await this.#indexAll(keys);
     return this.#reader.page(keys, question, this.#lastSeq());
   }
 
@@ -88,6 +95,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async verifyStep(from: Head, known: Head): Promise<CheckStep> {
     const { keys } = await mustLoadInstallation(this.env);
     await this.keys.open();
+    await this.#indexAll(keys);
     return this.#check.step(keys, from, known);
   }
 
@@ -113,6 +121,8 @@ export class AuditShard extends GroveObject<AuditEnv> {
       if (about?.closed === 0) throw new Error("the object takes records");
       if (!this.tables.exist) return;
       this.#head = null;
+      this.#known = null;
+      this.#index.clear();
       this.#unknownSince = null;
       await this.wipe();
     });
@@ -131,32 +141,41 @@ export class AuditShard extends GroveObject<AuditEnv> {
   async #append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
     const installation = await mustLoadInstallation(this.env);
     await this.keys.open();
-    if (hasTaken(this.tables, batch)) return "stored";
+    const taken = takenFrom(this.tables, batch.writer);
+    if (taken.includes(batch.number)) return "stored";
     const about = await this.#open(name);
     if (!about) return "full";
     const rows = await this.#rowsFor(installation, about, batch.entries);
     const keyOf = await mentionKeys(installation.keys);
     const addresses = await this.#sealedAddresses(installation, batch, keyOf);
-    const mentions = rows.flatMap(({ row, entries }) =>
-      entries.flatMap((entry, at) => entry.mentions.map((mention) => [keyOf(mention), row.first_seq + at] as const)),
-    );
     // A transaction that is rolled back would take tables with it that it has made.
     this.tables.create();
     this.ctx.storage.transactionSync(() => {
-      if (!this.#about.find(1)) this.#about.put(about);
+      if (!this.#known) this.#about.put(about);
       for (const { row } of rows) this.#batches.put(row);
-      writeMentions(this.tables, mentions);
       writeAddresses(this.tables, addresses);
       writeUses(this.tables, batch.uses, keyOf);
-      noteTaken(this.tables, batch, currentTime());
+      noteTaken(this.tables, batch, taken, currentTime());
     });
+    this.#known = about;
+    for (const { row, entries } of rows)
+      this.#index.add(
+        row.first_seq,
+        entries.map(({ mentions }) => mentions.map(keyOf)),
+      );
     await this.#moved(rows.at(-1)?.row);
+    if (this.#index.isBehind) this.ctx.waitUntil(this.#indexAll(installation.keys));
     return "stored";
+  }
+
+  #indexAll(keys: Keys): Promise<void> {
+    return this.#inTurn(() => this.#index.catchUp(keys));
   }
 
   /** The row about this object, as it is or is going to be stored; null when it takes nothing more. */
   async #open(name: string): Promise<AboutRow | null> {
-    const about = this.#about.find(1);
+    this.#known ??= this.#about.find(1);
+    const about = this.#known;
     const now = currentTime();
     if (!about) {
       if (this.#about.count() > 0) throw new Error("the row about the object was changed");
@@ -167,7 +186,8 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const isOld = now >= about.opened_at + openMs(this.env);
     if (about.closed === 0 && !isOld && this.ctx.storage.sql.databaseSize < openBytes(this.env)) return about;
     if (about.closed === 0) {
-      this.#about.put({ ...about, closed: 1 });
+      this.#known = { ...about, closed: 1 };
+      this.#about.put(this.#known);
       this.#unknownSince ??= now;
     }
     // The next object begins with the end of this chain, so the directory has it before the writer goes on.

@@ -39,6 +39,14 @@ export const AUDIT_SHARD_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE writers (writer TEXT PRIMARY KEY, at INTEGER NOT NULL, numbers TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "the last record whose mentions are indexed",
+    sql: `
+      CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
+      INSERT INTO indexed (one, seq) SELECT 1, first_seq + count - 1 FROM batches ORDER BY first_seq DESC LIMIT 1;
+    `,
+  },
 ];
 
 /** The object itself. */

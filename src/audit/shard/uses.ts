@@ -38,10 +38,3 @@ export function writeUses(sql: Sql, uses: readonly UseCount[], keyOf: KeyOf): vo
     JSON.stringify(rows),
   );
 }
-
-/** Writes what records are found by: pairs of the key of a mention and the number of a record. */
-export function writeMentions(sql: Sql, mentions: readonly (readonly [key: number, seq: number])[]): void {
-  if (mentions.length === 0) return;
-  const insert = "INSERT OR IGNORE INTO mentions (key, seq) SELECT value ->> 0, value ->> 1 FROM json_each(?)";
-  sql.exec(insert, JSON.stringify(mentions));
-}

@@ -2,11 +2,15 @@ import { currentTime, isWithin, LATE, type Ms, orLate, SoonestTimer, sleep } fro
 import { countEvent } from "../../metrics/counts.ts";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../entry.ts";
 import { Backlog } from "./backlog.ts";
+import { ChangesUnderWay } from "./changes-under-way.ts";
 import { type MoreRefusals, RefusalBound } from "./refusal-bound.ts";
 import { MANY_COUNTERS, UseCounts } from "./use-counts.ts";
 
 /** Time after which an append is given to the next shard. */
 export const LATE_MS: Ms = 2_000;
+/** How often an append looks whether the records of other changes have come, and the time between two looks. */
+export const MAX_LOOKS = 10;
+const LOOK_MS: Ms = 1;
 /** Maximum time that an answer waits for its record, whatever the shards do. */
 export const MAX_HELD_MS: Ms = 5_000;
 /** Maximum time that uses and refusals wait for an append that they ride with. */
@@ -42,6 +46,7 @@ export class AuditWriter {
   readonly #backlog: Backlog;
   readonly #uses = new UseCounts();
   readonly #refusals = new RefusalBound();
+  readonly #changes = new ChangesUnderWay();
   readonly #ride: SoonestTimer;
   readonly #entryOf: (more: MoreRefusals, now: Ms) => AuditEntry;
   #underWay: { readonly beganAt: Ms; readonly done: Promise<void> } | null = null;
@@ -70,6 +75,15 @@ export class AuditWriter {
   /** Number of records that no shard has confirmed. */
   get waiting(): number {
     return this.#backlog.size;
+  }
+
+  /** Notes that a change has begun, until `changeEnds`: a record of another one waits a moment for its record. */
+  changeBegins(id: string): void {
+    this.#changes.begin(id, this.#platform.now());
+  }
+
+  changeEnds(id: string): void {
+    this.#changes.end(id);
   }
 
   /** Stores a record. Resolves when a shard has it, or when the answer must not wait any longer. */
@@ -163,7 +177,9 @@ export class AuditWriter {
 
   /** Sends one batch to one shard. */
   async #append(): Promise<boolean> {
-    const { shards, append, now } = this.#platform;
+    const { shards, append, now, wait } = this.#platform;
+    // An append costs as much as several changes: it waits for the records of those that are about to be answered.
+    for (let looks = 0; looks < MAX_LOOKS && this.#changes.areNew(now()); looks++) await wait(LOOK_MS);
     for (const more of this.#refusals.takeEnded(now())) this.#add(this.#entryOf(more, now()));
     const batch = this.#backlog.next(() => this.#uses.take(), now());
     if (!batch) return true;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
 import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
-import { AuditWriter, LATE_MS, MAX_HELD_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
+import { AuditWriter, LATE_MS, MAX_HELD_MS, MAX_LOOKS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -262,5 +262,53 @@ describe("the writer", () => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe("records of changes at the same time", () => {
+  const begun = (writer: AuditWriter, ids: readonly string[]) => {
+    for (const id of ids) writer.changeBegins(id);
+  };
+  const answered = (writer: AuditWriter, id: string) => {
+    writer.changeEnds(id);
+    return writer.store(entry(id));
+  };
+
+  it("go in one append, which waits until all have come", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    const ids = ["a", "b", "c", "d"];
+    begun(writer, ids);
+    const stored = ids.map((id, at) => vi.advanceTimersByTimeAsync(at).then(() => answered(writer, id)));
+    await vi.advanceTimersByTimeAsync(100);
+    await Promise.all(stored);
+    expect(shards.calls.map(({ batch }) => batch.entries.map(({ line }) => line))).toEqual([ids]);
+  });
+
+  it("do not wait for one that takes long, or was cancelled", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    begun(writer, ["long", "cancelled", "a"]);
+    const first = answered(writer, "a");
+    await vi.advanceTimersByTimeAsync(MAX_LOOKS + shards.takesMs);
+    await first;
+    await vi.advanceTimersByTimeAsync(20);
+    begun(writer, ["b"]);
+    const second = answered(writer, "b");
+    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    await second;
+    expect(shards.all).toEqual(new Set(["a", "b"]));
+  });
+
+  it("of one client after the other wait for nothing", async () => {
+    const shards = new Shards(1);
+    const writer = writerOf(shards);
+    for (const id of ["a", "b"]) {
+      begun(writer, [id]);
+      const stored = answered(writer, id);
+      await vi.advanceTimersByTimeAsync(shards.takesMs);
+      await stored;
+    }
+    expect(shards.calls).toHaveLength(2);
   });
 });

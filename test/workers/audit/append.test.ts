@@ -21,6 +21,7 @@ import {
   shard,
 } from "../../support/audit-store.ts";
 import { atNth, callsTo, failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { costOf } from "../../support/costs.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 
@@ -36,16 +37,58 @@ beforeEach(() => {
 const heads = (name: string) => directory().find(name);
 
 describe("a batch", () => {
-  it("is one row, and what its records are found by", async () => {
+  it("is one row", async () => {
     const entries = [entryOf(1), entryOf(2, { accessor: "a1" })];
     expect(await append("0/1", batchOf(entries))).toBe("stored");
     const [row, ...others] = await rowsOf(shard("0/1"), "batches");
     expect(others).toEqual([]);
     const lines = entries.map(({ line }) => line);
     expect(row).toMatchObject({ first_seq: 1, count: 2, at: Date.now(), digest: digestAfter(FIRST_DIGEST, lines) });
-    const mentions = await rowsOf(shard("0/1"), "mentions");
-    expect(mentions.map(({ seq }) => seq).sort()).toEqual([1, 1, 2, 2]);
-    expect(new Set(mentions.map(({ key }) => key)).size).toBe(3);
+  });
+
+  it("is indexed by what its records mention before a question is answered, also after a crash", async () => {
+    const found = async () => {
+      const question = {
+        mentions: [mentionOf("accessor", "mine")],
+        filter: {},
+        newestFirst: false,
+        after: null,
+        limit: 10,
+      };
+      return (await shard("44/1").query(question)).events.map(({ seq }) => seq);
+    };
+    await append("44/1", batchOf([entryOf(1), entryOf(2, { accessor: "mine" })]));
+    await append("44/1", batchOf([entryOf(3, { accessor: "mine" })]));
+    expect(await rowsOf(shard("44/1"), "mentions")).toEqual([]);
+    await crash(shard("44/1"));
+    await append("44/1", batchOf([entryOf(4, { accessor: "mine" })]));
+    expect(await found()).toEqual([2, 3, 4]);
+    const mentions = await rowsOf(shard("44/1"), "mentions");
+    expect(mentions.map(({ seq }) => seq).sort()).toEqual([1, 1, 2, 2, 3, 3, 4, 4]);
+    await append("44/1", batchOf([entryOf(5, { accessor: "mine" })]));
+    expect(await found()).toEqual([2, 3, 4, 5]);
+  });
+
+  it("writes a row for each mention, and one more, when it is indexed", async () => {
+    await append("46/1", batchOf(Array.from({ length: 100 }, (_, at) => entryOf(1 + at))));
+    const question = {
+      mentions: [mentionOf("accessor", "a1")],
+      filter: {},
+      newestFirst: false,
+      after: null,
+      limit: 10,
+    };
+    const costs = await costOf(shard("46/1"), () => shard("46/1").query(question));
+    expect(costs.rowsWritten).toBe(201);
+  });
+
+  it("is indexed with others when many wait", async () => {
+    for (let batch = 0; batch < 3; batch++) {
+      await append("45/1", batchOf(Array.from({ length: 50 }, (_, at) => entryOf(1 + 50 * batch + at))));
+    }
+    await expect.poll(async () => (await rowsOf(shard("45/1"), "mentions")).length).toBe(300);
+    await append("45/1", batchOf([entryOf(151)]));
+    expect(await rowsOf(shard("45/1"), "mentions")).toHaveLength(300);
   });
 
   it("goes on with the chain, also in a new instance, and its time never goes back", async () => {

@@ -101,6 +101,13 @@ describe("what somebody with the storage alone does", () => {
     expect(await problemsOf(name)).toEqual([[problem, seq]]);
   });
 
+  it("records are said to be indexed that are not: they are named", async () => {
+    const name = await filled();
+    await alter(shard(name), "INSERT INTO indexed (one, seq) VALUES (1, 6)");
+    await crash(shard(name));
+    expect(await problemsOf(name)).toEqual([["hidden", 1]]);
+  });
+
   it("two objects are swapped: both are named", async () => {
     const [one, other] = [await filled(), await filled()];
     const TABLES = ["about", "batches", "mentions"];
