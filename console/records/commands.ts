@@ -92,8 +92,10 @@ export function terraformText(
   ];
   const all = { ...given, ...Object.fromEntries(own.map(([field, value]) => [argumentOf(field), value])) };
   const [first] = [name, "name", "path", "description"].flatMap((argument) => all[argument] ?? []);
+  const secrets = own.filter(([field]) => kinds.get(field) === "secret").map(([field]) => argumentOf(field));
   const lines = [
     ...missing.map((field) => `  # The provider has no argument for ${field}.`),
+    ...secrets.map((argument) => `  # No read shows ${argument}: the first plan after an import sets it again.`),
     ...aligned(entries.map(([argument, value]) => [argument, references[argument] ?? value] as const)),
   ];
   return `resource "${type}" "${labelOf(String(first ?? "main"))}" {\n${lines.map((line) => `${line}\n`).join("")}}\n`;

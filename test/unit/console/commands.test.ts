@@ -156,6 +156,10 @@ describe("a form as a resource of Terraform", () => {
     const typed = { ...draftOf(fields, null), access_key: "AKIA", secret_key: "very-secret" };
     const values = copiedValues(fields, draftOf(fields, null), typed);
     expect(values).toMatchObject({ access_key: "AKIA", secret_key: "<secret_key>" });
-    expect(terraformText(recordOf(terraform, "aws"), fields, values)).toMatch(/secret_key = var\.secret_key/);
+    const text = terraformText(recordOf(terraform, "aws"), fields, values);
+    expect(text).toMatch(/secret_key = var\.secret_key/);
+    expect(text).toContain("# No read shows secret_key: the first plan after an import sets it again.");
+    const without = terraformText(recordOf(terraform, "aws"), fields, { access_key: "AKIA" });
+    expect(without).not.toContain("No read shows");
   });
 });
