@@ -1,4 +1,4 @@
-import { changeBegins, changeEnds, keepAnswer } from "../audit/writer/keep.ts";
+import { keepAnswer } from "../audit/writer/keep.ts";
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -77,13 +77,11 @@ export class AuditRecord {
   async begin(): Promise<void> {
     writeAuditLine(await this.#request(OPEN_ENTRIES));
     this.#firstLine = "written";
-    changeBegins(this.#env, this.#id);
   }
 
   /** Returns the request line. The code that authenticates the token adds the caller, and writes it for a valid one. */
   async firstLine(): Promise<AuditLine> {
     this.#firstLine = "handed over";
-    changeBegins(this.#env, this.#id);
     return this.#request(CALLER_ENTRIES);
   }
 
@@ -115,7 +113,6 @@ export class AuditRecord {
       ...(principal !== undefined && { principal: principal.slice(0, MAX_PRINCIPAL_LENGTH) }),
     };
     const text = writeAuditLine(line);
-    changeEnds(this.#id);
     await keepAnswer(this.#env, {
       line,
       alternatePath,

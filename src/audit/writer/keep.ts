@@ -67,15 +67,6 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   else writer.ride(entry);
 }
 
-/** Notes that a request begins a change, until `changeEnds`. See `AuditWriter.changeBegins`. @param id of the request. */
-export function changeBegins(env: WriterEnv, id: string): void {
-  if (env.AUDIT_STORE !== "off") writerOf(env).changeBegins(id);
-}
-
-export function changeEnds(id: string): void {
-  writer?.changeEnds(id);
-}
-
 /** How many records of this isolate wait for a shard, and how many were dropped since it started. */
 export function auditBacklog(): { readonly waiting: number; readonly dropped: number } {
   const dropped = eventFigures("audit_record").filter(({ labels }) => labels.result?.startsWith("dropped"));

@@ -2,15 +2,13 @@ import { currentTime, isWithin, LATE, type Ms, orLate, SoonestTimer, sleep } fro
 import { countEvent } from "../../metrics/counts.ts";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../entry.ts";
 import { Backlog } from "./backlog.ts";
-import { ChangesUnderWay } from "./changes-under-way.ts";
 import { type MoreRefusals, RefusalBound } from "./refusal-bound.ts";
 import { MANY_COUNTERS, UseCounts } from "./use-counts.ts";
 
 /** Time after which an append is given to the next shard. */
 export const LATE_MS: Ms = 2_000;
-/** How often an append looks whether the records of other changes have come, and the time between two looks. */
-export const MAX_LOOKS = 10;
-const LOOK_MS: Ms = 1;
+/** Time for which an append gathers records, when the append before it had several. */
+export const GATHER_MS: Ms = 3;
 /** Maximum time that an answer waits for its record, whatever the shards do. */
 export const MAX_HELD_MS: Ms = 5_000;
 /** Maximum time that uses and refusals wait for an append that they ride with. */
@@ -46,10 +44,11 @@ export class AuditWriter {
   readonly #backlog: Backlog;
   readonly #uses = new UseCounts();
   readonly #refusals = new RefusalBound();
-  readonly #changes = new ChangesUnderWay();
   readonly #ride: SoonestTimer;
   readonly #entryOf: (more: MoreRefusals, now: Ms) => AuditEntry;
   #underWay: { readonly beganAt: Ms; readonly done: Promise<void> } | null = null;
+  /** True when the last append had several records: changes come at the same time. */
+  #hadSeveral = false;
   /** The shard that the next append goes to. */
   #shard: number;
   /** Failed appends since the last success. */
@@ -75,15 +74,6 @@ export class AuditWriter {
   /** Number of records that no shard has confirmed. */
   get waiting(): number {
     return this.#backlog.size;
-  }
-
-  /** Notes that a change has begun, until `changeEnds`: a record of another one waits a moment for its record. */
-  changeBegins(id: string): void {
-    this.#changes.begin(id, this.#platform.now());
-  }
-
-  changeEnds(id: string): void {
-    this.#changes.end(id);
   }
 
   /** Stores a record. Resolves when a shard has it, or when the answer must not wait any longer. */
@@ -178,11 +168,12 @@ export class AuditWriter {
   /** Sends one batch to one shard. */
   async #append(): Promise<boolean> {
     const { shards, append, now, wait } = this.#platform;
-    // An append costs as much as several changes: it waits for the records of those that are about to be answered.
-    for (let looks = 0; looks < MAX_LOOKS && this.#changes.areNew(now()); looks++) await wait(LOOK_MS);
+    // An append costs as much as several changes. One client after the other waits for nothing.
+    if (this.#hadSeveral && this.#backlog.size < MAX_BATCH_ENTRIES) await wait(GATHER_MS);
     for (const more of this.#refusals.takeEnded(now())) this.#add(this.#entryOf(more, now()));
     const batch = this.#backlog.next(() => this.#uses.take(), now());
     if (!batch) return true;
+    this.#hadSeveral = batch.entries.length > 1;
     const shard = this.#shard;
     try {
       if ((await orLate(append(shard, batch), LATE_MS)) === LATE) throw new Error(`no answer in ${LATE_MS} ms`);

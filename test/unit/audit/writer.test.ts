@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
 import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
-import { AuditWriter, LATE_MS, MAX_HELD_MS, MAX_LOOKS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
+import { AuditWriter, GATHER_MS, LATE_MS, MAX_HELD_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -115,7 +115,7 @@ describe("the writer", () => {
     expect(writer.waiting).toBe(0);
     const next = writer.store(entry("2002"));
     expect(await isSettled(next)).toBe(false);
-    await vi.advanceTimersByTimeAsync(shards.takesMs);
+    await vi.advanceTimersByTimeAsync(GATHER_MS + shards.takesMs);
     expect(await isSettled(next)).toBe(true);
   });
 
@@ -197,7 +197,7 @@ describe("the writer", () => {
     expect(shards.calls).toEqual([]);
     for (let at = 0; at <= MAX_WAITING; at++) writer.ride(entry(`${at}`));
     const settled = writer.settle();
-    await vi.advanceTimersByTimeAsync((MAX_WAITING / MAX_BATCH_ENTRIES + 2) * shards.takesMs);
+    await vi.advanceTimersByTimeAsync((MAX_WAITING / MAX_BATCH_ENTRIES + 2) * shards.takesMs + GATHER_MS);
     expect(await isSettled(settled)).toBe(true);
     expect(shards.stored[0]).toHaveLength(MAX_WAITING + 1);
   });
@@ -266,46 +266,33 @@ describe("the writer", () => {
 });
 
 describe("records of changes at the same time", () => {
-  const begun = (writer: AuditWriter, ids: readonly string[]) => {
-    for (const id of ids) writer.changeBegins(id);
-  };
-  const answered = (writer: AuditWriter, id: string) => {
-    writer.changeEnds(id);
-    return writer.store(entry(id));
-  };
+  const linesOf = (shards: Shards) => shards.calls.map(({ batch }) => batch.entries.map(({ line }) => line));
 
-  it("go in one append, which waits until all have come", async () => {
+  it("are gathered by the next append", async () => {
     const shards = new Shards(1);
     const writer = writerOf(shards);
-    const ids = ["a", "b", "c", "d"];
-    begun(writer, ids);
-    const stored = ids.map((id, at) => vi.advanceTimersByTimeAsync(at).then(() => answered(writer, id)));
+    const stored = ["a", "b", "c"].map((line) => writer.store(entry(line)));
+    await vi.advanceTimersByTimeAsync(2 * shards.takesMs);
+    stored.push(writer.store(entry("d")));
+    await vi.advanceTimersByTimeAsync(GATHER_MS - 1);
+    stored.push(writer.store(entry("e")));
     await vi.advanceTimersByTimeAsync(100);
     await Promise.all(stored);
-    expect(shards.calls.map(({ batch }) => batch.entries.map(({ line }) => line))).toEqual([ids]);
-  });
-
-  it("do not wait for one that takes long, or was cancelled", async () => {
-    const shards = new Shards(1);
-    const writer = writerOf(shards);
-    begun(writer, ["long", "cancelled", "a"]);
-    const first = answered(writer, "a");
-    await vi.advanceTimersByTimeAsync(MAX_LOOKS + shards.takesMs);
-    await first;
-    await vi.advanceTimersByTimeAsync(20);
-    begun(writer, ["b"]);
-    const second = answered(writer, "b");
-    await vi.advanceTimersByTimeAsync(shards.takesMs);
-    await second;
-    expect(shards.all).toEqual(new Set(["a", "b"]));
+    expect(linesOf(shards)).toEqual([["a"], ["b", "c"], ["d", "e"]]);
+    // The next one gathers again, and the one after it does not.
+    for (const line of ["f", "g"]) {
+      const one = writer.store(entry(line));
+      await vi.advanceTimersByTimeAsync(shards.takesMs + (line === "f" ? GATHER_MS : 0));
+      await one;
+    }
+    expect(linesOf(shards).slice(3)).toEqual([["f"], ["g"]]);
   });
 
   it("of one client after the other wait for nothing", async () => {
     const shards = new Shards(1);
     const writer = writerOf(shards);
-    for (const id of ["a", "b"]) {
-      begun(writer, [id]);
-      const stored = answered(writer, id);
+    for (const line of ["a", "b"]) {
+      const stored = writer.store(entry(line));
       await vi.advanceTimersByTimeAsync(shards.takesMs);
       await stored;
     }
