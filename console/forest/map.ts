@@ -115,6 +115,10 @@ function itemOfBranch({ token, descendants, children = [] }: Branch, name = name
   };
 }
 
-/** True when a revocation of this console meant all of an area. */
-export const goes = (item: Item): boolean =>
-  isGoing(item.token) || (item.joined?.length === treesIn(item) && item.joined.every(goes));
+/** The number of tokens in areas that were revoked and are not swept yet. */
+export const goingIn = (items: readonly Item[]): number =>
+  items.reduce((sum, item) => sum + (goes(item) ? item.count : goingIn(item.items ?? item.joined ?? [])), 0);
+
+/** True when a revocation meant all of an area. */
+export const goes = (item: Item, isRevoked = isGoing): boolean =>
+  isRevoked(item.token) || (item.joined?.length === treesIn(item) && item.joined.every((one) => goes(one, isRevoked)));

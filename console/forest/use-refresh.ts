@@ -1,4 +1,5 @@
 import { useCallback, useMemo } from "preact/hooks";
+import { isBeingSwept } from "../tokens/going.ts";
 import { usePolling } from "../ui/index.ts";
 import { goes, type Item } from "./map.ts";
 
@@ -13,4 +14,6 @@ export function useRefresh(reload: () => void, items: readonly Item[]): void {
   usePolling(true, reloadShown, isSwept ? FOLLOW_MS : REFRESH_MS);
 }
 
-const isMoving = (item: Item): boolean => goes(item) || (item.items ?? item.joined ?? []).some(isMoving);
+/** What waits for a tidy run may wait for hours: it is not followed. */
+const isMoving = (item: Item): boolean =>
+  goes(item, (token) => isBeingSwept(token)) || (item.items ?? item.joined ?? []).some(isMoving);

@@ -6,6 +6,7 @@ import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { noteRevocation } from "../tokens/going.ts";
 import { Card, Time, useLoad } from "../ui/index.ts";
 import { tokensOfMounts } from "./mount.ts";
 import { ofMount } from "./mount-paths.ts";
@@ -53,6 +54,7 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
             action="End them"
             send={() => api.call(path, { body: { not_before: "now" } })}
             onDone={() => {
+              noteRevocation({ mount: `auth/${mount}/` });
               tuning.reload();
               counts.reload();
             }}
@@ -72,7 +74,10 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
               typing={mount}
               action="Disable"
               send={() => api.call(ofMount(mount), { method: "DELETE" })}
-              onDone={() => go(href(["methods"]), "replace")}
+              onDone={() => {
+                noteRevocation({ mount: `auth/${mount}/` });
+                go(href(["methods"]), "replace");
+              }}
             >
               <p>
                 From the answer on {amount} are refused, with everything below them, and no login by it succeeds. Its

@@ -2,18 +2,19 @@ import { useMemo } from "preact/hooks";
 import type { ColourBy } from "../forest/colour.ts";
 import { ColourChoice, colourOf } from "../forest/colour-choice.tsx";
 import { Largest } from "../forest/largest.tsx";
-import { type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
+import { goingIn, type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
 import { readMap } from "../forest/read.ts";
 import { groupsText, itemsByGroup, itemsOfGroup } from "../forest/services.ts";
 import { Tree } from "../forest/tree.tsx";
 import { Treemap } from "../forest/treemap.tsx";
 import { useRefresh } from "../forest/use-refresh.ts";
-import { approximate, counted } from "../format.ts";
+import { approximate, count, counted } from "../format.ts";
 import { href, type Parameters } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { filterOfGroup, type GroupBy, treeCounterOf } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
+import { useWatermarks } from "../tokens/use-watermarks.ts";
 import { Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** A map of all trees, of one method, of a group, or of the descendants of a token. */
@@ -68,7 +69,9 @@ function Forest({ view, show }: ForestProps) {
   }, [all, mount, group, by, colour]);
   const keys = useMemo(() => [...new Set(all.flatMap(keysOf))], [all]);
   useRefresh(map.reload, items);
+  useWatermarks();
   const total = sumOf(items);
+  const going = goingIn(items);
   const trees = items.reduce((sum, item) => sum + treesOf(item), 0);
   const hasTrees = items.some((item) => (item.items ?? []).some(({ rest }) => rest === undefined));
   // The number of all methods together is exact.
@@ -88,6 +91,7 @@ function Forest({ view, show }: ForestProps) {
               {group !== "" && <a href={href([], parametersOf({ ...view, group: "" }))}>{mount}</a>}
               {group !== "" && " / "}
               {approximate(total, "token", isEstimate)} in {counted(trees, "tree")}
+              {going > 0 && `, ${count(going)} of them revoked and not swept yet`}
             </span>
           )
         }

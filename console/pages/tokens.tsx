@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "preact/hooks";
-import { counted } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
@@ -37,6 +37,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
+  const going = pages.tokens.filter((token) => isGoing(token)).length;
 
   const show = (change: Readonly<Record<string, string>>): void => {
     const kept = { columns: query.get("columns") ?? "", sort: query.get("sort") ?? "", group, ...filter };
@@ -82,6 +83,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                     mayCount={mayDo(session, ...revocation)}
                   />
                 )}
+                {going > 0 && `, ${count(going)} of them revoked and not swept yet`}
                 {selected.size > 0 && `, ${selected.size} selected`}
               </span>
               <div class="row">
@@ -143,7 +145,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                         <td>
                           <input
                             type="checkbox"
-                            aria-label={`Select ${nameOf(token)}`}
+                            aria-label={`Select ${nameOf(token)}${isGoing(token) ? ", revoked" : ""}`}
                             checked={selected.has(token.accessor)}
                             onChange={() => toggle(token.accessor)}
                           />

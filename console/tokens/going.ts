@@ -1,4 +1,4 @@
-import type { Token } from "../../client/answers.d.ts";
+import type { Token, WatermarkRevocations } from "../../client/answers.d.ts";
 import { isMeant } from "./filter.ts";
 import type { Selection } from "./model.ts";
 
@@ -8,15 +8,47 @@ const KEPT_MS = 600_000;
 /** Recent revocations of this console. */
 let revocations: readonly { readonly selection: Selection; readonly at: number }[] = [];
 
+/** A revocation of all that a path, a method, a role or an entity gave, or of what a restore ended. */
+export type Watermark = Pick<
+  WatermarkRevocations["revocations"][number],
+  "prefix" | "entity_id" | "issued_since" | "time" | "created_before"
+>;
+
+/** Those that the server knows, whoever asked for them. Its lists leave their tokens out, and its map counts them until the clean-up. */
+let watermarks: readonly Watermark[] = [];
+
 /** Remembers a revocation, so that pages mark its tokens. `now` in ms. */
 export function noteRevocation(selection: Selection, now = Date.now()): void {
   revocations = [...revocations.filter(({ at }) => now - at < KEPT_MS), { selection, at: now }];
 }
 
-/** True for a token that this console revoked: it is refused, and listed only until the sweep. */
-export function isGoing(token: Token | null, now = Date.now()): boolean {
+/** Replaces the revocations that the server knows. */
+export function noteWatermarks(known: readonly Watermark[]): void {
+  watermarks = known;
+}
+
+/** True for a token that this console revoked lately: it is refused, and listed only until the sweep. `now` in ms. */
+export function isBeingSwept(token: Token | null, now = Date.now()): boolean {
   if (token === null) return false;
   return revocations.some(
     ({ selection, at }) => now - at < KEPT_MS && Date.parse(token.created) <= at && isMeant(selection, token),
   );
+}
+
+/** True for a token that was revoked: by this console, or by a revocation that the server knows and cleans up by itself. */
+export const isGoing = (token: Token | null): boolean =>
+  isBeingSwept(token) || (token !== null && watermarks.some((watermark) => endsBy(watermark, token)));
+
+/** True when a watermark ended the token itself. The server decides by numbers, which agree with the times but for moments. */
+function endsBy(
+  { prefix, entity_id: entity, issued_since: since, time, created_before: before }: Watermark,
+  token: Token,
+) {
+  const created = Date.parse(token.created);
+  if (created >= Date.parse(before ?? time)) return false;
+  if (since !== undefined) return created >= Date.parse(since);
+  if (prefix === undefined) return token.entity_id === entity;
+  // Only tokens that end have a lease, and paths are those of leases.
+  const base = prefix.replace(/\/$/, "");
+  return token.expires !== null && (token.path === base || token.path.startsWith(`${base}/`));
 }

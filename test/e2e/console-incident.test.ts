@@ -262,6 +262,33 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(map.body.data).toMatchObject({ tokens: [] });
   });
 
+  it("shows in the list and on the map at once what somebody else has ended with all of its entity", async () => {
+    const token = server.rootToken;
+    await call(server, "POST", "/v1/auth/token/roles/shared", {
+      token,
+      body: { allowed_entity_aliases: "third@acme.example", allowed_policies: "fleet", orphan: true },
+    });
+    const body = { display_name: "shared", entity_alias: "third@acme.example", policies: ["fleet"], ttl: "20h" };
+    const made = await call(server, "POST", "/v1/auth/token/create/shared", { token, body });
+    const auth = made.body.auth as { readonly client_token: string; readonly entity_id: string };
+    await call(server, "POST", "/v1/auth/token/create", { token: auth.client_token, body: { ttl: "1h" } });
+    const listed = `/v1/sys/tokens?entity_id=${auth.entity_id}`;
+    await expect
+      .poll(async () => (await call(server, "GET", listed, { token })).body.data)
+      .toMatchObject({
+        tokens: [{}, {}],
+      });
+    const path = `/v1/identity/entity/id/${auth.entity_id}/not-before`;
+    const { status } = await call(server, "POST", path, { token, body: { not_before: "now" } });
+    expect(status).toBeLessThan(300);
+    await openPlace(page, `tokens?entity_id=${auth.entity_id}`);
+    await shows("No token matches");
+    await openPlace(page, "");
+    await shows(/, \d+ of them revoked and not swept yet$/);
+    await page.getByRole("button", { name: /^(?:token-|…)shared.*revoked$/ }).waitFor();
+    await expectAccessible(page);
+  });
+
   it("says what another token may do, by its text, on a path that was copied with a query", async () => {
     const body = { policies: ["fleet"], ttl: "1h" };
     const made = await call(server, "POST", "/v1/auth/token/create-orphan", { token: server.rootToken, body });
