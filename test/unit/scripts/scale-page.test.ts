@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { allCalls, type Calls, OPERATION_NAMES, OPERATIONS } from "../../support/operations.ts";
+import { allCalls, type Calls, OPERATION_NAMES, OPERATIONS, recordOf } from "../../support/operations.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/scale.md"), "utf8");
 
@@ -24,4 +24,9 @@ it.each(OPERATION_NAMES)("docs/scale.md has the measured calls and rows of %s", 
   const lines = PAGE.split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
   const [line = []] = lines.filter((cells) => cells[1] === title);
   expect(line.slice(1, 4)).toEqual(cellsOf(title, allCalls(name)));
+});
+
+it("docs/scale.md has the measured rows of a record in the audit store", () => {
+  const { "AuditShard.append": append } = recordOf("createChild");
+  expect(PAGE).toContain(`which reads ${append?.rowsRead} rows and writes ${append?.rowsWritten}`);
 });
