@@ -54,7 +54,7 @@ describe("what is kept", () => {
   };
 
   it("is as set, and an object has an eighth of it", () => {
-    expect(kept()).toEqual([30, 5e9, 3.75, 156_250_000]);
+    expect(kept()).toEqual([30, 5e9, 3.75, 39_062_500]);
     expect(kept("80", "100", ONE_PROCESS)).toEqual([80, 1e8, 10, 12_500_000]);
     expect(kept("2", "1")).toEqual([2, 1e6, 1, 1e6]);
     expect(kept("365", "1000000")).toEqual([365, 1e12, 45.625, 1e9]);
