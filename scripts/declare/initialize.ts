@@ -60,21 +60,26 @@ async function startOnce({ as, initToken, warn }: Starting, declaration: Declara
   const token = textOf(await as(initToken).call("POST", "sys/init/begin"), "setup_token");
   if (!token.ok) return token;
   const service = as(token.value);
+  // To its own token the installation counts as initialized before the start is complete.
+  const isDone = () => isInitialized(as(""));
   const { requests, rootTokenFile } = declaration;
   const outcome = await applyRequests(service, requests, ({ request }, warnings) => {
     for (const warning of warnings) warn(`${request.name} (line ${request.line}): ${warning}`);
   });
   if (outcome.refused) {
     const { failure } = outcome.refused;
-    return mayBeTakenOver(failure) ? err(failure) : ok({ kind: "refused", outcome });
+    if (mayBeTakenOver(failure)) return err(failure);
+    // Another program may have completed the start while a call was repeated: the setup token ended with that.
+    const done = await isDone();
+    return ok(done.ok && done.value ? { kind: "initialized" } : { kind: "refused", outcome });
   }
   const kept = rootTokenFile !== null;
   const finished = textOf(await service.call("POST", "sys/init/finish", { root_token: kept }), "root_token");
   const started = (rootToken: string) => ok({ kind: "started", rootToken } as const);
   if (finished.ok) return started(finished.value);
   // The answer can be lost, and the setup token has ended with it.
-  const isDone = await isInitialized(service);
-  return isDone.ok && isDone.value ? started("") : finished;
+  const done = await isDone();
+  return done.ok && done.value ? started("") : finished;
 }
 
 /** True for what a setup token is answered that another program has replaced. */

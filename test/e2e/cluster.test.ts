@@ -6,7 +6,17 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
-import { call, descendants, freePort, killWhole, type RunningServer, runScript, startServe } from "./support/server.ts";
+import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
+import {
+  call,
+  descendants,
+  freePort,
+  killWhole,
+  type Program,
+  type RunningServer,
+  runScript,
+  startServe,
+} from "./support/server.ts";
 
 const DATA = join(tmpdir(), `grove-cluster-${randomBytes(6).toString("hex")}`);
 
@@ -17,20 +27,29 @@ const LEASE_MS = 20_000 / TIME_DIVISOR;
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   GROVE_CLUSTER_KEY: randomBytes(32).toString("hex"),
-  GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
 };
+const FILE = `${DATA}-start.hcl`;
 
 let bucket: BucketEmulator;
+let issuer: DeclaredIssuer;
+/** A node that was killed in the middle of the declared start. */
+let killed: Program;
 const nodes: RunningServer[] = [];
 /** The cluster port of the first node. */
 let clusterPort: number;
+/** The token of an administrator, by the method that the file declares. */
+let admin: { readonly client_token: string; readonly accessor: string };
 
 function environment(): Record<string, string> {
-  return { ...SECRETS, ...bucket.environment, GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR) };
+  // Other tests start with a root token.
+  const noRoot = { GROVE_DEV_ROOT_TOKEN: "" };
+  const times = { GROVE_CLUSTER_UNSAFE_TIME_DIVISOR: String(TIME_DIVISOR) };
+  return { ...SECRETS, ...bucket.environment, ...noRoot, ...times };
 }
 
 async function clusterFlags(port?: number): Promise<string[]> {
-  return ["--cluster", `s3://${BUCKET}/e2e`, "--cluster-listen", `127.0.0.1:${port ?? (await freePort())}`];
+  const place = ["--cluster", `s3://${BUCKET}/e2e`, "--cluster-listen", `127.0.0.1:${port ?? (await freePort())}`];
+  return [...place, ...ALLOWS_ISSUER, "--init", FILE];
 }
 
 async function startNode(data?: string, port?: number): Promise<RunningServer> {
@@ -40,14 +59,27 @@ async function startNode(data?: string, port?: number): Promise<RunningServer> {
 beforeAll(async () => {
   bucket = await BucketEmulator.start();
   clusterPort = await freePort();
-  nodes.push(await startNode(undefined, clusterPort));
-  nodes.push(...(await Promise.all([startNode(DATA), startNode()])));
+  issuer = await startDeclaredIssuer();
+  issuer.writeExample(FILE);
+  const asked = issuer.hold();
+  const flags = ["--listen=127.0.0.1:0", "--data", `${DATA}-killed`, ...(await clusterFlags())];
+  killed = runScript("serve", flags, environment());
+  await Promise.race([asked, killed.exited.then(() => expect.fail(killed.output()))]);
+  await killWhole(killed);
+  issuer.release();
+  nodes.push(...(await Promise.all([startNode(undefined, clusterPort), startNode(DATA), startNode()])));
+  const login = await issuer.logIn(node(0));
+  expect(login.status).toBe(200);
+  admin = login.body.auth as typeof admin;
 });
 
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
   await bucket.close();
-  for (const name of [DATA, `${DATA}-stranger`]) await rm(name, { recursive: true, force: true });
+  issuer.close();
+  for (const name of [DATA, FILE, `${DATA}-killed`, `${DATA}-stranger`]) {
+    await rm(name, { recursive: true, force: true });
+  }
 });
 
 function node(at: number): RunningServer {
@@ -57,7 +89,7 @@ function node(at: number): RunningServer {
 }
 
 async function newToken(at: number, endpoint = "create-orphan"): Promise<string> {
-  const request = { token: SECRETS.GROVE_DEV_ROOT_TOKEN, body: { ttl: "1h", policies: ["default"] } };
+  const request = { token: admin.client_token, body: { ttl: "1h", policies: ["default"] } };
   const { status, body } = await call(node(at), "POST", `/v1/auth/token/${endpoint}`, request);
   expect(status).toBe(200);
   return (body.auth as { client_token: string }).client_token;
@@ -68,6 +100,21 @@ async function asHolder(at: number, token: string, method: string, operation: st
 }
 
 const isReady = async (at: number): Promise<number> => (await fetch(`${node(at).address}/ready`)).status;
+
+describe("a declared start of three nodes at once, after a fourth that was killed in the middle", () => {
+  it("is one start: a node completes it, the others wait and serve then, and no root token is left", async () => {
+    expect(killed.output()).not.toContain("Grove listens on");
+    const said = nodes.map(
+      (one) => /serve: (?:initialized with|Grove (?:is|was) initialized).*/.exec(one.output())?.[0],
+    );
+    expect(said.filter((line) => line?.includes("no root token is left"))).toHaveLength(1);
+    expect(said.filter((line) => line?.includes("Grove was initialized by another program meanwhile"))).toHaveLength(2);
+    // A node first sends what its own trees have for the lists.
+    const listed = () => call(node(0), "LIST", "/v1/auth/token/accessors", { token: admin.client_token });
+    expect(await listed()).toMatchObject({ status: 200, body: { data: { keys: [admin.accessor] } } });
+    for (const one of nodes) expect((await issuer.logIn(one)).status).toBe(200);
+  });
+});
 
 describe("three nodes with one bucket", () => {
   it("are ready, and are one installation", async () => {
@@ -155,12 +202,12 @@ describe("a stranger at the cluster port", () => {
     const health = await call(node(0), "GET", "/v1/sys/health");
     for (const answer of answers) {
       expect(answer).not.toMatch(/^HTTP\/1\.1 (?:1|2|3)/);
-      for (const secret of [...Object.values(SECRETS), String(health.body.cluster_id)]) {
+      for (const secret of [...Object.values(SECRETS), admin.client_token, String(health.body.cluster_id)]) {
         expect(answer).not.toContain(secret);
       }
     }
     expect(await isReady(0)).toBe(200);
-    expect(await asHolder(0, SECRETS.GROVE_DEV_ROOT_TOKEN, "GET", "lookup-self")).toBe(200);
+    expect(await asHolder(0, admin.client_token, "GET", "lookup-self")).toBe(200);
   }
 
   it("gets nothing for requests of any kind, whole or cut off", async () => {
@@ -168,7 +215,7 @@ describe("a stranger at the cluster port", () => {
       PATHS.flatMap((path) =>
         HEADERS.map(
           (header) =>
-            `${method} ${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${SECRETS.GROVE_DEV_ROOT_TOKEN}\r\n${header}\r\n`,
+            `${method} ${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${admin.client_token}\r\n${header}\r\n`,
         ),
       ),
     );

@@ -2,13 +2,11 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchange } from "../../scripts/local/answers.ts";
-import { type Issuer, newIssuer } from "../support/issuer.ts";
+import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
 import { call, killWhole, PROJECT, type Program, runScript, type ServerOptions, startServe } from "./support/server.ts";
 
 const ROOT = mkdtempSync(join(tmpdir(), "grove-declared-"));
@@ -17,50 +15,28 @@ const DATA = join(ROOT, "data");
 /** Without GROVE_DEV_ROOT_TOKEN, which other tests start with, and without an init token. */
 const SECRETS = { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`, GROVE_DEV_ROOT_TOKEN: "" };
 
-let issuer: Issuer;
-let address: string;
-/** While it is set, the issuer answers nobody and says who has asked. */
-let held: ((response: ServerResponse) => void) | null = null;
-
-const discovery = createServer((request, response) => {
-  if (held) return held(response);
-  const isKeys = request.url === "/keys";
-  response.setHeader("Content-Type", "application/json");
-  response.end(JSON.stringify(isKeys ? { keys: [issuer.jwk] } : { issuer: address, jwks_uri: `${address}/keys` }));
-});
+let issuer: DeclaredIssuer;
 
 beforeAll(async () => {
-  issuer = await newIssuer("ES256", "k");
-  discovery.listen(0, "127.0.0.1");
-  await once(discovery, "listening");
-  address = `http://127.0.0.1:${(discovery.address() as AddressInfo).port}`;
+  issuer = await startDeclaredIssuer();
   mkdirSync(DATA, { mode: 0o700 });
-  const example = readFileSync(join(PROJECT, "examples/start.hcl"), "utf8");
-  expect(example).toContain("https://token.actions.githubusercontent.com");
-  writeFileSync(FILE, example.replace("https://token.actions.githubusercontent.com", address));
+  issuer.writeExample(FILE);
 });
 
 afterAll(() => {
-  discovery.close();
+  issuer.close();
   rmSync(ROOT, { recursive: true, force: true });
 });
 
 function options(file: string | null, data = DATA): ServerOptions {
   const init = file === null ? [] : ["--init", file];
-  return { data, env: SECRETS, flags: ["--allow-private-host", "127.0.0.1", ...init] };
+  return { data, env: SECRETS, flags: [...ALLOWS_ISSUER, ...init] };
 }
 
 interface Login {
   readonly client_token: string;
   readonly accessor: string;
   readonly policies: readonly string[];
-}
-
-/** A token of an administrator, by the method that the file declares. */
-async function logIn(server: { readonly address: string }, claims: Record<string, unknown> = {}) {
-  const wanted = { repository: "example/infrastructure", environment: "grove", ...claims };
-  const jwt = await issuer.sign({ iss: address, sub: "repo:example/infrastructure", ...wanted });
-  return call(server, "POST", "/v1/auth/github/login", { body: { jwt } });
 }
 
 /** Runs the operators' command to its end. */
@@ -87,9 +63,8 @@ function filesBelow(directory: string): string[] {
 /** In order: one installation goes through it. */
 describe("serve --init", () => {
   it("that is killed in the middle serves nobody, and is completed by the next start with the file", async () => {
-    const { promise: asked, resolve } = Promise.withResolvers<void>();
-    // The third request of the file waits for its issuer.
-    held = () => resolve();
+    // A request of the file waits for its issuer.
+    const asked = issuer.hold();
     const { data = "", flags = [] } = options(FILE);
     const killed: Program = runScript("serve", ["--listen=127.0.0.1:0", "--data", data, ...flags], SECRETS);
     await Promise.race([asked, killed.exited.then(() => expect.fail(killed.output()))]);
@@ -102,12 +77,12 @@ describe("serve --init", () => {
     expect([past.status, past.text]).toEqual([503, expect.stringContaining("is not complete")]);
     expect(killed.output()).not.toContain("Grove listens on");
     await killWhole(killed);
-    held = null;
+    issuer.release();
 
     const without = await startServe(options(null));
     try {
       expect(without.output()).toContain("grove init FILE, or serve --init FILE, completes it");
-      expect((await logIn(without)).status).toBe(503);
+      expect((await issuer.logIn(without)).status).toBe(503);
       expect((await call(without, "PUT", "/v1/sys/init")).status).toBe(400);
       expect((await call(without, "PUT", "/v1/sys/init/begin")).status).toBe(403);
     } finally {
@@ -119,8 +94,8 @@ describe("serve --init", () => {
     const server = await startServe(options(FILE));
     try {
       expect(server.output()).toContain("no root token is left");
-      expect((await logIn(server, { environment: "other" })).status).toBe(400);
-      const login = await logIn(server);
+      expect((await issuer.logIn(server, { environment: "other" })).status).toBe(400);
+      const login = await issuer.logIn(server);
       const { client_token: token, accessor, policies } = login.body.auth as Login;
       expect(policies).toEqual(["administrators", "default"]);
       const { body } = await call(server, "LIST", "/v1/auth/token/accessors", { token });
@@ -140,7 +115,7 @@ describe("serve --init", () => {
     const server = await startServe(options(join(ROOT, "gone.hcl")));
     try {
       expect(server.output()).toContain("is initialized already");
-      expect((await logIn(server)).status).toBe(200);
+      expect((await issuer.logIn(server)).status).toBe(200);
     } finally {
       await server.stop();
     }
@@ -211,7 +186,7 @@ describe("grove init and grove apply", () => {
         code: 0,
         written: expect.stringContaining("no root token is left"),
       });
-      const { client_token: token } = (await logIn(server)).body.auth as Login;
+      const { client_token: token } = (await issuer.logIn(server)).body.auth as Login;
 
       const changed = readFileSync(FILE, "utf8")
         .replace("rate = 20", "rate = 30")

@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
@@ -27,11 +27,32 @@ afterAll(async () => {
   await rm(copy, { recursive: true, force: true });
 });
 
-/** Starts `wrangler dev` as anybody would, but for the ports. */
-async function start(): Promise<Program & { readonly address: string }> {
+const INIT_TOKEN = "the-init-token-of-this-deployment";
+const START = `root_token_file = "root-token"
+initialize "one" {
+  request "policy" {
+    operation = "update"
+    path      = "sys/policies/acl/declared"
+    data      = { policy = "path \\"a\\" { capabilities = [\\"read\\"] }" }
+  }
+}`;
+
+/** Initializes the Worker with what a file declares, and returns the root token that it keeps. */
+async function initialize({ address }: { readonly address: string }): Promise<string> {
+  await writeFile(join(copy, "start.hcl"), START);
+  const words = [join(PROJECT, "scripts/grove.ts"), "init", join(copy, "start.hcl")];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, words, {
+    env: { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: INIT_TOKEN },
+  });
+  expect(stdout + stderr).toContain("the root token is in");
+  return (await readFile(join(copy, "root-token"), "utf8")).trim();
+}
+
+/** Starts `wrangler dev` as anybody would, but for the ports and what `vars` say. */
+async function start(vars: readonly string[] = []): Promise<Program & { readonly address: string }> {
   const port = await freePort();
   const ports = ["--port", String(port), "--inspector-port", String(await freePort())];
-  const child = spawn(process.execPath, [WRANGLER, "dev", ...ports], { cwd: copy, env });
+  const child = spawn(process.execPath, [WRANGLER, "dev", ...ports, ...vars], { cwd: copy, env });
   let written = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -54,17 +75,17 @@ async function stop(program: Program): Promise<void> {
 
 const devVars = () => readFile(join(copy, ".dev.vars"), "utf8");
 
-it("serves a fresh clone with plain `wrangler dev`, and continues with its data at the next start", async () => {
-  const first = await start();
+it("serves a fresh clone with plain `wrangler dev`, starts from a file by `grove init`, and continues with its data at the next start", async () => {
+  const first = await start(["--var", `GROVE_INIT_TOKEN:${INIT_TOKEN}`]);
   const made = await devVars();
   expect(made).toContain("GROVE_SEAL_KEY=");
   expect((await stat(join(copy, ".dev.vars"))).mode & 0o777).toBe(0o600);
 
   const page = await fetch(`${first.address}/`, { headers: { Accept: "text/html" } });
   expect([page.status, new URL(page.url).pathname]).toEqual([200, "/ui/"]);
-  const init = await call(first, "PUT", "/v1/sys/init");
-  expect(init.status).toBe(200);
-  const token = init.body.root_token as string;
+  const token = await initialize(first);
+  const policy = await call(first, "GET", "/v1/sys/policies/acl/declared", { token });
+  expect(policy.status).toBe(200);
 
   const tidy = async ({ address }: { address: string }) =>
     (await call({ address }, "GET", "/v1/auth/token/tidy-status", { token })).body.data as { state: string };

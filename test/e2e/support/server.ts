@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { BUSY } from "../../../gateway/refusal.ts";
 
 /** Where the project is. */
@@ -183,7 +183,8 @@ export async function killWhole(server: Pick<RunningServer, "child">): Promise<v
   const pid = server.child.pid ?? 0;
   const programs = [...(await descendants(pid)), pid];
   killAll(programs);
-  await expect.poll(() => stillRunning(programs)).toEqual([]);
+  // `expect.poll` is for tests alone.
+  await vi.waitFor(async () => expect(await stillRunning(programs)).toEqual([]));
 }
 
 interface ProcessRow {

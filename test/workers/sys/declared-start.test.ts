@@ -4,6 +4,7 @@ import { readDeclaration } from "../../../scripts/declare/declaration.ts";
 import { startDeclared } from "../../../scripts/declare/initialize.ts";
 import { applyRequests, stepFor } from "../../../scripts/declare/service.ts";
 import { sourcesOf } from "../../../scripts/declare/sources.ts";
+import type { Send } from "../../../scripts/grove/client.ts";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
@@ -112,16 +113,37 @@ describe("a declared start", () => {
     }
   });
 
-  it("is completed by the same file, and leaves no token that anybody could use", async () => {
+  it("is completed by the same file, by one of two programs, and leaves no token that anybody could use", async () => {
     const declared = declaration(issuer.pem);
+    // A call that has no answer is no end.
+    const cut: Send = async (request) => {
+      if (request.path.endsWith("sys/init/finish")) throw new Error("the connection ended here");
+      return send(request);
+    };
+    const broken = { as: (token: string) => clientWith(token, cut), initToken: INIT_TOKEN, warn: expect.fail };
+    expect((await startDeclared(broken, declared)).ok).toBe(false);
+    const refused = { ...declared, requests: declared.requests.map((one) => ({ ...one, path: "sys/auth/no-type" })) };
+    const outcome = { kind: "refused", outcome: expect.anything() };
+    expect(await startDeclared({ ...broken, as: clientWith }, refused)).toEqual({ ok: true, value: outcome });
+    expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
     const used: string[] = [];
     const as = (token: string) => {
       used.push(token);
       return clientWith(token);
     };
     const warn = (line: string) => expect.fail(line);
-    const start = await startDeclared({ as, initToken: INIT_TOKEN, warn }, declared);
-    expect(start).toEqual({ ok: true, value: { kind: "started", rootToken: "" } });
+    let other: Promise<unknown> | null = null;
+    // Another node takes the start over after this one has begun it, and completes it meanwhile.
+    const overtaken: Send = async (request) => {
+      if (request.token.startsWith("grove-setup.")) {
+        other ??= startDeclared({ as, initToken: INIT_TOKEN, warn }, declared);
+        await other;
+      }
+      return send(request);
+    };
+    const late = { as: (token: string) => clientWith(token, overtaken), initToken: INIT_TOKEN, warn };
+    expect(await startDeclared(late, declared)).toEqual({ ok: true, value: { kind: "initialized" } });
+    expect(await other).toEqual({ ok: true, value: { kind: "started", rootToken: "" } });
     const setup = used.find((token) => token.startsWith("grove-setup."));
     expect((await call("GET", "auth/token/lookup-self", { token: setup ?? "" })).status).toBe(403);
     expect((await call("POST", "sys/init/finish", { token: setup ?? "" })).status).toBe(403);
