@@ -83,6 +83,18 @@ describe("a program logs in at an identity provider", () => {
     expect(await bring("people0", mixed)).toEqual(refusal(/Error exchanging oidc code: invalid_grant/));
   });
 
+  it("not with an ID token of an earlier login that the token endpoint gives again: its nonce is another", async () => {
+    expect((await bring("people1", await answerOf("people1"))).status).toBe(200);
+    const provider = providers[1];
+    provider?.replayIdTokens(true);
+    const replayed = await answerOf("people1");
+    expect(await bring("people1", replayed)).toEqual(refusal(/invalid ID token nonce/));
+    provider?.replayIdTokens(false);
+    // The refused login has ended, and with a token of its own the next one succeeds.
+    expect(await bring("people1", replayed)).toEqual(refusal(/missing OAuth state/));
+    expect((await bring("people1", await answerOf("people1"))).status).toBe(200);
+  });
+
   it("on another device, as soon as the person consents", async () => {
     const { auth_url = "", state = "" } = await begin("people0", "device");
     const poll = (client_nonce = CLIENT_NONCE) =>

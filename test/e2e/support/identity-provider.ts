@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import Provider from "oidc-provider";
 import type { Page } from "playwright-core";
 import { freePort } from "./server.ts";
@@ -9,6 +9,8 @@ export const CLIENT = { id: "grove", secret: "a-secret-of-the-client-that-is-lon
 /** A real identity provider on this machine. Whoever signs in is who they say. */
 export interface IdentityProvider {
   readonly issuer: string;
+  /** From now on its token endpoint gives the ID token of its last answer again, in the place of the new one, or not. */
+  replayIdTokens(replays: boolean): void;
   stop(): Promise<void>;
 }
 
@@ -36,14 +38,40 @@ export async function startIdentityProvider(redirectUris: readonly string[]): Pr
     }),
     pkce: { required: () => true },
   });
-  const server: Server = createServer(provider.callback());
+  const answer = provider.callback();
+  let lastIdToken = "";
+  let replays = false;
+  const replaying = (body: string): string => {
+    const tokens = JSON.parse(body);
+    if (typeof tokens.id_token !== "string") return body;
+    if (replays) return JSON.stringify({ ...tokens, id_token: lastIdToken });
+    lastIdToken = tokens.id_token;
+    return body;
+  };
+  const server: Server = createServer((request, response) => {
+    if (request.url === "/token") changeBody(response, replaying);
+    return answer(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
     issuer,
+    replayIdTokens(wanted) {
+      replays = wanted;
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** Has an answer that is sent whole end with another body. */
+function changeBody(response: ServerResponse, change: (body: string) => string): void {
+  const end = response.end.bind(response);
+  response.end = (body?: unknown): ServerResponse => {
+    const text = change(String(body));
+    response.setHeader("Content-Length", Buffer.byteLength(text));
+    return end(text);
   };
 }
 
