@@ -11,6 +11,7 @@ type KeyOf = (mention: string) => number;
 
 /** The addresses of `uses` that are not stored yet, by their keys. */
 export function addressesOf(sql: Sql, uses: readonly UseCount[], keyOf: KeyOf): ReadonlyMap<number, string> {
+  if (uses.length === 0) return new Map();
   const all = new Map(uses.map(({ address }) => [keyOf(mentionOf("address", address)), address]));
   const query = "SELECT key FROM addresses WHERE key IN (SELECT value FROM json_each(?))";
   const known = new Set(columnOf<number>(sql, query, JSON.stringify([...all.keys()])));
