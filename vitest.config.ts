@@ -14,8 +14,16 @@ function workerOf(project: string): string {
   return `vitest-plugin-runner-${project}`;
 }
 
+const bundles = new Map<string, string>();
+
 /** A Worker as one module, as Wrangler would bundle it for its author. */
 function bundled(entry: string) {
+  const contents = bundles.get(entry) ?? bundleOf(entry);
+  bundles.set(entry, contents);
+  return [{ type: "ESModule" as const, path: "index.mjs", contents }];
+}
+
+function bundleOf(entry: string): string {
   const built = buildSync({
     entryPoints: [entry],
     bundle: true,
@@ -25,7 +33,7 @@ function bundled(entry: string) {
     external: ["cloudflare:*", "node:*"],
     write: false,
   });
-  return [{ type: "ESModule" as const, path: "index.mjs", contents: built.outputFiles[0]?.text ?? "" }];
+  return built.outputFiles[0]?.text ?? "";
 }
 
 const CONFIG = unstable_readConfig({ config: "wrangler.toml" });
@@ -122,17 +130,18 @@ if (process.env.CONSOLE_OF_RUN === undefined) {
 /** Tests with a second isolate, which costs each file half a second of CPU time. */
 const TWO_ISOLATES = "test/workers/two-isolates/*.test.ts";
 
-/** A project of tests in the Workers runtime. @param other a Worker besides those of the examples. */
+/** A project of tests in the Workers runtime. @param other a Worker besides those of the examples; its files share no runtime. */
 function inWorkers(
   name: string,
   files: { readonly include?: string[]; readonly exclude?: string[] },
-  other?: ReturnType<typeof otherIsolate>,
+  other?: typeof otherIsolate,
 ): TestProjectInlineConfiguration {
   return {
     extends: true,
     plugins: [
       sourcesAsOneModule(import.meta.dirname, SEED),
-      cloudflareTest({
+      // At the start of a runtime: this file is read once more for each project, and bundles nothing then.
+      cloudflareTest(() => ({
         wrangler: { configPath: "./wrangler.toml" },
         miniflare: {
           modulesRules: NATIVE_MODULES,
@@ -145,17 +154,17 @@ function inWorkers(
             SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
             SECRET_ENGINE_SITE: "secret-engine",
             PROTECTED_API: "protected-api",
-            ...(other && { OTHER_ISOLATE: other.name }),
+            ...(other && { OTHER_ISOLATE: "other-isolate" }),
           },
           kvNamespaces: { ACCOUNTS: "accounts" },
           r2Buckets: { BACKUPS: "backups" },
-          workers: [secretEngine(name), protectedApi(name), ...(other ? [other] : [])],
+          workers: [secretEngine(name), protectedApi(name), ...(other ? [other(name)] : [])],
         },
-      }),
+      })),
     ],
     test: {
       setupFiles: [
-        "./test/support/source-stacks.ts",
+        "./test/support/new-isolate.ts",
         "./test/support/entry-once.ts",
         "./test/support/kept-lines.ts",
         "./test/support/short-waits.ts",
@@ -163,7 +172,8 @@ function inWorkers(
       name,
       include: ["test/workers/**/*.test.ts"],
       ...files,
-      sequence: { groupOrder: 1 },
+      isolate: other !== undefined,
+      sequence: { groupOrder: 1, setupFiles: "list" },
     },
   };
 }
@@ -180,7 +190,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 90_000 } },
     // Where there are two cores. A file of the slow projects waits for its objects, servers and pages, and for the runner, much of
-    // the time: those projects run beside each other (`groupOrder`), four files at once.
+    // the time: those projects are one group (`groupOrder`), of which four files run at once.
     maxWorkers: 4,
     sequence: { sequencer: SideBySide },
     projects: [
@@ -201,7 +211,7 @@ export default defineConfig({
         },
       },
       inWorkers("workers", { exclude: [TWO_ISOLATES] }),
-      inWorkers("two-isolates", { include: [TWO_ISOLATES] }, otherIsolate("two-isolates")),
+      inWorkers("two-isolates", { include: [TWO_ISOLATES] }, otherIsolate),
       {
         extends: true,
         test: {

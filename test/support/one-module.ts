@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { build } from "esbuild";
@@ -12,12 +12,15 @@ process.once("exit", () => rmSync(FOLDER, { recursive: true, force: true }));
 /** The module with all sources in it, and the map by which stacks of errors name the sources. */
 const ALL = join(FOLDER, "all-sources.mjs");
 const MAP = join(FOLDER, "all-sources.json");
-/** What stacks call it: the runtime's name of the module. */
-const NAME_IN_STACKS = `${ALL.slice(1)}?mf_vitest_force=ESModule`;
+/**
+ * The same file by the names under which the runtime loads it: an isolate evaluates a module once, and each test file in it
+ * (new-isolate.ts) needs the sources as they are before the first request. More than there are files of a project.
+ */
+const NAMES = Array.from({ length: 1000 }, (_, n) => join(FOLDER, `all-sources-${n}.mjs`));
 /** The package of property tests with what it imports: fourteen modules otherwise. */
 const FAST_CHECK = join(FOLDER, "fast-check.mjs");
-/** What `source-stacks.ts` imports. */
-const SOURCE_MAP = "grove:source-map";
+/** What `new-isolate.ts` imports. */
+const SOURCES = "grove:sources";
 
 /**
  * What the runtime loads by itself. The runner would transform each and send it with its map in one piece, four times as
@@ -26,9 +29,12 @@ const SOURCE_MAP = "grove:source-map";
 export const NATIVE_MODULES = [
   {
     type: "ESModule" as const,
-    include: ["**/all-sources.mjs", "**/fast-check.mjs"],
+    include: ["**/all-sources-*.mjs", "**/fast-check.mjs"],
   },
 ];
+
+/** Written once for all projects. */
+let written: Promise<void> | undefined;
 
 /**
  * Gives the tests in the Workers runtime all of `src` as one module, built once. Each test file starts with no module
@@ -41,23 +47,24 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
     .filter((file) => file.endsWith(".ts"))
     .map((file) => join(root, "src", file));
   let exported: Promise<ReadonlyMap<string, readonly string[]>> | undefined;
-  let written: Promise<void> | undefined;
   let fastCheck: Promise<unknown> | undefined;
   return {
     name: "sources-as-one-module",
     enforce: "pre",
     async resolveId(id) {
-      if (id === SOURCE_MAP) return `\0${SOURCE_MAP}`;
+      if (id === SOURCES) return `\0${SOURCES}`;
       if (id !== "fast-check") return undefined;
       fastCheck ??= writeFastCheck(root, seed);
       await fastCheck;
       return FAST_CHECK;
     },
     async load(id) {
-      if (id === `\0${SOURCE_MAP}`) {
+      if (id === `\0${SOURCES}`) {
         written ??= writeBundle(root, sources);
         await written;
-        return `export const map = ${JSON.stringify(MAP)}; export const name = ${JSON.stringify(NAME_IN_STACKS)};`;
+        return `export const all = ${JSON.stringify(NAMES)};
+          export const map = ${JSON.stringify(MAP)};
+          export const nameInStacks = (place) => place.slice(1) + "?mf_vitest_force=ESModule";`;
       }
       const place = sources.indexOf(id);
       if (place === -1) return undefined;
@@ -67,7 +74,7 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
       const lines = (names.get(id) ?? []).map((name) =>
         name === "default" ? `export default m${place}.default;` : `export const ${name} = m${place}.${name};`,
       );
-      return [`import { m${place} } from ${JSON.stringify(ALL)};`, ...lines].join("\n");
+      return [`const { m${place} } = globalThis.groveSources;`, ...lines].join("\n");
     },
   };
 }
@@ -125,5 +132,6 @@ async function writeBundle(root: string, sources: readonly string[]): Promise<vo
   const map = JSON.parse(text(".map")) as { sources: string[] };
   const absolute = { ...map, sources: map.sources.map((source) => resolve(FOLDER, source)) };
   writeFileSync(ALL, text(".mjs"));
+  for (const name of NAMES) linkSync(ALL, name);
   writeFileSync(MAP, JSON.stringify(absolute));
 }

@@ -8,8 +8,10 @@ interface ImportMeta {
   glob(pattern: string, options: { readonly eager: true }): Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-declare module "grove:source-map" {
-  /** The map of the module with all sources, and what stacks call that module. */
+declare module "grove:sources" {
+  /** Names of the module with all sources, one for each time that an isolate evaluates it. */
+  export const all: readonly string[];
   export const map: string;
-  export const name: string;
+  /** What stacks call the module of such a name. */
+  export function nameInStacks(place: string): string;
 }

@@ -1,24 +1,27 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+/** The longest: in a fresh clone no run has measured them, and one that began last would run alone. */
+const LONG = [
+  "e2e/(serve|move|console|console-(reach|sign-in|incident)|readme|wrangler-dev|dev)",
+  "workers/(app/(malformed-requests|null-fields)|inventory/(index|revoke)|token/tidy|backup/restore)",
+].map((names) => new RegExp(`/test/${names}\\.test\\.ts$`));
+
 /**
- * The order of test files. Vitest runs one project after the other; here those of a group mix, so that the files that wait (for
- * servers, pages, objects) do so beside files that compute. In each project the longest go first, as known from the last run.
+ * The order of test files. Vitest runs one project after the other; here those of a group mix. Its end-to-end tests begin, which wait
+ * for servers and pages. Those in the Workers runtime follow without a gap: a runtime is only kept for a next file of its project.
+ * In each project the longest go first, as known from the last run.
  */
 export class SideBySide extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const counts = new Map<string, number>();
-    const sorted = (await super.sort(files)).map((file) => {
-      const place = counts.get(file.project.name) ?? 0;
-      counts.set(file.project.name, place + 1);
-      return { file, place };
-    });
-    return sorted
-      .map(({ file, place }) => ({
-        file,
-        group: file.project.config.sequence.groupOrder,
-        share: (place + 1) / (counts.get(file.project.name) ?? 1),
-      }))
-      .sort((a, b) => a.group - b.group || a.share - b.share)
+    const rank = ({ project, moduleId }: TestSpecification): readonly number[] => [
+      project.config.sequence.groupOrder,
+      project.name === "e2e" ? 0 : 1,
+      project.config.isolate ? 0 : 1,
+      LONG.some((names) => names.test(moduleId)) ? 0 : 1,
+    ];
+    return (await super.sort(files))
+      .map((file) => ({ file, rank: rank(file) }))
+      .sort((a, b) => a.rank.map((place, at) => place - (b.rank[at] ?? 0)).find((order) => order !== 0) ?? 0)
       .map(({ file }) => file);
   }
 }

@@ -1,0 +1,123 @@
+import { DurableObject, env } from "cloudflare:workers";
+import { all, map, nameInStacks } from "grove:sources";
+import { createRequire } from "node:module";
+import { vi } from "vitest";
+
+/**
+ * Makes the isolate as new for a test file. A runtime takes a second of CPU time to start, so the files of a project follow each
+ * other in few (`isolate: false`): each with the sources evaluated anew, bindings and globals as they were, and no object stored.
+ * The first of the setup files: those after it change globals.
+ */
+declare const __vitest_mocker__: {
+  readonly moduleRunner: {
+    import(specifier: string): Promise<unknown>;
+    readonly evaluatedModules: { ensureModule(id: string, url: string): { meta?: { readonly code: string } } };
+  };
+};
+
+const runner = __vitest_mocker__.moduleRunner;
+
+/** What setup files and tests replace, where it is. */
+const REPLACED: readonly (readonly [target: object, names: readonly string[]])[] = [
+  [globalThis, ["fetch"]],
+  [scheduler, ["wait"]],
+  [console, ["debug", "error", "info", "log", "warn"]],
+];
+
+/** What stays from file to file. */
+interface Kept {
+  /** Test files until now. */
+  files: number;
+  readonly load: typeof runner.import;
+  readonly bindings: Readonly<Record<string, unknown>>;
+  readonly replaced: readonly (() => void)[];
+  /** The objects of this file, by id. */
+  readonly objects: Map<string, () => Fetcher>;
+  /** Deletes the objects that run; what others stored stays. */
+  readonly reset: () => Promise<void>;
+}
+
+const global = globalThis as { groveKept?: Kept; groveSources?: unknown };
+
+/** In the place of every class of objects between two files. */
+class Absent extends DurableObject {
+  override async fetch(): Promise<Response> {
+    await this.ctx.storage.deleteAlarm();
+    return new Response();
+  }
+
+  override alarm(): void {}
+}
+
+const load = global.groveKept?.load ?? runner.import;
+
+if (global.groveKept !== undefined) {
+  const { bindings, replaced, objects, reset } = global.groveKept;
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  for (const restore of replaced) restore();
+  // Until the sources are there, nobody may evaluate those of the file before again.
+  runner.import = async () => new Proxy({}, { get: (_, name) => (name === "then" ? undefined : Absent) });
+  await reset();
+  // What crashed or was evicted starts once more, to be deleted with those that run.
+  await Promise.allSettled([...objects.values()].map((stub) => stub().fetch("http://grove.test")));
+  objects.clear();
+  for (const name of Object.keys(env)) if (!(name in bindings)) Reflect.deleteProperty(env, name);
+  Object.assign(env, bindings);
+}
+
+// A module of another name, though it is the same file: the runtime evaluates each name once.
+const place = all[global.groveKept?.files ?? 0];
+if (place === undefined) throw new Error("more test files in one isolate than modules with the sources");
+const bindings = { ...env };
+global.groveSources = await load.call(runner, place);
+vi.resetModules();
+runner.import = load;
+
+/**
+ * Has the stacks of errors name the lines of the sources. The runner maps those of the modules that it evaluated; the one with
+ * all sources (one-module.ts) the runtime loads by itself, so the runner gets its map here.
+ */
+const name = nameInStacks(place);
+runner.evaluatedModules.ensureModule(name, name).meta = {
+  // Read at the first stack of a file: most have none, and do not load the map.
+  get code() {
+    const loaded: unknown = createRequire("file:///")(`.${map}`);
+    return `//# sourceMappingURL=data:application/json;base64,${btoa(JSON.stringify(loaded))}`;
+  },
+};
+
+if (global.groveKept === undefined) {
+  const { reset } = await import("cloudflare:test");
+  const objects = new Map<string, () => Fetcher>();
+  watchObjects(objects);
+  const replaced = REPLACED.flatMap(([target, names]) =>
+    names.map((name) => {
+      const value: unknown = Reflect.get(target, name);
+      return () => void Reflect.set(target, name, value);
+    }),
+  );
+  global.groveKept = { files: 0, load, bindings, replaced, objects, reset };
+} else {
+  // Also what began since the objects were deleted: by now the calls of the file before have ended.
+  await global.groveKept.reset();
+}
+global.groveKept.files++;
+
+/** Notes every object to which a stub is made. */
+function watchObjects(objects: Map<string, () => Fetcher>): void {
+  const namespaces = Object.values(env).filter((value) => value?.constructor?.name === "DurableObjectNamespace");
+  const prototype = Object.getPrototypeOf(namespaces[0]) as DurableObjectNamespace;
+  const { get, getByName } = prototype;
+  const noted = (namespace: DurableObjectNamespace, stub: DurableObjectStub): DurableObjectStub => {
+    const { id } = stub;
+    objects.set(id.toString(), () => get.call(namespace, id));
+    return stub;
+  };
+  prototype.get = function (...args) {
+    return noted(this, get.apply(this, args));
+  };
+  prototype.getByName = function (...args) {
+    return noted(this, getByName.apply(this, args));
+  };
+}
