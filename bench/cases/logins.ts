@@ -27,6 +27,7 @@ export async function loginRequests(root: Client): Promise<{ kinds: LoginKind[];
     { name: "the same, batch token", requests: await byDocument(root, cloud, "batch") },
     { name: "login by a signed request", requests: await bySignedRequest(root, cloud), atMost: 2800 },
     { name: "login by a JWT", requests: await byJwt(root) },
+    ...(await byAppRole(root)),
   ];
   return { kinds, stop: () => cloud.stop() };
 }
@@ -63,6 +64,24 @@ async function byJwt(root: Client): Promise<LoadRequest[]> {
   const claims = new SignJWT({ sub: "job", aud: "grove" }).setProtectedHeader({ alg: "ES256" });
   const jwt = await claims.setIssuedAt().setExpirationTime("12h").sign(privateKey);
   return [login("jwt", { role: "job", jwt })];
+}
+
+/** With one secret-id of any number of uses: as an orphan, and below the token of the secret-id. */
+async function byAppRole(root: Client): Promise<LoginKind[]> {
+  await mountMethod(root, "approle");
+  const withRole = async (role: string, fields: Readonly<Record<string, unknown>>): Promise<LoadRequest[]> => {
+    const path = `v1/auth/approle/role/${role}`;
+    await ask(root, "POST", path, { role_id: role, ...TOKEN, ...fields });
+    await ask(root, "POST", `${path}/custom-secret-id`, { secret_id: "bench" });
+    return [login("approle", { role_id: role, secret_id: "bench" })];
+  };
+  return [
+    { name: "login by AppRole", requests: await withRole("job", {}) },
+    {
+      name: "the same, token ends with its secret-id",
+      requests: await withRole("ending", { token_ends_with_secret_id: true }),
+    },
+  ];
 }
 
 function login(mount: string, body: unknown): LoadRequest {
