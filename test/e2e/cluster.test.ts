@@ -131,6 +131,26 @@ describe("three nodes with one bucket", () => {
     for (const at of [0, 1, 2]) expect(await asHolder(at, token, "GET", "lookup-self")).toBe(403);
   });
 
+  it("end the tokens of a secret-id at every node, with the answer that destroys it at one", async () => {
+    const role = "/v1/auth/approle/role/ending";
+    const token = admin.client_token;
+    const body = { role_id: "ending", token_ends_with_secret_id: true };
+    expect((await call(node(0), "POST", role, { token, body })).status).toBe(204);
+    const made = (await call(node(1), "POST", `${role}/secret-id`, { token })).body.data as { secret_id: string };
+    const logIn = async (at: number): Promise<string> => {
+      const credentials = { role_id: "ending", secret_id: made.secret_id };
+      const { status, body } = await call(node(at), "POST", "/v1/auth/approle/login", { body: credentials });
+      expect(status, JSON.stringify(body)).toBe(200);
+      return (body.auth as { client_token: string }).client_token;
+    };
+    const tokens = await Promise.all([0, 1, 2, 0].map(logIn));
+    for (const one of tokens) expect(await asHolder(2, one, "GET", "lookup-self")).toBe(200);
+    expect((await call(node(2), "POST", `${role}/secret-id/destroy`, { token, body: made })).status).toBe(204);
+    for (const at of [0, 1, 2]) {
+      for (const one of tokens) expect(await asHolder(at, one, "GET", "lookup-self")).toBe(403);
+    }
+  });
+
   it("leave neither the configuration with the cluster's key nor the installation's id on a disk", async () => {
     expect(await readdir(join(node(0).data, "worker"))).toEqual(["index.js"]);
     expect(await readdir(node(0).data)).not.toContain("installation-id");
