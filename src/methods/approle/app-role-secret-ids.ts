@@ -155,7 +155,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   }
 
   /** Destroys a secret-id, also one with an invalid seal, and ends the tokens that end with it. Safe to repeat. */
-  async destroy(role: string, hash: string, asked: RevocationOrigin): Promise<Result<null>> {
+  async destroy(role: string, hash: string, asked: RevocationOrigin = NO_ORIGIN): Promise<Result<null>> {
     await this.keys.open();
     this.#rows.delete(role, hash);
     return this.#endTokens({ role, by: "hash", value: hash }, asked);

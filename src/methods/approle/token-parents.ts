@@ -110,8 +110,12 @@ export class TokenParents {
   readonly #tables: Tables;
   readonly #rows: SealedTable<Row>;
   readonly #isDropped: (role: string) => boolean;
-  /** Parent tokens that are being made: concurrent logins wait for the same one. */
-  readonly #making = new Map<string, Promise<Made>>();
+  /**
+   * Parent tokens that are being found or made: concurrent logins wait for the same one. To ask whether one is alive is a
+   * part of it. A login that asked by itself could learn late that it has ended, and put another one in the place of the
+   * one that was made meanwhile, whose children nothing would end.
+   */
+  readonly #finding = new Map<string, Promise<Made>>();
 
   /** @param isDropped true for a deleted role, whose rows may still be there. */
   constructor(env: Env, sql: SqlStorage, seals: RowSeals, isDropped: (role: string) => boolean) {
@@ -152,11 +156,12 @@ export class TokenParents {
    * Returns the accessor of the parent token of a secret-id, which is made if there is none that is alive; null when the
    * secret-id was destroyed or has expired, or the mount is gone.
    */
-  async of(role: string, accessor: string, wanted: WantedParent): Promise<Made> {
-    const row = this.#standing(role, accessor);
-    if (!row) return ok(null);
-    if (await this.#isAlive(row.parent)) return ok(row.parent);
-    return this.#once(role, accessor, () => this.#make(role, accessor, wanted));
+  of(role: string, accessor: string, wanted: WantedParent): Promise<Made> {
+    return this.#once(role, accessor, async () => {
+      const row = this.#standing(role, accessor);
+      if (!row) return ok(null);
+      return (await this.#isAlive(row.parent)) ? ok(row.parent) : this.#make(role, accessor, wanted);
+    });
   }
 
   /**
@@ -253,18 +258,18 @@ export class TokenParents {
   }
 
   /** Returns the accessor of the parent token of a role, as `of` does that of a secret-id. */
-  async #ofRole(role: string, wanted: WantedParent): Promise<Made> {
-    const row = this.#standing(role, OF_ROLE);
-    if (row && (await this.#isAlive(row.parent))) return ok(row.parent);
-    return this.#once(role, OF_ROLE, () =>
-      this.#issue(wanted, { meta: { role_name: wanted.name }, expiresAt: null, above: null }, (parent) => {
+  #ofRole(role: string, wanted: WantedParent): Promise<Made> {
+    return this.#once(role, OF_ROLE, async () => {
+      const row = this.#standing(role, OF_ROLE);
+      if (row && (await this.#isAlive(row.parent))) return ok(row.parent);
+      return this.#issue(wanted, { meta: { role_name: wanted.name }, expiresAt: null, above: null }, (parent) => {
         const query = "SELECT 1 FROM token_parents WHERE role = ? AND accessor <> ? LIMIT 1";
         const isWanted = !this.#isDropped(role) && columnOf(this.#tables, query, role, OF_ROLE).length > 0;
         const row = { role, accessor: OF_ROLE, hash: "", parent, expires_at: null, kept_until: null };
         if (isWanted) this.#rows.put(row);
         return isWanted;
-      }),
-    );
+      });
+    });
   }
 
   /**
@@ -304,14 +309,14 @@ export class TokenParents {
     return ok(null);
   }
 
-  /** Runs `make` unless the same one is being made; then returns what that makes. */
-  #once(role: string, accessor: string, make: () => Promise<Made>): Promise<Made> {
+  /** Runs `find` unless the same one is being found; then returns what that finds. */
+  #once(role: string, accessor: string, find: () => Promise<Made>): Promise<Made> {
     const key = `${role} ${accessor}`;
-    const running = this.#making.get(key);
+    const running = this.#finding.get(key);
     if (running) return running;
-    const made = make().finally(() => this.#making.delete(key));
-    this.#making.set(key, made);
-    return made;
+    const found = find().finally(() => this.#finding.delete(key));
+    this.#finding.set(key, found);
+    return found;
   }
 
   /** True while a parent token can get children. */

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { AppRoleSecretIds } from "../../../../src/methods/approle/app-role-secret-ids.ts";
 import { TokenTree } from "../../../../src/tree/token-tree.ts";
 import { type AppRoleMount, type MadeSecretId, mountAppRole } from "../../../support/app-role.ts";
-import { atNth, failing, holdAlarmsOf, losingAnswers, ringAlarm } from "../../../support/calls.ts";
+import { atCalls, atNth, callsTo, failing, holdAlarmsOf, losingAnswers, ringAlarm } from "../../../support/calls.ts";
 import { Meter } from "../../../support/meter.ts";
 import { crash } from "../../../support/objects.ts";
 import { rowsOf } from "../../../support/rows.ts";
@@ -56,6 +56,7 @@ const parentsOf = async ({ secret_id_accessor }: MadeSecretId) =>
   (await rowsOf(await mount.shardOf(secret_id_accessor), "token_parents")).filter(
     ({ accessor }) => accessor === secret_id_accessor,
   );
+const shardDigit = ({ secret_id_accessor }: MadeSecretId) => secret_id_accessor.charAt(0);
 /** The calls to objects that some work makes, besides what isolates keep copies of. */
 async function callsOf(work: () => Promise<unknown>): Promise<string[]> {
   const meter = new Meter();
@@ -224,6 +225,38 @@ describe("the parent of the tokens of a secret-id", () => {
     expect(await status(second)).toBe(200);
     expect(await destroy()).toBe(204);
     expect(await status(second)).toBe(403);
+  });
+
+  it.each([
+    ["a secret-id", 1, false],
+    ["a role", 2, true],
+  ])("is made anew once for %s, also when a login learns late that the last one has ended", async (_, nth, ofRole) => {
+    const one = await endingRole();
+    let made = one.made;
+    while (ofRole && (made === one.made || shardDigit(made) !== shardDigit(one.made)))
+      made = await mount.secretId(one.name);
+    await one.login();
+    expect((await call("POST", "sys/leases/revoke-prefix/auth/approle", { token: root, body: {} })).status).toBe(204);
+    const asks = callsTo(AppRoleSecretIds, "parentOf");
+    let second: Promise<string> | undefined;
+    let statuses = 0;
+    const late = atCalls(TokenTree, "rowStatus", async ({ proceed }) => {
+      const isLate = ++statuses === nth;
+      const status = await proceed();
+      if (!isLate) return status;
+      second = actionsOn(one.name, one.roleId, made).login();
+      while (asks.calls.length < 2) await lookUp(root);
+      for (let calls = 0; calls < 3; calls++) await lookUp(root);
+      // The second login waits for the first one, or has asked for itself.
+      if (statuses > nth) await second;
+      return status;
+    });
+    const tokens = [await one.login(), String(await second)];
+    late.end();
+    expect(await Promise.all(tokens.map(status))).toEqual([200, 200]);
+    const ended = ofRole ? (await mount.ask("DELETE", `role/${one.name}`)).status : await one.destroy();
+    expect(ended).toBe(204);
+    expect(await Promise.all(tokens.map(status))).toEqual([403, 403]);
   });
 
   it("goes when the uses are spent and no token is left", async () => {
