@@ -21,12 +21,15 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --job ID            follows a revocation that was begun
     --stop ID           stops one
   contain [TEXT]      ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects:
-                      numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused)
-    --include-root, --include-self, --yes as for revoke
+                      numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused;
+                      1 also when nothing matches)
+    --include-root      root tokens as well
+    --include-self      the token of this command as well
+    --yes               does not ask
     --job ID            the receipt and the check of a revocation that was begun
   find                what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard
                       input, one a line, or asks without an echo (exit code 1: one is alive)
-  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input, at a terminal by the audit
+  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input, without one by the audit
                       store; -: the last refused one
   explain PATH        why a request is allowed or refused, and the policy that would allow it; of this command's own token
     --accessor A        of this token instead (needs sudo on sys/explain/access)

@@ -49,6 +49,11 @@ export function failed(message: string): Result<never, CallFailure> {
   return err({ status: null, message });
 }
 
+/** The same, with what was not found in place of an answer 404 without a word. */
+export function orMissing<T>(called: Called<T>, what: string): Called<T> {
+  return !called.ok && called.error.status === 404 ? failed(what) : called;
+}
+
 /** A successful answer. */
 export interface Answer {
   readonly status: number;
@@ -75,6 +80,11 @@ export class GroveClient {
   /** The same server, asked with another token. */
   as(token: string): GroveClient {
     return new GroveClient(this.#address, token, { repeats: this.#repeats, wait: this.#wait, send: this.#send });
+  }
+
+  /** True without a token, as where VAULT_TOKEN is not set. */
+  get isAnonymous(): boolean {
+    return this.#token === "";
   }
 
   /** Where the server is. */

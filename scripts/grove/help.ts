@@ -11,7 +11,12 @@ export function helpFor(argv: readonly string[]): string {
   const own = parts.find((part) => nameOf(part) === name);
   if (name === undefined || own === undefined) return HELP;
   const shown = optionsOfCommands()[name]?.includes("search") ? [own, filters] : [own];
-  return [usage.replace("COMMAND", name), ...shown, ...everywhere].join("\n\n");
+  return [usage.replace("COMMAND", callOf(own)), ...shown, ...everywhere].join("\n\n");
+}
+
+/** A command with the words that it takes, which two spaces divide from what it does. */
+function callOf(part: string): string {
+  return part.trim().split("  ")[0] ?? "";
 }
 
 function nameOf(part: string): string {

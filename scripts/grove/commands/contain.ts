@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ok } from "../../../src/base/result.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed } from "../client.ts";
+import { type Called, failed, orMissing } from "../client.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
-import { revokeSelected } from "./revoke.ts";
+import { NO_JOB, revokeSelected } from "./revoke.ts";
 import { countText, number, shortTime } from "./token-lines.ts";
 
 /** Pause between two checks, and how long the sweep and the targets of leases are waited for (ms). */
@@ -23,14 +23,15 @@ export async function containTokens(
   const done = await revokeSelected(session, wanted);
   if (!done.ok) return done;
   const { job, code } = done.value;
-  if (job === null) return ok(code);
+  // A mistyped name must not look like a service that is contained.
+  if (job === null) return failed("nothing that is alive matches: nothing was ended");
   const proven = await proveEnd(session, job);
   return proven.ok ? ok(Math.max(code, proven.value)) : proven;
 }
 
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
   const path = `sys/tokens/jobs/${encodeURIComponent(job)}/receipt`;
-  const receipt = await client.get(path, RECEIPT, { limit: "1" });
+  const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), NO_JOB);
   if (!receipt.ok) return receipt;
   if (receipt.value.finished === null)
     return failed(`the job is ${receipt.value.state}: --job ${job} again when it has ended`);

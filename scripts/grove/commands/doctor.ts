@@ -103,6 +103,7 @@ const SELF = z.object({
 
 async function checkToken(client: GroveClient): Promise<Check> {
   const [name, title] = ["token", "This token"];
+  if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", "Set it to a token of this server.");
   const self = await client.get("auth/token/lookup-self", SELF);
   if (!self.ok) return failing(name, title, `VAULT_TOKEN is refused: ${self.error.message}`, "Log in again.");
   const { policies, ttl, expire_time: end } = self.value;

@@ -52,15 +52,17 @@ function linesOf(terminal: Terminal, found: FoundText): string[] {
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
     ["ends", about && state === "live" ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
-    ["last used", token?.last_used && shortTime(token.last_used)],
+    ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && token.children > 0 ? number(token.children, "token") : ""],
     ["ends with", credential?.parent],
     ["ended", ended && `${shortTime(ended.at)}, ${ended.how}${askerText(ended.by)}`],
     ["by request", ended?.request_id],
   ];
   const shown = facts.filter(([, value]) => value);
-  const next =
-    state === "live" && token ? [`  revoke it with all below: grove contain --accessor ${token.accessor}`] : [];
+  // A mistyped one shows the token that it resembles.
+  const isThis = state === "live" || state === "ended";
+  const next = token && isThis ? [`  who made it, and what it did: grove audit ${token.accessor}`] : [];
+  if (state === "live" && token) next.push(`  revoke it with all below: grove contain --accessor ${token.accessor}`);
   return [
     `${styled(terminal, STYLES[state], state)}: ${harmless(message)}`,
     ...shown.map(([name, value]) => `  ${name.padEnd(10)} ${harmless(value ?? "")}`),

@@ -3,11 +3,13 @@ import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed } from "../client.ts";
+import { type Called, failed, orMissing } from "../client.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
+/** Why the state of a job is not known. */
+export const NO_JOB = "the server has no job of this id, or not any more";
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
 /** Most groups in a line. */
 const SHOWN_GROUPS = 8;
@@ -76,7 +78,7 @@ export async function followJob(session: Session, id: string, isQuiet = false): 
 /** Waits for the end of a job. */
 async function ended({ client, terminal }: Session, id: string): Promise<Called<Job>> {
   for (;;) {
-    const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
+    const job = orMissing(await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB), NO_JOB);
     terminal.progress(null);
     if (!job.ok) return job;
     const { state, counted, total, finished, preview } = job.value;
@@ -90,7 +92,8 @@ async function ended({ client, terminal }: Session, id: string): Promise<Called<
 
 /** Stops a revocation. What it has revoked stays revoked. */
 export async function stopJob(session: Session, id: string): Promise<Called<number>> {
-  const stopped = await session.client.post(`sys/tokens/jobs/${encodeURIComponent(id)}/stop`, z.unknown(), {});
+  const path = `sys/tokens/jobs/${encodeURIComponent(id)}/stop`;
+  const stopped = orMissing(await session.client.post(path, z.unknown(), {}), NO_JOB);
   return stopped.ok ? followJob(session, id) : stopped;
 }
 

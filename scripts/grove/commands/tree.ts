@@ -11,7 +11,7 @@ import {
   SUBTREE,
   type Subtree,
 } from "../answers.ts";
-import type { Called } from "../client.ts";
+import { type Called, orMissing } from "../client.ts";
 import { harmless, linesOfTree, type Node, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
@@ -44,7 +44,8 @@ function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
 /** Shows a token with its ancestors and descendants; for an ended token, when and how it ended, and who asked for it. */
 export async function showToken({ client, terminal, json }: Session, accessor: string): Promise<Called<number>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
-  const found = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));
+  const answered = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));
+  const found = orMissing(answered, `no token has the accessor ${harmless(accessor)}, and none that ended lately had`);
   if (!found.ok) return found;
   if ("ended" in found.value) {
     terminal.out(json ? JSON.stringify(found.value) : endedLine(terminal, found.value));

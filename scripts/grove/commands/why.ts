@@ -32,9 +32,9 @@ export async function explainRequest(
   { request }: Extract<GroveCommand, { kind: "why" }>,
 ): Promise<Called<number>> {
   const { client, terminal, json } = session;
-  const found = terminal.interactive
-    ? await findEvent(session, request)
-    : ok(await findLine(terminal.lines(), request));
+  const log = terminal.interactive ? null : await findLine(terminal.lines(), request);
+  // A shell without a terminal, as of a script, may give an empty input in place of a log.
+  const found = log === null ? await findEvent(session, request) : ok(log.line);
   if (!found.ok) return found;
   const line = found.value;
   if (!line)
@@ -67,17 +67,22 @@ export async function explainRequest(
 
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "list", "scan", "create", "update", "patch", "delete"]);
 
-/** Returns the line of a request, or of the last refused one. Lines that are none of an audit log are passed over. */
-async function findLine(lines: AsyncIterable<string>, request: string | null): Promise<Line | null> {
+/**
+ * Returns the line of a request, or of the last refused one. Lines that are none of an audit log are passed over. null
+ * without any line.
+ */
+async function findLine(lines: AsyncIterable<string>, request: string | null): Promise<{ line: Line | null } | null> {
   let found: Line | null = null;
+  let isEmpty = true;
   for await (const text of lines) {
+    isEmpty = false;
     if (request !== null && !text.includes(request)) continue;
     const line = readLine(text);
     if (!line) continue;
     if (request === null ? line.status >= 400 : line.request_id === request) found = line;
     if (found && request !== null) break;
   }
-  return found;
+  return isEmpty ? null : { line: found };
 }
 
 /** The same from the audit store. */

@@ -189,6 +189,11 @@ describe("grove tree", () => {
   });
 });
 
+it("grove tree of an accessor that no token has says so", async () => {
+  expect(await grove("tree nonsense")).toBe(1);
+  expect(said).toEqual(["grove: no token has the accessor nonsense, and none that ended lately had"]);
+});
+
 describe("grove tree of a token that has ended", () => {
   const end = (by: unknown, others: number) =>
     data({ token: token("b"), ended: { at: "2026-11-22T05:06:07.000Z", how: "revoked", by, with: others } });
@@ -344,6 +349,11 @@ describe("grove doctor", () => {
       expect.stringMatching(/^failing +backups +backups was seen/),
       "    Start one. (docs/runbook.md#backups-are-missing)",
     ]);
+  });
+
+  it("says when there is no token to ask with", async () => {
+    expect(await grove("doctor", {}, address, "")).toBe(1);
+    expect(out.join("\n")).toMatch(/^failing +This token +VAULT_TOKEN is not set$/m);
   });
 
   it.each([
@@ -657,6 +667,19 @@ describe("grove contain", () => {
     expect(JSON.parse(out.at(-1) ?? "")).toMatchObject({ receipt: { job: "j1" }, check: { ended: 2 } });
   });
 
+  it("ends with 1 when nothing matches: a mistyped name is not a service that is contained", async () => {
+    replies["POST /v1/sys/tokens/revoke"] = data({ ...preview, count: 0, total: 0, sample: [] });
+    expect(await grove("contain paymnets --yes")).toBe(1);
+    expect(said).toEqual(["grove: nothing that is alive matches: nothing was ended"]);
+  });
+
+  it("says that it knows no such job", async () => {
+    for (const words of ["contain --job j9", "revoke --job j9", "revoke --stop j9"]) {
+      expect(await grove(words)).toBe(1);
+      expect(said.at(-1)).toBe("grove: the server has no job of this id, or not any more");
+    }
+  });
+
   it("revokes nothing without the number", async () => {
     expect(await grove("contain payments", { interactive: true, ask: async () => "1" })).toBe(1);
     expect(asked).toHaveLength(1);
@@ -729,6 +752,13 @@ describe("grove why", () => {
       "GET /v1/sys/audit/events?kind=refusal&limit=1",
     ]);
     expect(said.at(-1)).toBe("who made it, and what else was done: grove audit --address 192.0.2.1");
+  });
+
+  it("asks the audit store when there is no log on standard input", async () => {
+    replies["GET /v1/sys/audit/events"] = data({ events: [{ kind: "refusal", ...JSON.parse(line()) }], next: "" });
+    replies["POST /v1/sys/explain/access"] = data(explanation);
+    expect(await grove("why r1")).toBe(1);
+    expect(said).toContain("No rule.");
   });
 
   it("ends with 1 when no line is found", async () => {

@@ -15,6 +15,11 @@ describe("the help of grove", () => {
     expect(help).toContain("VAULT_ADDR");
   });
 
+  it("names the words that a command takes", () => {
+    expect(helpFor(["contain", "--help"])).toMatch(/^Usage: npm run -s grove -- contain \[TEXT\] \[options\]\n/);
+    expect(helpFor(["why", "--help"])).toContain("grove -- why REQUEST_ID|- [options]");
+  });
+
   it("has the filters of a command that takes them", () => {
     expect(helpFor(["tokens", "--help"])).toContain("--path-prefix PATH");
     expect(helpFor(["--json", "tree", "--help"])).not.toContain("--path-prefix PATH");
