@@ -6,8 +6,8 @@ import { EXPIRED, loginOf, type ProviderAnswer } from "./callback.ts";
 import type { OidcAttempt } from "./checks.ts";
 import { keepCode } from "./kept-code.ts";
 import { confirmationPage, textPage } from "./pages.ts";
-import { changeLogin, type DirectLogin, type Holder, isConfirmed, type OpenedLogin } from "./pending.ts";
-import { browserRole, knownProvider, redeemCode } from "./verify.ts";
+import { type Confirmed, changeLogin, type DirectLogin, isConfirmed, type OpenedLogin } from "./pending.ts";
+import { browserRole, conditionsOf, knownProvider, redeemCode } from "./verify.ts";
 
 /** Letters that nobody mistakes for another, and that make no words (RFC 8628, section 6.1). */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
@@ -67,24 +67,26 @@ export async function confirmLogin(attempt: OidcAttempt, sent: Confirmation): Pr
   const confirmed: DirectLogin = { ...withoutSecrets(pending), progress: "confirmed" };
   const row = await changeLogin(attempt, login, confirmed, now);
   if (!row) return checks.record("oidc_state", {}, refuse(EXPIRED));
-  const holder = await holderOf(attempt, login, pending.code, now);
+  const result = await resultOf(attempt, login, pending.code, now);
   const refusal = checks.failed?.description ?? "The sign-in can't go on now.";
-  const progress = holder.ok ? { holder: holder.value } : { refusal };
+  const progress = result.ok ? result.value : { refusal };
   await changeLogin(attempt, { row }, { ...confirmed, progress }, now);
-  return holder.ok ? ok(textPage(200, "Signed in", "You can close this page: the program goes on.")) : holder;
+  return result.ok ? ok(textPage(200, "Signed in", "You can close this page: the program goes on.")) : result;
 }
 
 /** Finds out who has confirmed. What the client gets is decided when it asks for the result. */
-async function holderOf(
+async function resultOf(
   attempt: OidcAttempt,
   login: OpenedLogin<DirectLogin>,
   code: string,
   now: Ms,
-): Promise<Result<Holder>> {
+): Promise<Result<Confirmed>> {
   const known = await knownProvider(attempt, login.config, login.pending.revision, now);
   if (!known.ok) return known;
   const role = browserRole(attempt, login);
-  return role.ok ? redeemCode(attempt, known.value, role.value, login.pending, code, now) : role;
+  if (!role.ok) return role;
+  const holder = await redeemCode(attempt, known.value, role.value, login.pending, code, now);
+  return holder.ok ? ok({ holder: holder.value, conditions: conditionsOf(role.value) }) : holder;
 }
 
 /** Counts a wrong code. Of several at the same moment one counts, and the others are no further tries. */

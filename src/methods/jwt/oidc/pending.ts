@@ -23,6 +23,12 @@ export interface Holder {
   readonly subject: string | null;
 }
 
+/** A person who has confirmed, and what the role asked of them: see `conditionsOf`. */
+export interface Confirmed {
+  readonly holder: Holder;
+  readonly conditions: string;
+}
+
 /** What a login by an authorization code remembers. */
 export interface CodeLogin {
   readonly kind: "code";
@@ -65,7 +71,7 @@ export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
   /** Number of wrong user codes. */
   readonly wrongCodes: number;
   /** Where it is: "asking" for the person, "confirmed" while it is verified, and the result. */
-  readonly progress: "asking" | "confirmed" | { readonly holder: Holder } | { readonly refusal: string };
+  readonly progress: "asking" | "confirmed" | Confirmed | { readonly refusal: string };
 }
 
 export type PendingLogin = CodeLogin | DeviceLogin | DirectLogin;

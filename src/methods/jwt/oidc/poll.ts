@@ -7,6 +7,7 @@ import { changeLogin, type DeviceLogin, type DirectLogin, type OpenedLogin } fro
 import {
   browserRole,
   clientOf,
+  conditionsOf,
   exchangeGrant,
   knownProvider,
   LOGIN_FAILED,
@@ -68,8 +69,9 @@ async function askProvider(
 }
 
 /**
- * Takes the result of a login whose answer came to this server. The token is what the role gives now, which may be less
- * than when the person confirmed.
+ * Takes the result of a login whose answer came to this server. The token is what the role gives now, which may be
+ * another one than when the person confirmed. A role that asks something else of people since then gives none: the
+ * claims that it would compare are not there any more.
  */
 async function takeResult(
   attempt: OidcAttempt,
@@ -83,6 +85,10 @@ async function takeResult(
   if ("holder" in progress && progress.holder.subject !== null) attempt.notes.principal = progress.holder.subject;
   const role = browserRole(attempt, login);
   if (!role.ok) return role;
+  if ("holder" in progress && progress.conditions !== conditionsOf(role.value)) {
+    const compared = { actual: login.roleName };
+    return attempt.checks.record("role", compared, refuse(`${LOGIN_FAILED} The role has changed: begin again.`));
+  }
   const boundCidrs = boundAddress(attempt, role.value.token);
   if (!boundCidrs.ok) return boundCidrs;
   const taken = await loginOf(attempt, "take", login.key, now);

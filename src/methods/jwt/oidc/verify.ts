@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { VerifiedClient } from "../../../auth/login-attempt.ts";
 import type { Ms } from "../../../base/clock.ts";
 import { type PrivateHosts, privateHosts } from "../../../base/outbound-hosts.ts";
@@ -75,6 +76,11 @@ export function browserRole(
   const { browser } = role;
   if (!browser) return checks.record("role", { actual }, refuse("role with jwt role_type is not allowed"));
   return checks.record("role", { actual }, ok({ ...role, browser }));
+}
+
+/** A digest of what a role asks of a person. It stays the same after a change of what the role gives. */
+export function conditionsOf({ token: _, ...conditions }: BrowserRole): string {
+  return createHash("sha256").update(JSON.stringify(conditions)).digest("base64url");
 }
 
 /** Exchanges a grant for tokens. A provider that waits for a person is no failed check. */

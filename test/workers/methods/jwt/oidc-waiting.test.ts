@@ -214,6 +214,13 @@ describe("a login whose answer comes to this server", () => {
     expect(answer).toMatchObject({ status: 200, role: "web", principal: "ann" });
   });
 
+  it("ends when the role asks something else of people before the client asks", async () => {
+    const { mount, userCode, url, back, confirm, poll } = await direct("conditions-changed");
+    await confirm(await back({ code: provider.signIn(url, { sub: "ann" }).code }), userCode);
+    await mount.write("role/web", { bound_subject: "admin", token_policies: "more" });
+    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining("role has changed") });
+  });
+
   it("ends when the mount gets another configuration before the client asks", async () => {
     const { mount, userCode, url, back, confirm, poll } = await direct("config-changed");
     await confirm(await back({ code: provider.signIn(url).code }), userCode);
