@@ -2,7 +2,7 @@ import { issue } from "../../auth/issue.ts";
 import { actInTree } from "../../auth/tree-calls.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { LocationHint } from "../../base/location.ts";
-import { ok, type Result } from "../../base/result.ts";
+import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
@@ -95,6 +95,7 @@ const STEP_ROWS = 500;
 /** Trees that one step asks or changes: a request of the platform may call a thousand objects. */
 const STEP_TREES = 100;
 const DAY_MS = 86_400_000;
+const NOT_MADE = unavailable("the parent of the token could not be made; try again");
 
 /**
  * The parent tokens of the secret-ids of a shard. Where a role says so, the tokens of logins with a secret-id are
@@ -302,7 +303,8 @@ export class TokenParents {
       },
     };
     const issued = await issue(this.#env, installation, spec, above, "");
-    if (!issued.ok) return issued;
+    // The token above may have ended meanwhile: the same login can succeed later.
+    if (!issued.ok) return err(NOT_MADE);
     const { accessor } = issued.value;
     if (store(accessor)) return ok(accessor);
     await this.#revoke({ parent: accessor, asked: NO_ORIGIN });

@@ -64,6 +64,9 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   const roleId = await machines.role("web", { secret_id_num_uses: 2 });
   const [kept, spent] = [await machines.secretId("web"), await machines.secretId("web", { num_uses: 1 })];
   for (const { secret_id } of [kept, spent]) await machines.login(roleId, secret_id);
+  const endingId = await machines.role("ending", { token_ends_with_secret_id: true });
+  const ending = await machines.secretId("ending", { num_uses: 1 });
+  const endingToken = (await machines.login(endingId, ending.secret_id)).body.auth.client_token;
 
   const backup = await backUp(root);
   const later = await createToken(root, { no_parent: true });
@@ -98,6 +101,11 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   const statuses: number[] = [];
   for (const login of logins) statuses.push((await login()).status);
   expect(statuses).toEqual([200, 400, 400]);
+  // A token that ends with its secret-id still does.
+  const alive = async () => (await call("GET", "auth/token/lookup-self", { token: endingToken })).status;
+  expect(await alive()).toBe(200);
+  expect((await machines.ask("POST", "role/ending/secret-id-accessor/destroy", ending)).status).toBe(204);
+  expect(await alive()).toBe(403);
   // The tree goes on: a revocation reaches what hangs below, and is durable.
   await call("POST", "auth/token/revoke", { token: root, body: { token: below.client_token } });
   expect(await statusOf(grandchild.client_token)).toBe(403);
