@@ -38,8 +38,8 @@ function readme(name: string): string {
 
 An installation of Grove ${project.version}. Needs Node 24.
 
-**First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** It is not for git; the other
-files are.
+**First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** Neither it nor
+backups are for git; the other files are.
 
 ## Start, on this machine
 
@@ -95,7 +95,11 @@ npx grove backup --verify backups
 
 It is sealed as the data are: the seal key is not part of it. For a server on Cloudflare, or on another machine: add
 \`--address $VAULT_ADDR\` (\`npx grove backup --help\`), or let it make one a day (\`wrangler.toml\`).
-\`npx grove restore --help\` brings one back.
+
+One that was made with \`--address\` is brought back by \`npx grove restore --from backups\`, into a server that was never initialized
+(\`npx grove restore --help\`). One without it is the data itself: stop the server, move \`.grove/data\` away, copy the newest folder of
+\`backups\` to \`.grove/data\`, and start. What was revoked since the backup is good again: read *Restore* in \`docs/operations.md\` of
+the package before the address is open to others.
 
 ## Upgrade
 
@@ -175,7 +179,7 @@ function make(directory: string): number {
     `GROVE_INIT_TOKEN=${randomBytes(24).toString("hex")}`,
   ];
   write("secrets.env", `${secrets.join("\n")}\n`, 0o600);
-  write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nsecrets.env\n");
+  write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nbackups/\nsecrets.env\n");
   say(`${directory} is made; its README.md says what comes next: npm install there, then npx grove serve`);
   return 0;
 }

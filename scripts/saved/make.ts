@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { readHealth } from "../grove/health.ts";
+import { helpAsCalled } from "../local/command-line.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import { BackupStore } from "./store.ts";
 
@@ -122,7 +123,7 @@ export function restorableBackup(directory: string, wanted: string | null): Resu
   const name = wanted ?? store.names().at(-1);
   if (name === undefined) {
     return err(
-      `there is no backup in ${directory} that was made with --address; a copy of files is put back as docs/runbook.md says`,
+      `there is no backup in ${directory} that was made with --address; a copy of files is put back by hand (${helpAsCalled("docs/runbook.md")}, Restore)`,
     );
   }
   const verified = verifyBackup(store, name);

@@ -66,7 +66,8 @@ describe("the package of the server", () => {
       ...[".gitignore", "README.md", "package.json", "secrets.env", "start.hcl", "wrangler.toml"],
     ]);
     expect(statSync(join(INSTALLATION, "secrets.env")).mode & 0o777).toBe(0o600);
-    expect(readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n")).toContain("secrets.env");
+    const ignored = readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n");
+    expect(ignored).toEqual(expect.arrayContaining(["secrets.env", "backups/"]));
     const { scripts, overrides } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
     const { dependencies } = JSON.parse(readFileSync(join(MODULES, SERVER_PACKAGE, "package.json"), "utf8"));
     // The Worker's compatibility date needs the engine that it is tested with, and one copy of the engine is enough.
@@ -105,6 +106,10 @@ describe("the package of the server", () => {
       const env = { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: rootToken };
       const listed = execFileSync(process.execPath, [BINARY, "tokens"], { env, encoding: "utf8" });
       expect(listed).toContain("root");
+      // The start asked the server, which was not initialized yet.
+      const { body } = await call({ address }, "GET", "/v1/sys/doctor", { token: rootToken });
+      const { checks } = body.data as { readonly checks: readonly { readonly name: string; readonly seen: string }[] };
+      expect(checks.find(({ name }) => name === "faults")?.seen).toMatch(/^0 answers 500 and 0 answers 503 /);
     } finally {
       child.kill("SIGTERM");
       await once(child, "close");

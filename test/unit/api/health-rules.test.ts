@@ -65,7 +65,10 @@ describe("the rule for keys", () => {
   });
 
   it("wants the previous seal key gone after a rotation", () => {
-    expect([rules.judgeSealKey(2, false).state, rules.judgeSealKey(2, true).state]).toEqual(["ok", "attention"]);
+    expect([rules.judgeSealKey(2, 2, false).state, rules.judgeSealKey(2, 2, true).state]).toEqual(["ok", "attention"]);
+    expect(rules.judgeSealKey(2, 2, true).advice).toContain("remove GROVE_SEAL_KEY_PREVIOUS");
+    for (const current of [2, null])
+      expect(rules.judgeSealKey(1, current, true).advice).toMatch(/^Keep GROVE_SEAL_KEY_PREVIOUS/);
   });
 
   it.each([

@@ -10,6 +10,7 @@ import { NEVER_KEY } from "../../../listing/inventory/terms.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { ROOT_POLICY } from "../../../policy/names.ts";
 import type { Installation } from "../../../system/installation.ts";
+import { sealKeyOf } from "../../../system/open-ring.ts";
 import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
@@ -105,8 +106,11 @@ const CHECKS: readonly Check[] = [
   [
     "seal_key",
     "Seal key",
-    ({ context: { env, installation } }) =>
-      judgeSealKey(installation.sealKeyVersion, Boolean(env.GROVE_SEAL_KEY_PREVIOUS)),
+    ({ context: { env, installation } }) => {
+      const current = sealKeyOf(env);
+      const version = current.ok ? current.value.version : null;
+      return judgeSealKey(installation.sealKeyVersion, version, Boolean(env.GROVE_SEAL_KEY_PREVIOUS));
+    },
   ],
   [
     "keys",

@@ -107,13 +107,26 @@ export function judgeNodes(nodes: readonly SeenNode[], now: Ms): Finding {
   return good(`${up} up: ${names}`);
 }
 
-/** @param hasPrevious true while the previous seal key is set beside the current one. */
-export function judgeSealKey(version: number, hasPrevious: boolean): Finding {
-  if (!hasPrevious) return good(`version ${version} wraps the key ring`);
+/**
+ * @param version of the seal key that wraps the key ring.
+ * @param current version of the seal key of the deployment; null: it is not known.
+ * @param hasPrevious true while the previous seal key is set beside the current one.
+ */
+export function judgeSealKey(version: number, current: number | null, hasPrevious: boolean): Finding {
+  const seen = `version ${version} wraps the key ring`;
+  if (!hasPrevious) return good(seen);
+  const link = "docs/operations.md#rotating-the-seal-key";
+  // Without the previous key a ring that it wraps can't be opened.
+  if (version !== current)
+    return attention(
+      `${seen}, not ${current === null ? "the new one" : `version ${current}`} yet`,
+      "Keep GROVE_SEAL_KEY_PREVIOUS, and check again in some seconds.",
+      link,
+    );
   return attention(
-    `version ${version} wraps the key ring, and the previous key is still set`,
+    `${seen}, and the previous key is still set`,
     "The rotation is complete: remove GROVE_SEAL_KEY_PREVIOUS.",
-    "docs/operations.md#rotating-the-seal-key",
+    link,
   );
 }
 
