@@ -30,6 +30,8 @@ const MAX_ROLES = 10_000;
 /** The duty that deletes the secret-ids of deleted roles. */
 const CLEAN_UP = "secret-ids of deleted roles";
 const RETRY_MS = 30_000;
+/** Roles of one clean-up, each in 16 shards: a request of the platform may call a thousand objects. */
+const CLEANED_ROLES = 50;
 const NOT_ENDED = unavailable("the role is deleted, and its secret-ids are not ended yet; try again");
 
 /** A role with its name, as a login reads it. */
@@ -120,8 +122,9 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
       this.#noteChange();
     }
     if (this.#deleted().length === 0) return ok(null);
-    const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(asked));
-    return done.ok ? ok(null) : err(NOT_ENDED);
+    const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(role && { role: role.id, asked }));
+    // Which of those that are left is meant by the name of a role that is gone is not known.
+    return done.ok || (role && !this.#isDeleted(role.id)) ? ok(null) : err(NOT_ENDED);
   }
 
   /** Returns the names of the roles whose tokens get this policy. */
@@ -147,16 +150,32 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     return name !== null && role?.roleId === roleId ? { name, role } : null;
   }
 
-  #deleted() {
-    const query = "SELECT role, mount FROM deleted_roles LIMIT 100";
-    return this.tables.exec<{ role: string; mount: string }>(query).toArray();
+  /** Deleted roles whose secret-ids may be there, as many as one clean-up does. @param first id of the one to begin with. */
+  #deleted(first = "") {
+    const query = "SELECT role, mount FROM deleted_roles ORDER BY role = ? DESC, random() LIMIT ?";
+    return this.tables.exec<{ role: string; mount: string }>(query, first, CLEANED_ROLES).toArray();
   }
 
-  async #cleanUp(asked: RevocationOrigin = NO_ORIGIN): Promise<void> {
-    for (const { role, mount } of this.#deleted()) {
-      await Promise.all(secretIdShardsOf(this.env, { uuid: mount }).map((shard) => shard.dropRole(role, asked)));
-      this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
+  #isDeleted(role: string): boolean {
+    return this.tables.exec("SELECT 1 FROM deleted_roles WHERE role = ?", role).toArray().length > 0;
+  }
+
+  /**
+   * Deletes the secret-ids of deleted roles. One that fails does not hold up the others. @throws when one has failed.
+   *
+   * @param asked who asked for which one, by its id; null: for none of them.
+   */
+  async #cleanUp(asked: { readonly role: string; readonly asked: RevocationOrigin } | null = null): Promise<void> {
+    let failure: { readonly reason: unknown } | undefined;
+    for (const { role, mount } of this.#deleted(asked?.role)) {
+      const origin = role === asked?.role ? asked.asked : NO_ORIGIN;
+      const shards = secretIdShardsOf(this.env, { uuid: mount });
+      const dropped = await Promise.allSettled(shards.map((shard) => shard.dropRole(role, origin)));
+      const failed = dropped.find((one) => one.status === "rejected");
+      if (failed) failure = failed;
+      else this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
     }
+    if (failure) throw failure.reason;
   }
 
   /** Increases the version number in the transaction of a change. Isolates keep copies by it. */

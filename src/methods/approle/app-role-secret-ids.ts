@@ -256,7 +256,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   async #endTokens(name: ParentName, asked: RevocationOrigin): Promise<Result<null>> {
     this.#parents.noteEnd(name, asked);
     if (!this.#parents.isEnding(name)) return ok(null);
-    await this.alarms.attempt(END_TOKENS, () => this.#parents.revokeEnding());
+    await this.alarms.attempt(END_TOKENS, () => this.#parents.revokeEnding(name));
     return this.#parents.isEnding(name) ? err(NOT_ENDED) : ok(null);
   }
 

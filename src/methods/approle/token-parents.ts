@@ -193,10 +193,16 @@ export class TokenParents {
     return columnOf(this.#tables, `SELECT 1 FROM ending_parents ${where} LIMIT 1`, ...values).length > 0;
   }
 
-  /** Revokes those that are to be revoked, as many as one step does. @throws when a tree did not do it. */
-  async revokeEnding(): Promise<void> {
-    const query = "SELECT parent, asked FROM ending_parents LIMIT ?";
-    const rows = this.#tables.exec<{ parent: string; asked: string }>(query, STEP_TREES).toArray();
+  /**
+   * Revokes those that are to be revoked, as many as one step does. Those that fail do not hold up the others. @throws when
+   * a tree did not do it.
+   *
+   * @param first is revoked before any other; absent: none is.
+   */
+  async revokeEnding(first: ParentName = { role: "", by: "accessor", value: "" }): Promise<void> {
+    const query = `SELECT parent, asked FROM ending_parents ORDER BY role = ? AND ${first.by} = ? DESC, random() LIMIT ?`;
+    const values = [first.role, first.value, STEP_TREES];
+    const rows = this.#tables.exec<{ parent: string; asked: string }>(query, ...values).toArray();
     const revoked = await Promise.allSettled(
       rows.map(async ({ parent, asked }) => {
         await this.#revoke({ parent, asked: storedJson(asked) });

@@ -34,7 +34,7 @@ export interface Login {
 
 /**
  * Decides the token of a login, or refuses it (400). The token is an orphan with a tree of its own, so no revocation of
- * another token ends it. `watermark`: number of the newest one; 0: none.
+ * another token ends it, unless it is issued below one (`issueBelow`). `watermark`: number of the newest one; 0: none.
  */
 export function planLogin(mount: Mount, verified: Login, watermark: number, now: Ms): Result<TokenPlan> {
   const type = chooseTokenType(mount.config.tokenType, verified.tokenType);

@@ -7,6 +7,7 @@ import { Meter } from "../../../support/meter.ts";
 import { crash } from "../../../support/objects.ts";
 import { rowsOf } from "../../../support/rows.ts";
 import { call, callApart, dataOf, initialized } from "../../../support/service.ts";
+import { insertRows } from "../../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../../support/trees.ts";
 
 let root: string;
@@ -343,6 +344,38 @@ describe("a crash leaves no token that outlives its secret-id", () => {
     expect((await mount.ask("DELETE", `role/${name}`)).status).toBe(204);
     expect(await status(token)).toBe(403);
   });
+});
+
+describe("a tree that does not answer", () => {
+  const silent = async (token: string) => {
+    const { id } = (await locate(token)).stub;
+    return atCalls(TokenTree, "act", ({ id: called, proceed }) => {
+      if (called === id.toString()) throw new Error("the tree does not answer");
+      return proceed();
+    });
+  };
+
+  it("does not hold up the tokens of another deleted role", async () => {
+    const [one, other] = [await endingRole(), await endingRole()];
+    const [held, token] = [await one.login(), await other.login()];
+    const fault = await silent(held);
+    expect((await mount.ask("DELETE", `role/${one.name}`)).status).toBe(503);
+    expect((await mount.ask("DELETE", `role/${other.name}`)).status).toBe(204);
+    expect(await Promise.all([held, token].map(status))).toEqual([200, 403]);
+    fault.end();
+    expect((await mount.ask("DELETE", `role/${one.name}`)).status).toBe(204);
+    expect(await status(held)).toBe(403);
+  });
+});
+
+it("the tokens of a destroyed secret-id are ended before those of others that wait for that", async () => {
+  const { login, destroy, made } = await endingRole();
+  const token = await login();
+  const waiting = { role: "another", accessor: "", hash: "", asked: "{}" };
+  const others = Array.from({ length: 150 }, (_, at) => ({ ...waiting, parent: ` ${at}` }));
+  await insertRows(await mount.shardOf(made.secret_id_accessor), "ending_parents", others);
+  expect(await destroy()).toBe(204);
+  expect(await status(token)).toBe(403);
 });
 
 describe("a secret-id that is destroyed while a login is under way", () => {
