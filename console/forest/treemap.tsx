@@ -189,9 +189,10 @@ function numberOf(item: Item, width: number, isMethod: boolean): string {
   const { count, rest, joined } = item;
   const number = `${rest?.estimated ? "≈ " : ""}${compact(count)}`;
   if (width < UNIT_WIDTH) return number;
-  if (isMethod) return `${number} tokens in its trees`;
+  const tokens = `${number} ${count === 1 ? "token" : "tokens"}`;
+  if (isMethod) return `${tokens} in its trees`;
   const trees = joined && width >= TREES_WIDTH ? ` in ${counted(treesIn(item), "tree")}` : "";
-  return `${number} ${count === 1 ? "token" : "tokens"}${trees}`;
+  return `${tokens}${trees}`;
 }
 
 /** Of several lines the last one ends with the dots, a single one is cut where the area ends. */

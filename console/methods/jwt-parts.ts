@@ -2,15 +2,18 @@ import type { Part } from "../records/part.ts";
 import { tokenFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
-/** Parts of the JWT method. */
-export const JWT_PARTS: readonly Part[] = [
+/** Parts of the JWT method, for machines or for people. */
+export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
   {
     kind: "collection",
     part: "roles",
     title: "Roles",
     one: "role",
     itemPath: "role",
-    empty: "A role says whose signed tokens are taken, and what the token for them may do.",
+    empty:
+      usual === "jwt"
+        ? "A role says whose signed tokens are taken, and what the token for them may do."
+        : "A role says who may sign in at the provider that Issuer names, and what their token may do.",
     loss: ROLE_LOSS,
     isRole: true,
     terraform: { type: "vault_jwt_auth_backend_role", mount: "backend", name: "role_name", lacks: OPEN_BAO_ONLY },
@@ -22,7 +25,7 @@ export const JWT_PARTS: readonly Part[] = [
             name: "role_type",
             label: "Type",
             kind: "choice",
-            choices: ["jwt", "oidc"],
+            choices: usual === "jwt" ? ["jwt", "oidc"] : ["oidc", "jwt"],
             fixed: true,
             hint: "jwt: with a signed token. oidc: people, through a browser.",
           },
@@ -46,7 +49,7 @@ export const JWT_PARTS: readonly Part[] = [
             name: "allowed_redirect_uris",
             label: "Addresses to return to",
             kind: "names",
-            hint: "Exactly. The port of http://localhost is free.",
+            hint: "Exactly. This console: https://ADDRESS/ui/vault/auth/PATH/oidc/callback. The port of http://localhost is free.",
           },
           { name: "oidc_scopes", label: "Scopes", kind: "names", hint: "Besides openid." },
           {

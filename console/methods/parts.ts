@@ -2,7 +2,7 @@ import type { Field, FieldGroup } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
 import { APP_ROLE_PARTS } from "./approle-parts.ts";
 import { cloudParts } from "./cloud-parts.ts";
-import { JWT_PARTS } from "./jwt-parts.ts";
+import { jwtParts } from "./jwt-parts.ts";
 import { KUBERNETES_PARTS } from "./kubernetes-parts.ts";
 import { LOCATION } from "./role-fields.ts";
 import { TOKEN_PARTS } from "./token-parts.ts";
@@ -11,8 +11,8 @@ import { TOKEN_PARTS } from "./token-parts.ts";
 export const PARTS: Readonly<Record<string, readonly Part[]>> = {
   token: TOKEN_PARTS,
   approle: APP_ROLE_PARTS,
-  jwt: JWT_PARTS,
-  oidc: JWT_PARTS,
+  jwt: jwtParts("jwt"),
+  oidc: jwtParts("oidc"),
   kubernetes: KUBERNETES_PARTS,
   cloud: cloudParts("cloud"),
   aws: cloudParts("aws"),

@@ -14,10 +14,6 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const preset = PRESETS.find(({ id }) => id === query.get("setup"));
   const [values, setValues] = useState<PresetValues>({});
-  // Beside the choice of a preset: another one, or values without a plan, do not forget it.
-  const [begun, setBegun] = useState<ReadonlySet<string>>(new Set());
-  const onBegun = (mount: string, isBegun: boolean): void =>
-    setBegun((before) => new Set([...before].filter((one) => one !== mount).concat(isBegun ? [mount] : [])));
   const existing = useLoad("existing", async () => {
     const [mounts, policies] = await Promise.all([api.read<AuthMounts>("sys/auth"), api.list("sys/policies/acl")]);
     if (!mounts.ok) return mounts;
@@ -54,13 +50,7 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
           )}
           <PresetForm preset={preset} values={values} onValues={setValues} />
           {existing.value && (
-            <SetUp
-              preset={preset}
-              values={values}
-              existing={{ ...existing.value, begun }}
-              onSent={existing.reload}
-              onBegun={onBegun}
-            />
+            <SetUp preset={preset} values={values} existing={existing.value} onSent={existing.reload} />
           )}
         </div>
       )}

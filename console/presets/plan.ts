@@ -33,8 +33,8 @@ export interface Existing {
   /** Types of the auth mounts, by their path with a slash at the end. */
   readonly mounts: Readonly<Record<string, string>>;
   readonly policies: readonly string[];
-  /** Paths of mounts that were enabled here, and may lack whom they trust. */
-  readonly begun?: ReadonlySet<string>;
+  /** Whom the mount of the plan trusts, as its configuration says; null where there is no mount, or nothing is set. */
+  readonly trust: RecordValue | "hidden" | null;
 }
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
@@ -69,7 +69,8 @@ function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues 
 }
 
 /** Where a method keeps whom it trusts, below its mount. */
-const configPath = ({ method }: Pick<Preset, "method">): string => (method === "aws" ? "config/client" : "config");
+export const configPath = ({ method }: Pick<Preset, "method">): string =>
+  method === "aws" ? "config/client" : "config";
 
 function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, role: RecordValue): PlanStep[] {
   const { mount, role: name } = place;
@@ -101,20 +102,33 @@ function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, ro
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
  * same type and what it trusts.
  */
-export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, begun }: Existing) {
+export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, trust }: Existing) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
   const hasPolicy = policies.includes(place.role);
-  const isBegun = begun?.has(place.mount) ?? false;
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
-    (what === "config" && type !== undefined && !isBegun);
+    (what === "config" && type !== undefined && trust !== null);
+  const other = otherTrust(steps.find(({ what }) => what === "config")?.request.body ?? {}, trust);
+  const where = `auth/${place.mount}/`;
   return {
-    problem: isTaken ? `auth/${place.mount}/ is a method of the type ${type}: choose another path.` : "",
+    problem: isTaken
+      ? `${where} is a method of the type ${type}: choose another path.`
+      : other !== undefined
+        ? `${where} trusts ${other}: choose another path.`
+        : "",
     left: steps.filter(({ what }) => !kept(what)),
     kept: steps.filter(({ what }) => kept(what)),
   };
+}
+
+/** What a mount trusts in the place of what a plan would have it trust; secrets are in no answer. */
+function otherTrust(wanted: RecordValue, trust: Existing["trust"]): string | undefined {
+  if (trust === null || trust === "hidden") return undefined;
+  const texts = Object.entries(wanted).map(([name, value]) => [value, trust[name]] as const);
+  const [, other] = texts.find(([value, set]) => typeof set === "string" && set !== "" && set !== value) ?? [];
+  return typeof other === "string" ? other : undefined;
 }
 
 const NO_FIELDS: Extract<Part, { kind: "settings" }>["groups"] = [];

@@ -1,23 +1,23 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
+import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
-import type { Problem } from "../result.ts";
+import type { RecordValue } from "../records/field.ts";
+import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Card, Copy, Notice, Segments, SendProblem } from "../ui/index.ts";
-import { type Existing, type LoginPlan, planOf, stepsLeft } from "./plan.ts";
+import { AllowedButton, Card, Copy, Notice, ProblemNotice, Segments, SendProblem, useLoad } from "../ui/index.ts";
+import { configPath, type Existing, type LoginPlan, planOf, stepsLeft } from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { trimmed, valuesProblem } from "./values.ts";
 
 interface SetUpProps {
   readonly preset: Preset;
   readonly values: PresetValues;
-  readonly existing: Existing;
+  readonly existing: Omit<Existing, "trust">;
   /** Something was written. */
   readonly onSent: () => void;
-  /** Called for a mount that was enabled here, and again once it has whom it trusts. */
-  readonly onBegun: (mount: string, isBegun: boolean) => void;
 }
 
 /** The texts of a preset once its fields are filled in, the button that sets it up, and the check of a login. */
@@ -71,57 +71,74 @@ function Texts({ plan }: { readonly plan: LoginPlan }) {
   );
 }
 
-interface StepsProps extends Pick<SetUpProps, "preset" | "existing" | "onSent" | "onBegun"> {
+interface StepsProps extends Pick<SetUpProps, "preset" | "existing" | "onSent"> {
   readonly plan: LoginPlan;
   /** All was written. */
   readonly onReady: () => void;
 }
 
 /** Sends what is missing, one request after the other, and stops at the first that is refused. */
-function Steps({ preset, plan, existing, onSent, onBegun, onReady }: StepsProps) {
+function Steps({ preset, plan, existing, onSent, onReady }: StepsProps) {
   const { api } = useSession();
+  const { mount } = plan.place;
+  const type = existing.mounts[`${mount}/`];
+  // A mount can be there without whom it trusts, which was refused then.
+  const trust = useLoad(`${mount} ${type}`, async (): Promise<Answer<{ readonly is: Existing["trust"] }>> => {
+    if (type !== preset.method) return done({ is: null });
+    const answer = await api.read<RecordValue>(belowMount(mount, configPath(preset)));
+    if (answer.ok) return done({ is: answer.value });
+    const { status } = answer.problem;
+    return status === 404 ? done({ is: null }) : status === 403 ? done({ is: "hidden" }) : answer;
+  });
   const [sent, setSent] = useState<readonly string[]>([]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const { problem: taken, left, kept } = stepsLeft(plan, preset, existing);
+  const [refused, setRefused] = useState("");
+  const { problem: taken, left, kept } = stepsLeft(plan, preset, { ...existing, trust: trust.value?.is ?? null });
   const run = async (): Promise<void> => {
-    if (busy) return;
+    if (busy || trust.busy) return;
     setBusy(true);
     setProblem(null);
+    setRefused("");
     setSent([]);
-    for (const { what, label, request } of left) {
+    for (const { label, request } of left) {
       const answer = await api.call(request.path, { body: request.body });
       if (!answer.ok) {
         setBusy(false);
         // What was written so far is there now.
         onSent();
+        setRefused(label);
         return setProblem(answer.problem);
       }
-      if (what === "mount" || what === "config") onBegun(plan.place.mount, what === "mount");
       setSent((before) => [...before, label]);
     }
     setBusy(false);
     onSent();
+    trust.reload();
     onReady();
   };
   const first = left[0];
   return (
     <Card title="Set it up here" body>
       {taken !== "" && <Notice tone="warn" title={taken} />}
-      {kept.length > 0 && <p class="muted">Stays as it is: {kept.map(({ label }) => label).join(", ")}.</p>}
+      {trust.problem && <ProblemNotice problem={trust.problem} onRetry={trust.reload} />}
+      {kept.length > 0 && (
+        <p class="muted">Exists, and stays as it is: {kept.map(({ label }) => lowerFirst(label)).join(", ")}.</p>
+      )}
       <ul class="plain" aria-live="polite">
         {sent.map((label) => (
           <li key={label} class="good">
             {label}: written
           </li>
         ))}
+        {refused !== "" && <li>{refused}: not written</li>}
       </ul>
       <SendProblem problem={problem} />
       <div class="actions">
         <AllowedButton
           look="button primary"
           needs={first ? needsOf(first.request.path) : null}
-          disabled={taken !== ""}
+          disabled={taken !== "" || trust.value === null || trust.busy}
           busy={busy}
           onClick={run}
         >
@@ -134,6 +151,8 @@ function Steps({ preset, plan, existing, onSent, onBegun, onReady }: StepsProps)
     </Card>
   );
 }
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
 function CheckOf({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
   const part = (PARTS[preset.method] ?? []).find((one) => one.kind === "login check");

@@ -231,13 +231,14 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.route("**/v1/auth/aws/config/client", (route) => route.fulfill(unavailable), { times: 1 });
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByText("Grove can't answer now").waitFor();
-    await page.getByRole("link", { name: "Keycloak" }).click();
-    await page.getByRole("link", { name: "AWS" }).click();
+    await page.getByText("Whom it trusts: not written").waitFor();
+    // Somebody leaves the page, and comes back to it.
+    await openPlace(page, "methods?setup=aws");
     await page.getByLabel("Account").fill("111111111111");
     await page.getByLabel("IAM role", { exact: true }).fill("web");
     await page.getByLabel("Role", { exact: true }).fill("web-servers");
     await page
-      .getByText("Stays as it is: The policy web-servers, The method aws at auth/aws/.", { exact: true })
+      .getByText("Exists, and stays as it is: the policy web-servers, the method aws at auth/aws/.", { exact: true })
       .waitFor();
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByRole("heading", { name: "Check a login" }).waitFor();
@@ -250,7 +251,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(role).toMatchObject({ bound_iam_principal_arn: ["arn:aws:iam::111111111111:role/web"] });
     // What is there stays: only the role is written again.
     await page
-      .getByText("Stays as it is: The policy web-servers, The method aws at auth/aws/, Whom it trusts.")
+      .getByText("Exists, and stays as it is: the policy web-servers, the method aws at auth/aws/, whom it trusts.")
       .waitFor();
   });
 

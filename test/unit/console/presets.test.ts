@@ -101,21 +101,30 @@ describe("the steps that are left", () => {
   const whatIsLeft = (existing: Existing) => stepsLeft(plan, preset ?? fail(), existing);
 
   it("are all where nothing is there", () => {
-    expect(whatIsLeft({ mounts: {}, policies: [] }).left).toEqual(plan.steps);
+    expect(whatIsLeft({ mounts: {}, policies: [], trust: null }).left).toEqual(plan.steps);
   });
 
   it("leave a policy and a mount alone that exist", () => {
-    const { left, problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"] });
-    expect([left.map(({ what }) => what), problem]).toEqual([["role"], ""]);
+    const own = plan.steps.find(({ what }) => what === "config")?.request.body ?? {};
+    for (const trust of [own, { ...own, oidc_discovery_url: "" }, "hidden"] as const) {
+      const { left, problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], trust });
+      expect([left.map(({ what }) => what), problem]).toEqual([["role"], ""]);
+    }
   });
 
   it("have whom to trust again where only the mount could be made", () => {
-    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], begun: new Set(["github"]) });
+    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], trust: null });
     expect(left.map(({ what }) => what)).toEqual(["config", "role"]);
   });
 
+  it("can't be taken at a mount that trusts another issuer", () => {
+    const trust = { oidc_discovery_url: "https://sso.example.com", bound_issuer: "" };
+    const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], trust });
+    expect(problem).toBe("auth/github/ trusts https://sso.example.com: choose another path.");
+  });
+
   it("can't be taken at a path of another method", () => {
-    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [] }).problem).toContain("type aws");
+    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [], trust: null }).problem).toContain("type aws");
   });
 });
 
