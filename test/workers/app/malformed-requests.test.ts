@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { routeFields } from "../../../src/app/openapi/document.ts";
-import { type Answer, call, createToken, initialized } from "../../support/service.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
+import { type Answer, call, createToken } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 import { ENDPOINTS, exampleOf, makeWorld, send, sendRaw } from "../../support/walk.ts";
 
@@ -10,7 +11,7 @@ let world: Awaited<ReturnType<typeof makeWorld>>;
 beforeEach(holdSweeps);
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   world = await makeWorld(root);
   const everything = '["create", "read", "update", "patch", "delete", "list", "sudo"]';
   const body = { policy: `path "*" { capabilities = ${everything} }` };

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { routeFields } from "../../../src/app/openapi/document.ts";
-import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
+import { call, createToken, tokenUnder } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 import { ENDPOINTS, type Endpoint, exampleOf, makeWorld, send } from "../../support/walk.ts";
 
@@ -8,7 +9,7 @@ let root: string;
 let world: Awaited<ReturnType<typeof makeWorld>>;
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   world = await makeWorld(root);
 });
 

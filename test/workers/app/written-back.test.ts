@@ -8,8 +8,9 @@ import type { Route } from "../../../src/auth/route.ts";
 import { identityOf } from "../../../src/identity/stubs.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
 import aws from "../../conformance/aws.json" with { type: "json" };
+import { initializedAlone } from "../../support/audit-store.ts";
 import { newIssuer } from "../../support/issuer.ts";
-import { bindings, call, initialized, tokenUnder } from "../../support/service.ts";
+import { bindings, call, tokenUnder } from "../../support/service.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -365,7 +366,7 @@ let root: string;
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   for (const type of ["jwt", "approle", "aws", "cloud", "kubernetes"]) await post(`sys/auth/${type}`, { type });
   const { accessor } = (await get("sys/auth/jwt")) as { accessor: string };
   ids.ACCESSOR = accessor;

@@ -10,8 +10,9 @@ import { BY_ALIAS_ID } from "../../../src/identity/shard/entity-store.ts";
 import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atCalls, atNth } from "../../support/calls.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call } from "../../support/service.ts";
 
 let root: string;
 /** The accessor of the mount that logins come from. */
@@ -19,7 +20,7 @@ let mount: string;
 let made = 0;
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   await call("POST", "sys/auth/machines", { token: root, body: { type: "jwt" } });
   mount = (await call("GET", "sys/auth/machines", { token: root })).body.data.accessor;
 });

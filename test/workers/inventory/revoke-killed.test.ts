@@ -3,9 +3,10 @@ import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
-import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 type Made = Awaited<ReturnType<typeof createToken>>;
@@ -38,7 +39,7 @@ let root: string;
 let service = 0;
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   const policy = 'path "auth/token/*" { capabilities = ["create", "update", "sudo"] }';
   await call("POST", "sys/policies/acl/operator", { token: root, body: { policy } });
 });

@@ -5,9 +5,10 @@ import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
-import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { deleteRows, insertRows } from "../../support/storage-writer.ts";
 import { listAgain } from "../../support/tidy.ts";
 import { evictTree, growTree, holdSweeps, locate, sweep, tokenRows } from "../../support/trees.ts";
@@ -30,7 +31,7 @@ const isAlive = async ({ client_token: token }: Pick<Made, "client_token">) =>
   (await call("GET", "auth/token/lookup-self", { token })).status === 200;
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   const policy =
     'path "auth/token/create" { capabilities = ["update", "sudo"] } path "cubbyhole/*" { capabilities = ["create", "update"] }';
   await call("POST", "sys/policies/acl/maker", { token: root, body: { policy } });

@@ -8,13 +8,14 @@ import { forgetInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { putSweepsOff } from "../../support/faults.ts";
 import { indexedPaths, leaseFor, loseTree } from "../../support/leases.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { madeIn } from "../../support/rows.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
 import { countWalkCalls, holdWalks, stepWalk } from "../../support/walks.ts";
@@ -23,7 +24,7 @@ let root: string;
 
 beforeAll(async () => {
   runAs(ONE_PROCESS);
-  root = await initialized();
+  root = await initializedAlone();
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
 });
 

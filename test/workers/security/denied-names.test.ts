@@ -1,7 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
-import { bindings, call, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
+import { bindings, call, dataOf, tokenUnder } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 const ALL = '["create", "read", "update", "patch", "delete", "list", "sudo"]';
@@ -16,7 +17,7 @@ let authority: TokenAuthority;
 beforeEach(holdSweeps);
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   authority = new TokenAuthority(createExecutionContext(), bindings);
   for (const [path, body] of [
     ["sys/policies/acl/secret", POLICY],

@@ -4,7 +4,8 @@ import { app } from "../../../src/app/app.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
-import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
+import { bindings, call, createToken, keysOf } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -12,7 +13,7 @@ let root: string;
 beforeEach(holdSweeps);
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
 });
 
 const TEXT = 'path "auth/token/lookup-self" { capabilities = ["read"] }';

@@ -7,11 +7,12 @@ import { publishPending, publishRecent } from "../../../src/listing/updates/publ
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atCalls, atNth, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { endBeforeCancelling, endWithinTree, loseCreationUpdates } from "../../support/faults.ts";
 import { madeIn } from "../../support/rows.ts";
-import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { bindings, call, createToken, keysOf } from "../../support/service.ts";
 import { allocatedRows, emptyPool, freeTrees } from "../../support/tree-pools.ts";
 import { countRows, evictTree, holdSweeps, isCreated, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
@@ -21,7 +22,7 @@ let root: string;
 
 beforeAll(async () => {
   runAs(ONE_PROCESS);
-  root = await initialized();
+  root = await initializedAlone();
   const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "list"] }';
   await call("POST", "sys/policies/acl/all", { token: root, body: { policy } });
 });

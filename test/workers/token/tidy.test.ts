@@ -14,12 +14,13 @@ import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.t
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atCalls, failing } from "../../support/calls.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { putStrayValues } from "../../support/cubbyholes.ts";
 import { holdLeasesOf } from "../../support/leases.ts";
 import { rowsOf } from "../../support/rows.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken } from "../../support/service.ts";
 import { deleteRows } from "../../support/storage-writer.ts";
 import { holdTidy, listAgain, listedAccessors, listNonsense, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
 import {
@@ -46,7 +47,7 @@ beforeEach(holdInventory);
 beforeEach(holdTidy);
 
 beforeAll(async () => {
-  root = await initialized();
+  root = await initializedAlone();
   clock = Date.now();
 });
 

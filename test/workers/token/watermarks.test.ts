@@ -9,11 +9,12 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { entityScope, MAX_WATERMARKS, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { initializedAlone } from "../../support/audit-store.ts";
 import { atNth, callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
-import { bindings, call, dataOf, initialized } from "../../support/service.ts";
+import { bindings, call, dataOf } from "../../support/service.ts";
 import { alter, insertRows } from "../../support/storage-writer.ts";
 import { listsKnowAll } from "../../support/tidy.ts";
 import { countRows, growTree, holdInventory, locate, restartTree, rewriteRecord, sweep } from "../../support/trees.ts";
@@ -23,7 +24,7 @@ let root: string;
 
 beforeAll(async () => {
   runAs(ONE_PROCESS);
-  root = await initialized();
+  root = await initializedAlone();
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
   await post("sys/policies/acl/holder", {
     policy: 'path "cubbyhole/*" { capabilities = ["create", "read", "update"] }',
