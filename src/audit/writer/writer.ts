@@ -13,8 +13,12 @@ export const GATHER_MS: Ms = 3;
 export const MAX_HELD_MS: Ms = 5_000;
 /** Maximum time that uses and refusals wait for an append that they ride with. */
 export const RIDE_MS: Ms = 10_000;
-/** Attempts before a writer gives up for a moment: each shard once, and a single shard twice. */
+/**
+ * Attempts before a writer gives up for a moment: each shard once, and a single shard twice. Of many shards some are
+ * enough: while the store hangs, answers are held until then.
+ */
 const MIN_ATTEMPTS = 2;
+const MAX_ATTEMPTS = 4;
 /** Pauses of an isolate that no shard serves, before it tries again. */
 const FIRST_PAUSE_MS: Ms = 1_000;
 const LAST_PAUSE_MS: Ms = 60_000;
@@ -194,7 +198,7 @@ export class AuditWriter {
   #noteFailure(error: unknown): void {
     this.#failures++;
     countEvent("audit_append_failure", []);
-    const enough = Math.max(this.#platform.shards, MIN_ATTEMPTS);
+    const enough = Math.min(Math.max(this.#platform.shards, MIN_ATTEMPTS), MAX_ATTEMPTS);
     if (this.#failures < enough) return;
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - enough), LAST_PAUSE_MS);
     this.#triesAgainAt = this.#platform.now() + pause;

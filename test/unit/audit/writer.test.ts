@@ -128,6 +128,24 @@ describe("the writer", () => {
     expect(await isSettled(waits)).toBe(true);
   });
 
+  it("holds no answer any more after four shards that hang, however many there are", async () => {
+    const shards = new Shards(16);
+    const writer = writerOf(shards);
+    shards.behaviour = () => "hangs";
+    void writer.store(entry("1"));
+    await vi.advanceTimersByTimeAsync(MAX_HELD_MS);
+    void writer.store(entry("2"));
+    await vi.advanceTimersByTimeAsync(4 * LATE_MS - MAX_HELD_MS);
+    expect(await isSettled(writer.store(entry("3")))).toBe(true);
+    expect(new Set(shards.calls.map(({ shard }) => shard)).size).toBe(4);
+    // Later the next one is asked.
+    shards.behaviour = (shard) => (shard < 4 ? "hangs" : "stored");
+    await vi.advanceTimersByTimeAsync(10_000);
+    void writer.store(entry("4"));
+    await vi.advanceTimersByTimeAsync(GATHER_MS + shards.takesMs);
+    expect(shards.stored[4]).toEqual(["1", "2", "3", "4"]);
+  });
+
   it("repeats an append whose request was cancelled", async () => {
     const shards = new Shards(1);
     const writer = writerOf(shards);
