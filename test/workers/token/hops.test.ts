@@ -48,7 +48,8 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
   const meter = new Meter();
   try {
     await send(options.body);
-    return meter.methods();
+    // An alarm of a tree of an earlier test can ring meanwhile.
+    return meter.methods().filter((call) => !call.endsWith(".alarm"));
   } finally {
     meter.stop();
   }
