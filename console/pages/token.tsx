@@ -5,6 +5,8 @@ import { useEvents } from "../audit/use-events.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
+import { CheckAgain } from "../receipts/check-again.tsx";
+import { verifyEndOf } from "../receipts/read.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
@@ -37,12 +39,15 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
     return (
       <>
         <PageHead title={nameOf(revoked.token)} />
-        <Notice tone="good" title="Revoked">
-          <p>{counted(revoked.descendants.count + 1, "token")} can't be used any more. Their rows are swept now.</p>
-          <p>
-            <a href={href([])}>Watch it go in the forest</a> or go <a href={href(["tokens"])}>to the tokens</a>.
-          </p>
-        </Notice>
+        <div class="stack">
+          <Notice tone="good" title="Revoked">
+            <p>{endedText(revoked)} can't be used any more. Their rows are swept now.</p>
+            <p>
+              <a href={href([])}>Watch it go in the forest</a> or go <a href={href(["tokens"])}>to the tokens</a>.
+            </p>
+          </Notice>
+          <WhatEnded detail={revoked} />
+        </div>
       </>
     );
   }
@@ -83,6 +88,27 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
         />
       )}
     </>
+  );
+}
+
+const endedText = ({ descendants: { count, more } }: TokenDetail): string =>
+  `${more ? "More than " : ""}${counted(count + 1, "token")}`;
+
+/** What the trees say of a token that was revoked, and of all below it. */
+function WhatEnded({ detail: { token, descendants, leases } }: { readonly detail: TokenDetail }) {
+  const { api } = useSession();
+  const { accessor } = token;
+  const list = <a href={href(["ended"], { cause: accessor })}>All that ended with it</a>;
+  return (
+    <Card title="What ended" beside={list}>
+      <CheckAgain
+        total={descendants.count + 1}
+        isLeast={descendants.more}
+        leases={leases}
+        ask={(after) => verifyEndOf(api, accessor, after)}
+        first="until swept"
+      />
+    </Card>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Api } from "../api.ts";
 import { pathOf } from "../href.ts";
 import { type Answer, done } from "../result.ts";
 import { MOST_NAMED } from "../tokens/model.ts";
+import { listEnded } from "../tokens/token.ts";
 
 /** @param limit accessors of the page, 1 to `MOST_NAMED` */
 export const readReceipt = (api: Api, job: string, after = "", limit = MOST_NAMED): Promise<Answer<Receipt>> =>
@@ -20,4 +21,22 @@ export async function verifyEnded(api: Api, job: string, after: string): Promise
     body: { job, ...(after !== "" && { after }) },
   });
   return answer.ok ? done(answer.value.data) : answer;
+}
+
+const NOTHING_CHECKED: EndedCheck = {
+  ...{ checked: 0, ended: 0, unknown: 0, alive: [], next: "" },
+  unrevoked_leases: { waiting: 0, failing: 0, more: false, failures: [] },
+};
+
+/** Asks the trees of a revoked token and of those that ended with it, as far as the sweep has named them; a page of them. */
+export async function verifyEndOf(api: Api, cause: string, after: string): Promise<Answer<EndedCheck>> {
+  // The first page has the token itself, named or not.
+  const named = await listEnded(api, { cause, after, limit: MOST_NAMED - 1 });
+  if (!named.ok) return named;
+  const accessors = new Set(named.value.tokens.map(({ token }) => token.accessor));
+  if (after === "") accessors.add(cause);
+  else accessors.delete(cause);
+  if (accessors.size === 0) return done({ ...NOTHING_CHECKED, next: named.value.next });
+  const check = await checkAccessors(api, [...accessors]);
+  return check.ok ? done({ ...check.value, next: named.value.next }) : check;
 }

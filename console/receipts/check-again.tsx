@@ -1,0 +1,98 @@
+import { useEffect, useState } from "preact/hooks";
+import type { EndedCheck } from "../../client/answers.d.ts";
+import { count, counted } from "../format.ts";
+import { href } from "../href.ts";
+import type { Answer } from "../result.ts";
+import { type Amount, MOST_NAMED } from "../tokens/model.ts";
+import { Notice, ProblemNotice } from "../ui/index.ts";
+import { LeasesNotice } from "./leases-notice.tsx";
+import { useWalk } from "./use-walk.ts";
+import { wholeCheck } from "./whole.ts";
+
+/** The sweep names the tokens that have ended: how often it is asked for more of them, and the pause (ms). */
+const SWEEPS = 30;
+const SWEEP_MS = 1_000;
+
+interface CheckAgainProps {
+  /** Tokens that ended. */
+  readonly total: number;
+  /** True when more than `total` ended. */
+  readonly isLeast?: boolean;
+  /** Leases that were to end. */
+  readonly leases: Amount;
+  /** Asks the trees of one page of them. */
+  readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
+  /** Whether it asks without being told to: once, or also until the sweep has named all of them. */
+  readonly first: "never" | "once" | "until swept";
+}
+
+/** Asks the server again whether all of them are refused. */
+export function CheckAgain({ total, isLeast = false, leases, ask, first }: CheckAgainProps) {
+  const [checked, setChecked] = useState<EndedCheck | null>(null);
+  const [sweeps, setSweeps] = useState(0);
+  const walk = useWalk((progress) => wholeCheck(ask, progress), setChecked);
+  useEffect(() => {
+    if (first !== "never") walk.start();
+  }, []);
+  const isShort = checked !== null && checked.ended < total && checked.alive.length === 0;
+  const waits = first === "until swept" && isShort && total <= MOST_NAMED && sweeps < SWEEPS;
+  useEffect(() => {
+    if (!waits) return;
+    const timer = window.setTimeout(() => {
+      setSweeps(sweeps + 1);
+      walk.start();
+    }, SWEEP_MS);
+    return () => window.clearTimeout(timer);
+  }, [waits, sweeps]);
+  return (
+    <div class="body stack tight">
+      <div class="row">
+        <button type="button" class="button" aria-disabled={walk.read !== null} onClick={walk.start}>
+          {walk.read === null ? "Check again" : `Checking… ${count(walk.read)} of ${count(total)}`}
+        </button>
+        <span class="muted">asks the tree of each token whether it is refused, and its leases revoked</span>
+      </div>
+      {checked && !waits && <CheckNotice checked={checked} total={total} isLeast={isLeast} />}
+      {checked && <LeasesNotice asked={leases} unrevoked={checked.unrevoked_leases} onTried={walk.start} />}
+      {walk.problem && <ProblemNotice problem={walk.problem} />}
+    </div>
+  );
+}
+
+/** Most accessors of usable tokens that are shown. */
+const SHOWN_ALIVE = 20;
+
+function CheckNotice({
+  checked: { checked, ended, alive, next },
+  total,
+  isLeast,
+}: {
+  readonly checked: EndedCheck;
+  readonly total: number;
+  readonly isLeast: boolean;
+}) {
+  if (alive.length > 0) {
+    return (
+      <Notice tone="bad" title={`${counted(alive.length, "token")} of ${count(checked)} can be used`}>
+        {alive.slice(0, SHOWN_ALIVE).map((accessor) => (
+          <p key={accessor}>
+            <a class="mono" href={href(["tokens", accessor])}>
+              {accessor}
+            </a>
+          </p>
+        ))}
+      </Notice>
+    );
+  }
+  if (isLeast && ended >= total && next === "")
+    return <Notice tone="good" title={`All that the sweep has named are refused: ${count(ended)}`} />;
+  if (!isLeast && ended >= total)
+    return <Notice tone="good" title={`All of these are refused: ${count(ended)} of ${count(total)}`} />;
+  return (
+    <Notice tone="warn" title={`${count(ended)} of ${count(total)} are refused; the others were not checked`}>
+      {next === ""
+        ? "They are not named any more, or not yet."
+        : "This page checks so many at once; sys/tokens/verify-ended goes on."}
+    </Notice>
+  );
+}
