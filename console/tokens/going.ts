@@ -39,6 +39,9 @@ export function isBeingSwept(token: Token | null, now = Date.now()): boolean {
 export const isGoing = (token: Token | null): boolean =>
   isBeingSwept(token) || (token !== null && watermarks.some((watermark) => endsBy(watermark, token)));
 
+/** Path of the root tokens that an initialization gives. They have no lease, and prefixes are those of leases. */
+const WITHOUT_LEASE = "auth/token/root";
+
 /** True when a watermark ended the token itself. The server decides by numbers, which agree with the times but for moments. */
 function endsBy(
   { prefix, entity_id: entity, issued_since: since, time, created_before: before }: Watermark,
@@ -48,7 +51,6 @@ function endsBy(
   if (created >= Date.parse(before ?? time)) return false;
   if (since !== undefined) return created >= Date.parse(since);
   if (prefix === undefined) return token.entity_id === entity;
-  // Only tokens that end have a lease, and paths are those of leases.
   const base = prefix.replace(/\/$/, "");
-  return token.expires !== null && (token.path === base || token.path.startsWith(`${base}/`));
+  return token.path !== WITHOUT_LEASE && (token.path === base || token.path.startsWith(`${base}/`));
 }
