@@ -34,6 +34,9 @@ const RETRY_MS = 30_000;
 const CLEANED_ROLES = 50;
 const NOT_ENDED = unavailable("the role is deleted, and its secret-ids are not ended yet; try again");
 
+/** A deleted role: its id, and the uuid of its mount. */
+type DeletedRole = { role: string; mount: string };
+
 /** A role with its name, as a login reads it. */
 export interface NamedRole {
   readonly name: string;
@@ -61,6 +64,8 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   readonly #roleIds: SealedValues<string>;
   /** The version number of the roles (see `changeAndAnnounce`). */
   readonly #state: Setting<number>;
+  /** Who asked for the deletion of a role that is not complete, by its id. After a restart it is not known any more. */
+  readonly #asked = new Map<string, RevocationOrigin>();
 
   constructor(ctx: DurableObjectState, env: AppRoleEnv) {
     super(ctx, env, APP_ROLE_AUTH_MIGRATIONS, SETTINGS);
@@ -69,7 +74,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     this.#state = new Setting(this.settings, "state");
     this.alarms.add(CLEAN_UP, {
       dueAt: () => (this.#deleted().length > 0 ? 0 : null),
-      run: () => this.#cleanUp(),
+      run: () => this.#cleanUp(this.#deleted()),
       pauseMs: () => RETRY_MS,
     });
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
@@ -119,12 +124,14 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     if (role) {
       this.#roleIds.delete(role.roleId);
       this.tables.exec("INSERT INTO deleted_roles (role, mount) VALUES (?, ?)", role.id, mount);
+      this.#asked.set(role.id, asked);
       this.#noteChange();
     }
-    if (this.#deleted().length === 0) return ok(null);
-    const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(role && { role: role.id, asked }));
     // Which of those that are left is meant by the name of a role that is gone is not known.
-    return done.ok || (role && !this.#isDeleted(role.id)) ? ok(null) : err(NOT_ENDED);
+    const meant = role ? [{ role: role.id, mount }] : this.#deleted();
+    if (meant.length === 0) return ok(null);
+    const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(meant));
+    return done.ok ? ok(null) : err(NOT_ENDED);
   }
 
   /** Returns the names of the roles whose tokens get this policy. */
@@ -150,30 +157,24 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     return name !== null && role?.roleId === roleId ? { name, role } : null;
   }
 
-  /** Deleted roles whose secret-ids may be there, as many as one clean-up does. @param first id of the one to begin with. */
-  #deleted(first = "") {
-    const query = "SELECT role, mount FROM deleted_roles ORDER BY role = ? DESC, random() LIMIT ?";
-    return this.tables.exec<{ role: string; mount: string }>(query, first, CLEANED_ROLES).toArray();
+  /** Deleted roles whose secret-ids may be there, as many as one clean-up does. */
+  #deleted(): DeletedRole[] {
+    const query = "SELECT role, mount FROM deleted_roles ORDER BY random() LIMIT ?";
+    return this.tables.exec<DeletedRole>(query, CLEANED_ROLES).toArray();
   }
 
-  #isDeleted(role: string): boolean {
-    return this.tables.exec("SELECT 1 FROM deleted_roles WHERE role = ?", role).toArray().length > 0;
-  }
-
-  /**
-   * Deletes the secret-ids of deleted roles. One that fails does not hold up the others. @throws when one has failed.
-   *
-   * @param asked who asked for which one, by its id; null: for none of them.
-   */
-  async #cleanUp(asked: { readonly role: string; readonly asked: RevocationOrigin } | null = null): Promise<void> {
+  /** Deletes the secret-ids of deleted roles. One that fails does not hold up the others. @throws when one has failed. */
+  async #cleanUp(roles: readonly DeletedRole[]): Promise<void> {
     let failure: { readonly reason: unknown } | undefined;
-    for (const { role, mount } of this.#deleted(asked?.role)) {
-      const origin = role === asked?.role ? asked.asked : NO_ORIGIN;
+    for (const { role, mount } of roles) {
+      const asked = this.#asked.get(role) ?? NO_ORIGIN;
       const shards = secretIdShardsOf(this.env, { uuid: mount });
-      const dropped = await Promise.allSettled(shards.map((shard) => shard.dropRole(role, origin)));
+      const dropped = await Promise.allSettled(shards.map((shard) => shard.dropRole(role, asked)));
       const failed = dropped.find((one) => one.status === "rejected");
-      if (failed) failure = failed;
-      else this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
+      failure ??= failed;
+      if (failed) continue;
+      this.tables.exec("DELETE FROM deleted_roles WHERE role = ?", role);
+      this.#asked.delete(role);
     }
     if (failure) throw failure.reason;
   }

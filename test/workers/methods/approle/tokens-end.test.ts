@@ -346,6 +346,22 @@ describe("a crash leaves no token that outlives its secret-id", () => {
   });
 });
 
+it("a token names who deleted its role, also when that is completed with the deletion of another one", async () => {
+  const [one, other] = [await endingRole(), await endingRole()];
+  const token = await one.login();
+  const { accessor } = dataOf<{ accessor: string }>(await lookUp(token));
+  const fault = failing(AppRoleSecretIds, "dropRole");
+  expect((await mount.ask("DELETE", `role/${one.name}`)).status).toBe(503);
+  fault.end();
+  expect((await mount.ask("DELETE", `role/${other.name}`)).status).toBe(204);
+  // No role has this name any more: what is left is done.
+  expect((await mount.ask("DELETE", `role/${other.name}`)).status).toBe(204);
+  expect(await status(token)).toBe(403);
+  await sweep((await locate(token)).stub);
+  const { ended } = (await call("GET", `sys/tokens/${accessor}`, { token: root })).body.data;
+  expect(ended).toMatchObject({ request_path: `auth/approle/role/${one.name}` });
+});
+
 describe("a tree that does not answer", () => {
   const silent = async (token: string) => {
     const { id } = (await locate(token)).stub;
