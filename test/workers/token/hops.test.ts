@@ -176,6 +176,7 @@ describe("calls to objects where one process serves everything", () => {
   afterAll(() => {
     runAs(NETWORK);
   });
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 
   it.each([
     ["look-up self", "GET", "auth/token/lookup-self", undefined, []],
