@@ -25,7 +25,7 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
     <>
       <PageHead
         title="Set up a login"
-        text={preset?.text ?? "For machines that can prove who they are: no secret is given to them."}
+        text={preset?.text ?? "For people, and for machines that can prove who they are: no secret is given to them."}
       />
       <nav class="presets" aria-label="Who logs in">
         {PRESETS.map(({ id, title }) => (

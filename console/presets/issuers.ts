@@ -296,10 +296,12 @@ export VAULT_TOKEN
 
 const subjectOf = (account: string): string => `system:serviceaccount:${account.replace("/", ":")}`;
 
-const withoutSlash = (url: string): string => url.replace(/\/$/, "");
+/** An issuer as its tokens name it. */
+export const withoutSlash = (url: string): string => url.replace(/\/$/, "");
 
 /** Far in the future: the check looks at the time of a token too. */
 const ENDS_LATE = Date.UTC(2100, 0) / 1000;
 
-const claimsText = (claims: Readonly<Record<string, unknown>>): string =>
+/** Claims that the check of a login begins with. */
+export const claimsText = (claims: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ ...claims, exp: ENDS_LATE }, null, 2);

@@ -72,7 +72,7 @@ function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues 
 export const configPath = ({ method }: Pick<Preset, "method">): string =>
   method === "aws" ? "config/client" : "config";
 
-function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, role: RecordValue): PlanStep[] {
+function stepsOf({ method, settings }: Preset, place: PresetPlace, config: RecordValue, role: RecordValue): PlanStep[] {
   const { mount, role: name } = place;
   return [
     {
@@ -83,7 +83,7 @@ function stepsOf({ method }: Preset, place: PresetPlace, config: RecordValue, ro
     {
       what: "mount",
       label: `The method ${method} at auth/${mount}/`,
-      request: { path: ofMount(mount), body: { type: method } },
+      request: { path: ofMount(mount), body: { type: method, ...(settings && { config: settings }) } },
     },
     {
       what: "config",
@@ -126,7 +126,9 @@ export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mou
 /** What a mount trusts in the place of what a plan would have it trust; secrets are in no answer. */
 function otherTrust(wanted: RecordValue, trust: Existing["trust"]): string | undefined {
   if (trust === null || trust === "hidden") return undefined;
-  const texts = Object.entries(wanted).map(([name, value]) => [value, trust[name]] as const);
+  const texts = Object.entries(wanted)
+    .filter(([name]) => name !== "default_role")
+    .map(([name, value]) => [value, trust[name]] as const);
   const [, other] = texts.find(([value, set]) => typeof set === "string" && set !== "" && set !== value) ?? [];
   return typeof other === "string" ? other : undefined;
 }
@@ -151,8 +153,19 @@ function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config:
     backend: `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`,
     token_policies: `[vault_policy.${labelOf(name)}.name]`,
   };
-  if (ofConfig) texts.push(terraformText({ ...recordOf(ofConfig, mount), references }, fieldsOf(settings), config));
+  if (ofConfig) {
+    const { resource, given } = recordOf(ofConfig, mount);
+    const type = preset.method === "oidc" ? { type: preset.method } : {};
+    const record = { resource, given: { ...given, ...type }, references };
+    texts.push(withTune(terraformText(record, fieldsOf(settings), config), preset));
+  }
   const ofRole = resourceOf(roles);
   if (ofRole) texts.push(terraformText({ ...recordOf(ofRole, mount, name), references }, fieldsOf(roles), role));
   return texts.join("\n");
+}
+
+/** A resource of an auth mount with how the mount is enabled. */
+function withTune(resource: string, { settings = {} }: Preset): string {
+  const lines = Object.entries(settings).map(([name, value]) => `    ${name} = "${value}"\n`);
+  return lines.length === 0 ? resource : resource.replace(/\}\n$/, `  tune {\n${lines.join("")}  }\n}\n`);
 }

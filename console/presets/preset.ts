@@ -35,7 +35,9 @@ export interface Preset {
   readonly id: string;
   readonly title: string;
   readonly text: string;
-  readonly method: "jwt" | "kubernetes" | "aws";
+  readonly method: "jwt" | "kubernetes" | "aws" | "oidc";
+  /** How the mount is enabled, besides its type. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly fields: readonly PresetField[];
   /** What has to be done before the fields can be filled in. */
   readonly first?: Snippet;

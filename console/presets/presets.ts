@@ -1,4 +1,5 @@
 import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
+import { PEOPLE } from "./people.ts";
 import { formed, HTTPS, type Preset, ROLE_FIELD } from "./preset.ts";
 
 /** A text that can be sent in a header. */
@@ -93,4 +94,13 @@ function hostOf(address: string): string {
 }
 
 /** The presets, in the order of the page. */
-export const PRESETS: readonly Preset[] = [GITHUB, GITLAB, KUBERNETES_ISSUER, KUBERNETES_REVIEW, ENTRA, KEYCLOAK, AWS];
+export const PRESETS: readonly Preset[] = [
+  PEOPLE,
+  GITHUB,
+  GITLAB,
+  KUBERNETES_ISSUER,
+  KUBERNETES_REVIEW,
+  ENTRA,
+  KEYCLOAK,
+  AWS,
+];

@@ -25,7 +25,7 @@ function RootNotice() {
       <Icon name="info" />
       <span>
         This is a root token: it may do everything, and nobody is named in what it does. Let people{" "}
-        <a href={href(["methods"])}>sign in with a method</a> and revoke it when that works.
+        <a href={href(["methods"], { setup: "people" })}>sign in with a method</a> and revoke it when that works.
       </span>
     </aside>
   );

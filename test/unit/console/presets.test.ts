@@ -12,6 +12,7 @@ const GUID = "11111111-2222-3333-4444-555555555555";
 
 /** What somebody types, by the id of the preset. */
 const VALUES: Readonly<Record<string, PresetValues>> = {
+  people: { issuer: "https://sso.example.com/realms/acme", client: "grove", secret: "ey.secret.x" },
   github: { repository: "acme/web", branch: "main" },
   gitlab: { issuer: "https://gitlab.com/", project: "acme/shop/web" },
   kubernetes: { issuer: "https://oidc.cluster.example.com/id/1", account: "web/api" },
@@ -21,7 +22,8 @@ const VALUES: Readonly<Record<string, PresetValues>> = {
   aws: { account: "111111111111", name: "web" },
 };
 const valuesOf = (id: string): PresetValues => ({ ...VALUES[id], role: "deploy" });
-const roleOf = (id: string) => ({ "kubernetes-review": "web-api", entra: "entra-11111111" })[id] ?? "deploy";
+const roleOf = (id: string) =>
+  ({ people: "people", "kubernetes-review": "web-api", entra: "entra-11111111" })[id] ?? "deploy";
 const cases = PRESETS.map((preset) => [preset.id, preset] as const);
 const presetOf = (id: string) => PRESETS.find((preset) => preset.id === id) ?? PRESETS[0];
 
@@ -89,10 +91,20 @@ function shellOf(title: string, text: string): string {
 
 const SHELL = /^(?:In the (?:job|container|cluster)|At the |On the (?:instance|machine))/;
 
-it("no text has the token of a reviewer, and the request has it", () => {
-  const { steps, ...texts } = planOf(presetOf("kubernetes-review") ?? fail(), valuesOf("kubernetes-review"), ADDRESS);
+it.each([
+  ["kubernetes-review", "token_reviewer_jwt"],
+  ["people", "oidc_client_secret"],
+])("no text of %s has its secret, and the request has it", (id, field) => {
+  const { steps, ...texts } = planOf(presetOf(id) ?? fail(), valuesOf(id), ADDRESS);
   expect(JSON.stringify(texts)).not.toContain("ey.secret.x");
-  expect(steps[2]?.request.body).toMatchObject({ token_reviewer_jwt: "ey.secret.x" });
+  expect(steps[2]?.request.body).toMatchObject({ [field]: "ey.secret.x" });
+});
+
+it("people find the method before they sign in, also where Terraform made it", () => {
+  const { steps, terraform } = planOf(presetOf("people") ?? fail(), valuesOf("people"), ADDRESS);
+  expect(steps[1]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
+  expect(terraform).toMatch(/ type += "oidc"\n/);
+  expect(terraform).toContain('  tune {\n    listing_visibility = "unauth"\n  }\n}\n');
 });
 
 describe("the steps that are left", () => {

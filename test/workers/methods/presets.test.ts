@@ -56,7 +56,8 @@ function serveIssuer(name: string): void {
   vi.stubGlobal("fetch", async (input: RequestInfo | URL) => {
     const url = input instanceof Request ? input.url : String(input);
     if (url === `${name}/.well-known/openid-configuration`) {
-      return Response.json({ issuer: name, jwks_uri: `${name}/keys` });
+      const endpoints = { authorization_endpoint: `${name}/auth`, token_endpoint: `${name}/token` };
+      return Response.json({ issuer: name, jwks_uri: `${name}/keys`, ...endpoints });
     }
     if (url === `${name}/keys`) return Response.json({ keys: [issuer.jwk] });
     throw new TypeError("Network connection lost");
@@ -96,6 +97,26 @@ describe("a login that is set up by a preset", () => {
     for (const wrong of [...others, { aud: "https://other.example.com" }, { iss: "https://evil.example.com" }]) {
       expect((await plan.login({ jwt: await issuer.sign({ ...claims, ...wrong }) })).status).not.toBe(200);
     }
+  });
+
+  it("of people sends them to the provider, and back to the console that is listed", async () => {
+    serveIssuer("https://sso.example.com/realms/acme");
+    const values = { issuer: "https://sso.example.com/realms/acme", client: "grove", secret: "the secret" };
+    const plan = await setUp("people", values);
+    const claims = JSON.parse(plan.identity) as Record<string, unknown>;
+    expect(dataOf<{ allowed: boolean }>(await plan.explain({ claims })).allowed).toBe(true);
+    expect(dataOf<{ allowed: boolean }>(await plan.explain({ claims: { ...claims, aud: "other" } })).allowed).toBe(
+      false,
+    );
+    const begin = (redirect_uri: string) =>
+      post("auth/oidc/oidc/auth_url", { redirect_uri, client_nonce: "n".repeat(20) });
+    const url = new URL(
+      dataOf<{ auth_url: string }>(await begin(`${ADDRESS}/ui/vault/auth/oidc/oidc/callback`)).auth_url,
+    );
+    expect([url.origin, url.searchParams.get("client_id")]).toEqual(["https://sso.example.com", "grove"]);
+    expect((await begin("https://evil.example.com/")).status).toBe(400);
+    const listed = await call("GET", "sys/internal/ui/mounts", {});
+    expect(listed.body.data).toMatchObject({ auth: { "oidc/": { type: "oidc" } } });
   });
 
   it("of Kubernetes gives a token to the service account that the API server vouches for", async () => {

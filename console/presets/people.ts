@@ -1,0 +1,74 @@
+import { callbackPath } from "../sign-in/arrival.ts";
+import { claimsText, withoutSlash } from "./issuers.ts";
+import { formed, HTTPS, type Preset } from "./preset.ts";
+
+/** Where `bao login` and `vault login` wait for the answer of the provider. */
+const OF_THE_COMMAND = "http://localhost:8250/oidc/callback";
+
+/** People, through a browser. */
+export const PEOPLE: Preset = {
+  id: "people",
+  title: "People",
+  text: "Whoever a provider of OpenID Connect lets in, in this console and by command. The role can ask for a group of them.",
+  method: "oidc",
+  mount: "oidc",
+  settings: { listing_visibility: "unauth" },
+  fields: [
+    formed(
+      "issuer",
+      "Identity provider",
+      "Its issuer, as in https://sso.example.com/realms/acme.",
+      HTTPS,
+      "An address that begins with https://.",
+    ),
+    formed(
+      "client",
+      "Client id",
+      "Of a client with the authorization code flow. It lists the addresses below “For the client”.",
+      /^[\w.-]+$/,
+      "The id of a client, as in grove.",
+    ),
+    {
+      name: "secret",
+      label: "Client secret",
+      hint: "It is kept sealed.",
+      isSecret: true,
+      wrong: (value) => (/^[\x20-\x7e]{1,1024}$/.test(value) ? "" : "A text of at most 1,024 characters."),
+    },
+  ],
+  roleOf: () => "people",
+  config: ({ issuer = "", client, secret }, { role }) => ({
+    oidc_discovery_url: withoutSlash(issuer),
+    oidc_client_id: client,
+    oidc_client_secret: secret,
+    default_role: role,
+  }),
+  role: (_, place) => ({
+    role_type: "oidc",
+    user_claim: "sub",
+    oidc_scopes: ["profile"],
+    claim_mappings: { preferred_username: "name" },
+    allowed_redirect_uris: [consoleAddress(place), OF_THE_COMMAND],
+    token_ttl: "8h",
+  }),
+  snippets: (_, place) => [
+    {
+      title: "At the provider",
+      text: `# The client lists these addresses to return to:
+#   ${consoleAddress(place)}
+#   ${OF_THE_COMMAND}
+`,
+    },
+    {
+      title: "On the machine",
+      text: `# In a browser: ${place.address}/ui/?with=${place.mount}
+export VAULT_ADDR=${place.address}
+bao login -method=oidc -path=${place.mount}
+`,
+    },
+  ],
+  identity: ({ issuer = "", client }) => claimsText({ iss: withoutSlash(issuer), aud: client, sub: "a person" }),
+};
+
+const consoleAddress = ({ address, mount }: Parameters<Preset["role"]>[1]): string =>
+  `${address}${callbackPath(mount)}`;
