@@ -35,14 +35,8 @@ export async function succeeds(address: UpstreamAddress, path: string, limitMs: 
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Status of `sys/health` before `sys/init`. */
-const UNINITIALIZED = 501;
-
 /** The error of a server that answers every request with 503; undefined for any other. */
-export async function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
-  const health = await get(address, "/v1/sys/health", async ({ status }) => status);
-  // A 503 would stand among the faults of the first day.
-  if (health === UNINITIALIZED) return "Grove is not initialized: send PUT /v1/sys/init once to get the root token";
+export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
   return get(address, "/v1/auth/token/lookup-self", async ({ status }, body) => {
     return status === 503 ? firstError(await textOf(body)) : undefined;
   });

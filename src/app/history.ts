@@ -20,6 +20,11 @@ export function reportHistory(env: Env): Promise<void> | null {
   return isWithin(reportedAt, REPORT_MS, now) ? null : sendHistory(env, now);
 }
 
+/** Leaves what this isolate has answered so far out of the history: without an installation every answer is a refusal. */
+export function skipHistory(): void {
+  reported = trafficSoFar();
+}
+
 async function sendHistory(env: Env, now: Ms): Promise<void> {
   // The requests are about as old as the last report; those of an isolate that was idle are older than this one.
   const at = Number.isFinite(reportedAt) && reportedAt <= now ? Math.max(reportedAt, now - REPORT_MS) : now;

@@ -13,7 +13,7 @@ import { VAULT } from "../wire/envelope.ts";
 import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
 import { answerRefusal, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
-import { reportHistory } from "./history.ts";
+import { reportHistory, skipHistory } from "./history.ts";
 import { tableOf } from "./places.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
 import { TABLES } from "./routes.ts";
@@ -69,7 +69,9 @@ export const metrics: Middleware = async (c, next) => {
     countEvent("login_result", [result]);
   }
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
-  const report = c.get("installation").ok ? reportHistory(c.env) : null;
+  const opened = c.get("installation");
+  if (!opened.ok && opened.error.code === "uninitialized") skipHistory();
+  const report = opened.ok ? reportHistory(c.env) : null;
   if (report) c.executionCtx.waitUntil(report);
 };
 

@@ -24,6 +24,22 @@ const REPLACED: readonly (readonly [target: object, names: readonly string[]])[]
   [console, ["debug", "error", "info", "log", "warn"]],
 ];
 
+/** A timer of an earlier file does nothing: its sources would call the objects of this file, with keys of its own installation. */
+function endTimersWithTheirFile(): void {
+  const { setTimeout: set } = globalThis;
+  const wait = scheduler.wait.bind(scheduler);
+  const isOf = (file: number | undefined) => global.groveKept?.files === file;
+  globalThis.setTimeout = ((work: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+    const file = global.groveKept?.files;
+    return set(() => (isOf(file) ? work(...args) : undefined), ms);
+  }) as typeof setTimeout;
+  scheduler.wait = async (ms, options) => {
+    const file = global.groveKept?.files;
+    await wait(ms, options);
+    if (!isOf(file)) await new Promise(() => {});
+  };
+}
+
 /** What stays from file to file. */
 interface Kept {
   /** Test files until now. */
@@ -91,6 +107,7 @@ if (global.groveKept === undefined) {
   const { reset } = await import("cloudflare:test");
   const objects = new Map<string, () => Fetcher>();
   watchObjects(objects);
+  endTimersWithTheirFile();
   const replaced = REPLACED.flatMap(([target, names]) =>
     names.map((name) => {
       const value: unknown = Reflect.get(target, name);

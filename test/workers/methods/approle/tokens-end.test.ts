@@ -7,7 +7,7 @@ import { Meter } from "../../../support/meter.ts";
 import { crash } from "../../../support/objects.ts";
 import { rowsOf } from "../../../support/rows.ts";
 import { call, callApart, dataOf, initialized } from "../../../support/service.ts";
-import { insertRows } from "../../../support/storage-writer.ts";
+import { deleteRows, insertRows } from "../../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../../support/trees.ts";
 
 let root: string;
@@ -389,9 +389,11 @@ it("the tokens of a destroyed secret-id are ended before those of others that wa
   const token = await login();
   const waiting = { role: "another", accessor: "", hash: "", asked: "{}" };
   const others = Array.from({ length: 150 }, (_, at) => ({ ...waiting, parent: ` ${at}` }));
-  await insertRows(await mount.shardOf(made.secret_id_accessor), "ending_parents", others);
+  const shard = await mount.shardOf(made.secret_id_accessor);
+  await insertRows(shard, "ending_parents", others);
   expect(await destroy()).toBe(204);
   expect(await status(token)).toBe(403);
+  await deleteRows(shard, "ending_parents");
 });
 
 describe("a secret-id that is destroyed while a login is under way", () => {
