@@ -1,6 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { routeFields } from "../../../src/app/openapi/document.ts";
+import { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
+import { holdAlarmsOf } from "../../support/calls.ts";
 import { call, createToken, tokenUnder } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 import { ENDPOINTS, type Endpoint, exampleOf, makeWorld, send } from "../../support/walk.ts";
@@ -15,6 +17,8 @@ beforeAll(async () => {
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  // Whether a tidy that an earlier request has begun still runs is in the answers of the next one.
+  holdAlarmsOf(CloudAuth);
   holdSweeps();
 });
 
