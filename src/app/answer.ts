@@ -18,9 +18,12 @@ export function respond(c: AppContext, answer: Answer): Response {
   const { result, warnings } = answer;
   const dialect = c.get("dialect");
   const requestId = c.get("requestId");
-  return result.ok
+  const response = result.ok
     ? dialect.renderReply(requestId, result.value, warnings)
-    : dialect.renderFailure(requestId, result.error);
+    : dialect.renderFailure(result.error);
+  // With this id an operator finds the lines of the request in the log, and its record in the audit store.
+  response.headers.set("X-Request-Id", requestId);
+  return response;
 }
 
 /** Refuses a request. @param endpoint null when none was found. */

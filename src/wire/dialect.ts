@@ -8,7 +8,7 @@ import type { Shape } from "./view.ts";
 export interface Dialect {
   readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>>;
   renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response;
-  renderFailure(requestId: string, failure: Failure): Response;
+  renderFailure(failure: Failure): Response;
   /** False when its clients slow down permanently once an answer names a limit. */
   readonly namesLimits: boolean;
   readonly described: DescribedDialect;

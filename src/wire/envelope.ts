@@ -27,9 +27,6 @@ export const VAULT: Dialect = {
   },
 };
 
-/** The id of the request, with which its lines and its record are found. */
-export const REQUEST_ID = "X-Request-Id";
-
 const HEADERS = {
   "Content-Type": MEDIA_TYPE,
   // Answers contain tokens, which no cache may store.
@@ -37,18 +34,8 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/**
- * `HEADERS` as an object of the runtime, which would convert a plain object again for each answer. Each answer copies it,
- * with the id of its request.
- */
+/** `HEADERS` as an object of the runtime, which would convert a plain object again for each answer. */
 const KEPT_HEADERS = new Headers(HEADERS);
-
-/** Headers of an answer. Used at once, and not kept: those without `more` are one object for all. */
-function headersOf(requestId: string, more: Readonly<Record<string, string>> | null = null): HeadersInit {
-  if (more) return { ...HEADERS, [REQUEST_ID]: requestId, ...more };
-  KEPT_HEADERS.set(REQUEST_ID, requestId);
-  return KEPT_HEADERS;
-}
 
 /** Statuses without a body. A client can choose one of them for the health endpoint. */
 const NO_BODY = new Set([204, 205, 304]);
@@ -57,7 +44,6 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
   switch (reply.kind) {
     case "plain":
       return respond(
-        requestId,
         reply.status,
         reply.body,
         reply.maxAge === undefined ? null : { "Cache-Control": `max-age=${reply.maxAge}` },
@@ -65,22 +51,19 @@ function renderReply(requestId: string, reply: Reply, warnings: readonly string[
     case "text":
       return new Response(reply.text, {
         status: reply.status,
-        headers: headersOf(requestId, { "Content-Type": reply.mediaType, ...reply.headers }),
+        headers: { ...HEADERS, "Content-Type": reply.mediaType, ...reply.headers },
       });
     case "accepted":
-      return new Response(null, { status: 202, headers: headersOf(requestId) });
+      return new Response(null, { status: 202, headers: KEPT_HEADERS });
     case "stored":
-      return new Response(reply.answer.text, { status: reply.answer.status, headers: headersOf(requestId) });
+      return new Response(reply.answer.text, { status: reply.answer.status, headers: KEPT_HEADERS });
     case "wrapped":
-      return respond(requestId, 200, {
-        ...envelopeOf("", NO_DATA, []),
-        wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo),
-      });
+      return respond(200, { ...envelopeOf("", NO_DATA, []), wrap_info: WRAP_INFO_VIEW.show(reply.wrapInfo) });
     default: {
-      if (reply.kind === "empty") return respond(requestId, 204, null);
+      if (reply.kind === "empty") return respond(204, null);
       const envelope = envelopeOf(requestId, reply, warnings);
       const inject = reply.kind === "data" && reply.inject ? reply.data : null;
-      return respond(requestId, statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
+      return respond(statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
     }
   }
 }
@@ -118,19 +101,14 @@ function statusOf(reply: EnvelopeReply): number {
   return reply.kind === "data" ? (reply.status ?? 200) : 200;
 }
 
-function renderFailure(requestId: string, failure: Failure): Response {
+function renderFailure(failure: Failure): Response {
   const { status, errors, headers } = toWire(failure);
-  return respond(requestId, status, { errors }, headers);
+  return respond(status, { errors }, headers);
 }
 
-function respond(
-  requestId: string,
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>> | null = null,
-): Response {
-  if (NO_BODY.has(status)) return new Response(null, { status, headers: headersOf(requestId) });
-  return new Response(bodyText(body), { status, headers: headersOf(requestId, headers) });
+function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> | null = null): Response {
+  if (NO_BODY.has(status)) return new Response(null, { status, headers: KEPT_HEADERS });
+  return new Response(bodyText(body), { status, headers: headers ? { ...HEADERS, ...headers } : KEPT_HEADERS });
 }
 
 function bodyText(body: unknown): string {

@@ -2,7 +2,6 @@ import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts
 import type { Env } from "../../env.ts";
 import type { Operation } from "../../policy/operation.ts";
 import type { Dialect } from "../../wire/dialect.ts";
-import { REQUEST_ID } from "../../wire/envelope.ts";
 import { toWire, type WireFailure } from "../../wire/failure.ts";
 import { parseJsonObject } from "../../wire/json.ts";
 import { operationOfMethod } from "../../wire/method.ts";
@@ -119,16 +118,14 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** Makes the response for a reply: a document, or nothing. */
-export function renderReply(requestId: string, reply: Reply, _warnings: readonly string[]): Response {
-  if (reply.kind === "empty") {
-    return new Response(null, { status: 204, headers: { ...HEADERS, [REQUEST_ID]: requestId } });
-  }
+export function renderReply(_requestId: string, reply: Reply, _warnings: readonly string[]): Response {
+  if (reply.kind === "empty") return new Response(null, { status: 204, headers: HEADERS });
   if (reply.kind !== "plain") throw new Error(`this interface has no answer of the kind "${reply.kind}"`);
-  return respond(requestId, reply.status, reply.body);
+  return respond(reply.status, reply.body);
 }
 
 /** Makes the response for a failure: its first message, and the part of the request that is wrong. */
-export function renderFailure(requestId: string, failure: Failure): Response {
+export function renderFailure(failure: Failure): Response {
   const { status, errors, headers } = toJsonApi(failure);
   const error = {
     status: String(status),
@@ -137,7 +134,7 @@ export function renderFailure(requestId: string, failure: Failure): Response {
     ...(failure.code === "invalid_document" && { source: { pointer: failure.pointer } }),
     ...(failure.code === "invalid_parameter" && { source: { parameter: failure.parameter } }),
   };
-  return respond(requestId, status, { errors: [error] }, headers);
+  return respond(status, { errors: [error] }, headers);
 }
 
 /**
@@ -154,16 +151,8 @@ function toJsonApi(failure: Failure): WireFailure {
   return isHidden ? { status: 404, errors: ["there is no such resource, or you may not see it"] } : wire;
 }
 
-function respond(
-  requestId: string,
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  return new Response(`${JSON.stringify(body)}\n`, {
-    status,
-    headers: { ...HEADERS, [REQUEST_ID]: requestId, ...headers },
-  });
+function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
 }
 
 /** JSON:API 1.0, the dialect of the interface of teams. */

@@ -48,7 +48,7 @@ describe("failures", () => {
   ];
 
   it.each(failures)("$code: one error object whose status is a text", async (failure) => {
-    const response = renderFailure("id", failure);
+    const response = renderFailure(failure);
     const { errors } = (await response.json()) as { errors: Record<string, unknown>[] };
     expect(errors).toEqual([
       {
@@ -68,9 +68,7 @@ describe("failures", () => {
 
   it("do not tell what is refused from what is missing", async () => {
     const texts = await Promise.all(
-      (["permission_denied", "not_found", "unsupported_path"] as const).map((code) =>
-        renderFailure("id", { code }).text(),
-      ),
+      (["permission_denied", "not_found", "unsupported_path"] as const).map((code) => renderFailure({ code }).text()),
     );
     expect(new Set(texts).size).toBe(1);
   });
