@@ -1,6 +1,5 @@
 import { DurableObject, env } from "cloudflare:workers";
-import { all, map, nameInStacks } from "grove:sources";
-import { createRequire } from "node:module";
+import { all } from "grove:sources";
 import { vi } from "vitest";
 
 /**
@@ -9,10 +8,7 @@ import { vi } from "vitest";
  * The first of the setup files: those after it change globals.
  */
 declare const __vitest_mocker__: {
-  readonly moduleRunner: {
-    import(specifier: string): Promise<unknown>;
-    readonly evaluatedModules: { ensureModule(id: string, url: string): { meta?: { readonly code: string } } };
-  };
+  readonly moduleRunner: { import(specifier: string): Promise<unknown> };
 };
 
 const runner = __vitest_mocker__.moduleRunner;
@@ -89,19 +85,6 @@ const bindings = { ...env };
 global.groveSources = await load.call(runner, place);
 vi.resetModules();
 runner.import = load;
-
-/**
- * Has the stacks of errors name the lines of the sources. The runner maps those of the modules that it evaluated; the one with
- * all sources (one-module.ts) the runtime loads by itself, so the runner gets its map here.
- */
-const name = nameInStacks(place);
-runner.evaluatedModules.ensureModule(name, name).meta = {
-  // Read at the first stack of a file: most have none, and do not load the map.
-  get code() {
-    const loaded: unknown = createRequire("file:///")(`.${map}`);
-    return `//# sourceMappingURL=data:application/json;base64,${btoa(JSON.stringify(loaded))}`;
-  },
-};
 
 if (global.groveKept === undefined) {
   const { reset } = await import("cloudflare:test");

@@ -1,6 +1,6 @@
-import { linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import { build } from "esbuild";
 import type { Plugin } from "vitest/config";
 import { PROPERTY_SETTINGS } from "./property-settings.ts";
@@ -9,9 +9,8 @@ import { PROPERTY_SETTINGS } from "./property-settings.ts";
 const FOLDER = mkdtempSync(join(tmpdir(), "grove-tests-"));
 process.once("exit", () => rmSync(FOLDER, { recursive: true, force: true }));
 
-/** The module with all sources in it, and the map by which stacks of errors name the sources. */
+/** The module with all sources in it. Stacks of errors name it, with the function: the runner maps only what it evaluated. */
 const ALL = join(FOLDER, "all-sources.mjs");
-const MAP = join(FOLDER, "all-sources.json");
 /**
  * The same file by the names under which the runtime loads it: an isolate evaluates a module once, and each test file in it
  * (new-isolate.ts) needs the sources as they are before the first request. More than there are files of a project.
@@ -62,9 +61,7 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
       if (id === `\0${SOURCES}`) {
         written ??= writeBundle(root, sources);
         await written;
-        return `export const all = ${JSON.stringify(NAMES)};
-          export const map = ${JSON.stringify(MAP)};
-          export const nameInStacks = (place) => place.slice(1) + "?mf_vitest_force=ESModule";`;
+        return `export const all = ${JSON.stringify(NAMES)};`;
       }
       const place = sources.indexOf(id);
       if (place === -1) return undefined;
@@ -109,10 +106,10 @@ function writeFastCheck(root: string, seed: number): Promise<unknown> {
   });
 }
 
-/** Writes the one module and its map. */
+/** Writes the one module, under all its names. */
 async function writeBundle(root: string, sources: readonly string[]): Promise<void> {
   const lines = sources.map((source, place) => `export * as m${place} from "./${relative(root, source)}";`);
-  const { outputFiles } = await build({
+  await build({
     absWorkingDir: root,
     stdin: { contents: lines.join("\n"), resolveDir: root, loader: "ts" },
     bundle: true,
@@ -123,15 +120,7 @@ async function writeBundle(root: string, sources: readonly string[]): Promise<vo
     external: ["cloudflare:*", "node:*"],
     keepNames: true,
     minifyWhitespace: true,
-    sourcemap: "external",
-    sourcesContent: false,
     outfile: ALL,
-    write: false,
   });
-  const text = (suffix: string): string => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? "";
-  const map = JSON.parse(text(".map")) as { sources: string[] };
-  const absolute = { ...map, sources: map.sources.map((source) => resolve(FOLDER, source)) };
-  writeFileSync(ALL, text(".mjs"));
   for (const name of NAMES) linkSync(ALL, name);
-  writeFileSync(MAP, JSON.stringify(absolute));
 }

@@ -11,7 +11,4 @@ interface ImportMeta {
 declare module "grove:sources" {
   /** Names of the module with all sources, one for each time that an isolate evaluates it. */
   export const all: readonly string[];
-  export const map: string;
-  /** What stacks call the module of such a name. */
-  export function nameInStacks(place: string): string;
 }
