@@ -3,7 +3,7 @@ import type { AuditEvents } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, SendProblem, Time } from "../ui/index.ts";
+import { Card, MoreButton, SendProblem, Time } from "../ui/index.ts";
 import { type BelowToken, inOrder } from "./lineage-order.ts";
 import { TokenLink } from "./links.tsx";
 import { readEvents } from "./read.ts";
@@ -73,11 +73,7 @@ function Tokens({ below }: { readonly below: readonly BelowToken[] }) {
         ))}
       </ol>
       {below.length > shown.length && (
-        <div class="more">
-          <button type="button" class="button" onClick={() => setIsWhole(true)}>
-            Show all {count(below.length)} tokens
-          </button>
-        </div>
+        <MoreButton label={`Show all ${count(below.length)} tokens`} onClick={() => setIsWhole(true)} />
       )}
     </>
   );

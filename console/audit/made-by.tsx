@@ -1,6 +1,7 @@
-import { Card, Time } from "../ui/index.ts";
+import { Card } from "../ui/index.ts";
+import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent, MadeToken } from "./event.ts";
-import { AddressLink, RequestLink, TokenLink } from "./links.tsx";
+import { TokenLink } from "./links.tsx";
 
 interface MadeByProps {
   /** How the token was made, then how its maker was, and so on. */
@@ -30,16 +31,7 @@ export function MadeBy({ makers, events }: MadeByProps) {
                   )}{" "}
                   at <code class="break">{path}</code>
                 </p>
-                <p class="muted small">
-                  <Time at={time} both />
-                  {address && (
-                    <>
-                      {" "}
-                      · from <AddressLink address={address} />
-                    </>
-                  )}{" "}
-                  · request <RequestLink id={request} isShort />
-                </p>
+                <Circumstances at={time} address={address} request={request} />
               </li>
             );
           })}

@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import type { TokenEnd } from "../tokens/model.ts";
-import { Card, Empty, ProblemNotice, Segments, Time } from "../ui/index.ts";
+import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
+import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent } from "./event.ts";
 import { EventText, HappeningTag } from "./event-text.tsx";
 import { placeOfEnd } from "./happening.ts";
-import { AddressLink, RequestLink } from "./links.tsx";
 import type { AuditQuestion } from "./read.ts";
 import { type EventPages, useEvents } from "./use-events.ts";
 
@@ -135,13 +135,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
           <ProblemNotice problem={problem} />
         </div>
       )}
-      {hasMore && (
-        <div class="more">
-          <button type="button" class="button" onClick={more}>
-            Show earlier events
-          </button>
-        </div>
-      )}
+      {hasMore && <MoreButton label="Show earlier events" onClick={more} />}
     </Card>
   );
 }
@@ -157,23 +151,7 @@ function EventItem({ event, of }: { readonly event: AuditEvent; readonly of: str
         <p>
           <EventText event={event} of={of} />
         </p>
-        <p class="small muted">
-          <Time at={time} both />
-          {address ? (
-            <>
-              {" "}
-              · from <AddressLink address={address} />
-            </>
-          ) : (
-            via === "rpc" && " · from another Worker"
-          )}
-          {request !== undefined && (
-            <>
-              {" "}
-              · request <RequestLink id={request} isShort />
-            </>
-          )}
-        </p>
+        <Circumstances at={time} address={address} isCall={via === "rpc"} request={request} />
       </div>
     </li>
   );
@@ -204,15 +182,7 @@ function EndItem({
             </>
           )}
         </p>
-        <p class="small muted">
-          <Time at={at} both />
-          {request !== "" && (
-            <>
-              {" "}
-              · request <RequestLink id={request} isShort />
-            </>
-          )}
-        </p>
+        <Circumstances at={at} request={request} />
       </div>
     </li>
   );

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { count, counted, exact } from "../format.ts";
-import { Card, DataTable, Time } from "../ui/index.ts";
+import { Card, DataTable, MoreButton, Time } from "../ui/index.ts";
 import type { TokenUse } from "./event.ts";
 import { AddressLink } from "./links.tsx";
 
@@ -51,11 +51,7 @@ export function UsesCard({ uses, more }: UsesCardProps) {
         />
       )}
       {uses.length > shown.length && (
-        <div class="more">
-          <button type="button" class="button" onClick={() => setIsWhole(true)}>
-            Show all {count(uses.length)} rows
-          </button>
-        </div>
+        <MoreButton label={`Show all ${count(uses.length)} rows`} onClick={() => setIsWhole(true)} />
       )}
     </Card>
   );

@@ -8,7 +8,7 @@ import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
-import { Accessor, DataTable, Empty, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { Accessor, DataTable, Empty, MoreButton, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
 /** Tokens of a page. Of all, those of one revocation are one row. */
 const PAGE = 500;
@@ -70,13 +70,7 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
               { label: "By", cell: ({ first }) => <AskedBy by={first.ended.by} /> },
             ]}
           />
-          {next !== "" && (
-            <div class="more">
-              <button type="button" class="button" onClick={more}>
-                Show more
-              </button>
-            </div>
-          )}
+          {next !== "" && <MoreButton label="Show more" onClick={more} />}
         </section>
       )}
     </>

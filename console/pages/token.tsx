@@ -51,9 +51,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
       </>
     );
   }
-  if (detail.value && "ended" in detail.value) {
-    return <EndedTokenPage {...detail.value} />;
-  }
+  if (detail.value && "ended" in detail.value) return <EndedTokenPage {...detail.value} />;
   const value = detail.value;
   return (
     <>

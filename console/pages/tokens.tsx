@@ -15,7 +15,17 @@ import { nameOf, type Selection } from "../tokens/model.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
 import { Total } from "../tokens/total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
-import { AllowedButton, AllowedLink, Empty, Icon, PageHead, ProblemNotice, Scroll, useDrawnRows } from "../ui/index.ts";
+import {
+  AllowedButton,
+  AllowedLink,
+  Empty,
+  Icon,
+  MoreButton,
+  PageHead,
+  ProblemNotice,
+  Scroll,
+  useDrawnRows,
+} from "../ui/index.ts";
 
 /** Height of a row in the style sheet (px). */
 const ROW_HEIGHT = 34;
@@ -162,18 +172,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                 </table>
               </Scroll>
             )}
-            {pages.next !== "" && (
-              <div class="more">
-                <button
-                  type="button"
-                  class="button"
-                  onClick={() => !pages.busy && pages.more()}
-                  aria-disabled={pages.busy}
-                >
-                  {pages.busy ? "Loading…" : "Show more"}
-                </button>
-              </div>
-            )}
+            {pages.next !== "" && <MoreButton label="Show more" onClick={pages.more} busy={pages.busy} />}
           </section>
         )}
       </div>

@@ -79,6 +79,24 @@ export function Pager({ page, pages, onPage }: PagerProps) {
   );
 }
 
+interface MoreButtonProps {
+  readonly label: string;
+  readonly onClick: () => void;
+  /** True while more is being read. */
+  readonly busy?: boolean;
+}
+
+/** The button below a list that shows more of it. */
+export function MoreButton({ label, onClick, busy = false }: MoreButtonProps) {
+  return (
+    <div class="more">
+      <button type="button" class="button" onClick={() => !busy && onClick()} aria-disabled={busy}>
+        {busy ? "Loading…" : label}
+      </button>
+    </div>
+  );
+}
+
 interface ScrollProps {
   /** What is in it, for a screen reader. */
   readonly label: string;
