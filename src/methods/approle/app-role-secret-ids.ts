@@ -6,8 +6,9 @@ import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
+import type { ParentName } from "./ending-parents.ts";
 import { afterUse, excludingList, hasEnded, hasMetadata, type SecretId, type SecretIdClient } from "./secret-id.ts";
-import { OF_ROLE, type ParentName, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
+import { OF_ROLE, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
 
 export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
   {
@@ -86,8 +87,8 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     });
     this.#parents = new TokenParents(env, ctx.storage.sql, this.seals, (role) => this.#dropped().has(role));
     this.alarms.add(END_TOKENS, {
-      dueAt: () => (this.#parents.isEnding() ? 0 : null),
-      run: () => this.#parents.revokeEnding(),
+      dueAt: () => (this.#parents.ending.has() ? 0 : null),
+      run: () => this.#parents.ending.revoke(),
       pauseMs: () => RETRY_MS,
     });
     this.alarms.add(TIDY, { dueAt: () => this.#dueAt(), run: () => this.#tidy(), pauseMs: () => RETRY_MS });
@@ -255,9 +256,10 @@ export class AppRoleSecretIds extends GroveObject<Env> {
    */
   async #endTokens(name: ParentName, asked: RevocationOrigin): Promise<Result<null>> {
     this.#parents.noteEnd(name, asked);
-    if (!this.#parents.isEnding(name)) return ok(null);
-    await this.alarms.attempt(END_TOKENS, () => this.#parents.revokeEnding(name));
-    return this.#parents.isEnding(name) ? err(NOT_ENDED) : ok(null);
+    const { ending } = this.#parents;
+    if (!ending.has(name)) return ok(null);
+    await this.alarms.attempt(END_TOKENS, () => ending.revoke(name));
+    return ending.has(name) ? err(NOT_ENDED) : ok(null);
   }
 
   #dropped(): Set<string> {

@@ -1,18 +1,18 @@
 import { issue } from "../../auth/issue.ts";
-import { actInTree } from "../../auth/tree-calls.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { LocationHint } from "../../base/location.ts";
 import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
-import { columnOf, type Migration, storedJson, Tables, upsert } from "../../storage/tables.ts";
+import { columnOf, type Migration, Tables } from "../../storage/tables.ts";
 import { mustLoadInstallation } from "../../system/installation.ts";
 import type { Mount } from "../../system/mount.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { treeAt } from "../../token/find-tree.ts";
-import { decodeStoredId, readAccessor, type TokenAddress } from "../../token/ids.ts";
+import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec, withWatermark } from "../../token/record.ts";
+import { EndingParents, type ParentName, revokeParent, STEP_TREES } from "./ending-parents.ts";
 import { hasEnded, type SecretId } from "./secret-id.ts";
 
 export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
@@ -54,23 +54,10 @@ type Row = {
   kept_until: number | null;
 };
 
-/** A parent token that is to be revoked, and the request that asked for it. */
-interface Ending {
-  readonly parent: string;
-  readonly asked: RevocationOrigin;
-}
-
 /** The accessor of a parent token; null when there is no need for one. */
 type Made = Result<string | null>;
 type Metadata = Readonly<Record<string, string>>;
 type Above = TokenAddress | null;
-
-/** A secret-id of a role, or the role itself: its column with "" as the value. */
-export interface ParentName {
-  readonly role: string;
-  readonly by: "accessor" | "hash";
-  readonly value: string;
-}
 
 /** The token of a login: whether it ends with the secret-id, and its end at the latest, unless it is periodic. */
 export interface TokenOfUse {
@@ -92,21 +79,21 @@ export interface WantedParent {
 export const OF_ROLE = "";
 const END = "COALESCE(expires_at, kept_until)";
 const STEP_ROWS = 500;
-/** Trees that one step asks or changes: a request of the platform may call a thousand objects. */
-const STEP_TREES = 100;
 const DAY_MS = 86_400_000;
 const NOT_MADE = unavailable("the parent of the token could not be made; try again");
 
 /**
  * The parent tokens of the secret-ids of a shard. Where a role says so, the tokens of logins with a secret-id are
  * children of one token, whose own parent is a token of the role: so a destroyed secret-id and a deleted role end any
- * number of tokens by one revocation. Nobody has the text of a parent token, and it has no policy.
+ * number of tokens by one revocation. The text of a parent token is given to no client, and it has no policy.
  *
  * The steps have an order in which a crash between two is safe. A parent token is stored here after it was made and
- * before it has children: one that a crash leaves behind has none. A destruction moves its row to `ending_parents` in
- * its own transaction, and is answered after the revocation.
+ * before it has children: one that a crash leaves behind has none. A destruction moves its row to `EndingParents` in its
+ * own transaction, and is answered after the revocation.
  */
 export class TokenParents {
+  /** Those that are to be revoked. */
+  readonly ending: EndingParents;
   readonly #env: Env;
   readonly #tables: Tables;
   readonly #rows: SealedTable<Row>;
@@ -122,6 +109,7 @@ export class TokenParents {
   constructor(env: Env, sql: SqlStorage, seals: RowSeals, isDropped: (role: string) => boolean) {
     this.#env = env;
     this.#tables = new Tables(sql, TOKEN_PARENT_MIGRATIONS, "token_parents");
+    this.ending = new EndingParents(env, this.#tables);
     this.#rows = new SealedTable<Row>(this.#tables, seals, {
       table: "token_parents",
       kind: "token parent",
@@ -172,45 +160,14 @@ export class TokenParents {
   noteEnd({ role, by, value }: ParentName, asked: RevocationOrigin): void {
     // Rows with an invalid seal go too, but end no token: the accessor in one can be that of any other.
     const { good, tampered } = this.#rows.judged(`WHERE role = ? AND ${by} = ?`, role, value);
-    for (const { accessor, hash, parent } of good) {
-      if (parent === "") continue;
-      const row = { parent, role, accessor, hash, asked: JSON.stringify(asked) };
-      upsert(this.#tables, "ending_parents", ["parent"], row);
-    }
+    for (const row of good) if (row.parent !== "") this.ending.add(row, asked);
     for (const { accessor } of [...good, ...tampered]) this.#rows.delete(role, accessor);
   }
 
   /** True for a secret-id with a row, or whose parent token is to be revoked. */
   has(name: ParentName): boolean {
     const query = `SELECT 1 FROM token_parents WHERE role = ? AND ${name.by} = ?`;
-    return columnOf(this.#tables, query, name.role, name.value).length > 0 || this.isEnding(name);
-  }
-
-  /** True while a parent token is to be revoked: of any secret-id or role, or of this one. */
-  isEnding(name?: ParentName): boolean {
-    const where = name ? `WHERE role = ? AND ${name.by} = ?` : "";
-    const values = name ? [name.role, name.value] : [];
-    return columnOf(this.#tables, `SELECT 1 FROM ending_parents ${where} LIMIT 1`, ...values).length > 0;
-  }
-
-  /**
-   * Revokes those that are to be revoked, as many as one step does. Those that fail do not hold up the others. @throws when
-   * a tree did not do it.
-   *
-   * @param first is revoked before any other; absent: none is.
-   */
-  async revokeEnding(first: ParentName = { role: "", by: "accessor", value: "" }): Promise<void> {
-    const query = `SELECT parent, asked FROM ending_parents ORDER BY role = ? AND ${first.by} = ? DESC, random() LIMIT ?`;
-    const values = [first.role, first.value, STEP_TREES];
-    const rows = this.#tables.exec<{ parent: string; asked: string }>(query, ...values).toArray();
-    const revoked = await Promise.allSettled(
-      rows.map(async ({ parent, asked }) => {
-        await this.#revoke({ parent, asked: storedJson(asked) });
-        this.#tables.exec("DELETE FROM ending_parents WHERE parent = ?", parent);
-      }),
-    );
-    const failed = revoked.find((one) => one.status === "rejected");
-    if (failed) throw failed.reason;
+    return columnOf(this.#tables, query, name.role, name.value).length > 0 || this.ending.has(name);
   }
 
   /** When the next row may be removed; null: none. */
@@ -313,7 +270,7 @@ export class TokenParents {
     if (!issued.ok) return err(NOT_MADE);
     const { accessor } = issued.value;
     if (store(accessor)) return ok(accessor);
-    await this.#revoke({ parent: accessor, asked: NO_ORIGIN });
+    await revokeParent(this.#env, accessor, NO_ORIGIN);
     return ok(null);
   }
 
@@ -331,17 +288,6 @@ export class TokenParents {
   async #isAlive(parent: string): Promise<boolean> {
     const at = decodeStoredId(parent);
     return at !== null && (await treeAt(this.#env, at.treeId).rowStatus(at.row)) === "alive";
-  }
-
-  /** @throws when the tree did not revoke it. */
-  async #revoke({ parent, asked }: Ending): Promise<void> {
-    const { keys } = await mustLoadInstallation(this.#env);
-    // The table is not sealed, but an accessor has a tag that only this installation can make.
-    const at = await readAccessor(keys, parent);
-    if (!at) return;
-    const target = { by: "accessor", row: at.row, tail: at.tail } as const;
-    const revoked = await actInTree(this.#env, at.treeId, { kind: "revoke", target, asked });
-    if (!revoked.ok && revoked.error.code !== "not_found") throw new Error(`not revoked: ${revoked.error.code}`);
   }
 
   /** Removes the row of a secret-id whose uses are spent, with its parent token, unless that has tokens below it. */
