@@ -24,7 +24,7 @@ export interface Session {
   readonly name: string;
   /** Id of the entity, or the accessor without one. A sign-in by the same owner keeps the page. */
   readonly owner: string;
-  /** True when the sign-in made the token: nobody else has it, and signing out revokes it. */
+  /** True for a token that the sign-in created: no other client has it, and signing out revokes it. */
   readonly isOwn: boolean;
   readonly term: Term;
   renew(): Promise<Answer<void>>;

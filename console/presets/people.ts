@@ -9,7 +9,7 @@ const OF_THE_COMMAND = "http://localhost:8250/oidc/callback";
 export const PEOPLE: Preset = {
   id: "people",
   title: "People",
-  text: "Whoever a provider of OpenID Connect lets in, in this console and by command. The role can ask for a group of them.",
+  text: "People who sign in at an OpenID Connect provider, in this console and by command. The role can require a group.",
   method: "oidc",
   mount: "oidc",
   settings: { listing_visibility: "unauth" },

@@ -22,7 +22,7 @@ interface CheckAgainProps {
   readonly leases: Amount;
   /** Asks the trees of one page of them. */
   readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
-  /** Whether it asks without being told to: once, or also until the sweep has named all of them. */
+  /** When it asks by itself: never, once, or repeatedly until the sweep has named all tokens. */
   readonly first: "never" | "once" | "until swept";
 }
 

@@ -3,7 +3,7 @@ import { type Answer, done, failed } from "../result.ts";
 /** The token of a sign-in. */
 export interface GivenToken {
   readonly token: string;
-  /** True when the sign-in made the token, so that nobody else has it. */
+  /** True for a token that the sign-in created: no other client has it. */
   readonly isOwn: boolean;
 }
 
@@ -14,8 +14,8 @@ interface WrappedAnswer {
 }
 
 /**
- * The token in an unwrapped answer. One in `auth` was made for whoever unwraps it; one in `data` is a text that
- * somebody wrapped, who still has it.
+ * The token in an unwrapped answer. A token in `auth` was created for the client that unwraps it. A token in `data` was
+ * wrapped as a text, and the client that wrapped it still has it.
  */
 export function unwrappedToken({ auth, data }: WrappedAnswer): Answer<GivenToken> {
   if (auth?.client_token) return done({ token: auth.client_token, isOwn: true });

@@ -14,7 +14,7 @@ export type Watermark = Pick<
   "prefix" | "entity_id" | "issued_since" | "time" | "created_before"
 >;
 
-/** Those that the server knows, whoever asked for them. Its lists leave their tokens out, and its map counts them until the clean-up. */
+/** Revocations that the server knows, of all callers. Its lists omit their tokens; its map counts these until the clean-up. */
 let watermarks: readonly Watermark[] = [];
 
 /** Remembers a revocation, so that pages mark its tokens. `now` in ms. */

@@ -18,7 +18,7 @@ export interface ArchivePage {
 const UNREADABLE = '{"type":"unreadable"}';
 
 /**
- * Reads the lines after the record `seq`, which may be within a row: whoever copies them can be interrupted at any line.
+ * Reads the lines after the record `seq`. It may be within a row: a copy of an archive can be interrupted at any line.
  * @param object id of the object.
  */
 export async function linesAfter(sql: Sql, keys: Keys, object: string, seq: number): Promise<ArchivePage> {

@@ -80,7 +80,7 @@ async function withPage(
   return ok(textPage(400, "The sign-in failed", `This check did not pass: ${text}`));
 }
 
-/** The login of an answer, whoever brings it; null when there is none. */
+/** The login of an answer, from any client; null when there is none. */
 async function pendingOf(context: CallbackContext): Promise<OpenedLogin | null> {
   const key = { state: context.fields.state, clientNonce: null };
   const found = await openLogin({ ...context, mount: mountOf(context) }, "find", key, currentTime());
