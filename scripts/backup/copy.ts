@@ -1,5 +1,6 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf } from "../local/error-code.ts";
 
 /** Attributes that show whether a file has changed since it was copied. */
 interface Seen {
@@ -54,7 +55,7 @@ export class DirectoryCopy {
       this.#copied.set(name, seen);
       return true;
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      if (codeOf(error) !== "ENOENT") throw error;
       this.#drop(name);
       return false;
     }

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from "node:fs";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { codeOf } from "../local/error-code.ts";
 
 /** An empty file that is kept for a root token. */
 export interface RootTokenFile {
@@ -38,8 +39,4 @@ export function openRootTokenFile(path: string): Result<RootTokenFile, string> {
   } catch (error) {
     return err(`root_token_file ${path} can't be made (${codeOf(error)})`);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { codeOf } from "../local/error-code.ts";
 import { type Declaration, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
 import type { Sources } from "./values.ts";
 
@@ -40,10 +41,8 @@ function readText(path: string, maxBytes: number): Result<string, string> {
     if (statSync(path).size > maxBytes) return err(`is larger than ${maxBytes} bytes`);
     return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(readFileSync(path)));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "ENOENT") return err("does not exist");
-    return err(
-      code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "is no text in UTF-8" : `can't be read (${String(code)})`,
-    );
+    return err(code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "is no text in UTF-8" : `can't be read (${code})`);
   }
 }

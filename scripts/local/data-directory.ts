@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, sta
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { codeOf } from "./error-code.ts";
 
 /** With less free space the disk counts as full. */
 const MIN_FREE_BYTES = 16 * 1024 * 1024;
@@ -98,10 +99,6 @@ function makeDirectory(path: string): void {
     makeDirectory(dirname(path));
     mkdirSync(path, { mode: 0o700 });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function reason(error: unknown): string {
