@@ -11,7 +11,8 @@ import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seal
 
 const FORMAT = 1;
 
-const MAX_RUN_MS = 24 * 3_600_000;
+/** How long after its begin a part of a backup is made (ms). */
+export const MAX_RUN_MS = 24 * 3_600_000;
 const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
 const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);

@@ -85,7 +85,7 @@ const FIRST_ALARM_MS = 30_000;
 export type PageRefusal = "not empty" | "another page is expected";
 
 /** How an object takes the pages of a backup. */
-interface PageTaking {
+export interface PageTaking {
   /** True for an object that takes pages in place of its own rows. Any other object must be empty. */
   readonly replaces: boolean;
   /** Seals a row of the object `from` for this object. null: the seals of the rows stay. */

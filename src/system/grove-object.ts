@@ -1,7 +1,8 @@
 import type { RowKeys } from "../crypto/row-keys.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
+import type { StoredRow } from "../storage/object-pages.ts";
 import { NOTHING_TO_CHECK, RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
-import { StoredObject } from "../storage/stored-object.ts";
+import { type PageTaking, StoredObject } from "../storage/stored-object.ts";
 import { type Migration, readVersions, Tables } from "../storage/tables.ts";
 import type { SystemEnv } from "./env.ts";
 import { mustBeRestoring, mustLoadInstallation } from "./installation.ts";
@@ -50,12 +51,14 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
   protected readonly keys: ObjectKeys;
   protected readonly seals: RowSeals;
   protected readonly alarms: ObjectAlarm;
-  protected override readonly takesPages = async () => {
+  protected override readonly takesPages = async (): Promise<PageTaking> => {
     await mustBeRestoring(this.env);
     await this.keys.open();
-    const { seals } = this;
-    return { replaces: false, move: seals.moved.bind(seals) };
+    const { seals, restoredRow } = this;
+    return { replaces: false, move: (table, row, from) => seals.moved(table, restoredRow(table, row), from) };
   };
+  /** How a restore writes a row of a backup: as it is, unless a class says otherwise. */
+  protected readonly restoredRow: (table: string, row: StoredRow) => StoredRow = (_, row) => row;
   /** Deletes everything that the object has stored, and its alarm. */
   protected readonly wipe = (): Promise<void> => {
     this.tables.forget();

@@ -6,7 +6,7 @@ import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
-import type { ParentName } from "./ending-parents.ts";
+import { type ParentName, waitsAgain } from "./ending-parents.ts";
 import { afterUse, excludingList, hasEnded, hasMetadata, type SecretId, type SecretIdClient } from "./secret-id.ts";
 import { OF_ROLE, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
 
@@ -74,6 +74,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   readonly #rows: SealedTable<Row>;
   /** Of tokens that end with the secret-id that made them. */
   readonly #parents: TokenParents;
+  protected override readonly restoredRow = waitsAgain;
   /** Roles that were deleted and whose rows are not; null before the first reading. */
   #droppedRoles: Set<string> | null = null;
 

@@ -1,12 +1,17 @@
 import { actInTree } from "../../auth/tree-calls.ts";
+import { MAX_RUN_MS } from "../../backup/make.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
-import { columnOf, type Sql, storedJson, upsert } from "../../storage/tables.ts";
+import type { StoredRow } from "../../storage/object-pages.ts";
+import { columnOf, type Sql, setColumns, storedJson, upsert } from "../../storage/tables.ts";
 import { mustLoadInstallation } from "../../system/installation.ts";
-import type { RevocationOrigin } from "../../system/revocation-origin.ts";
+import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { readAccessor } from "../../token/ids.ts";
 
 /** Trees that one step asks or changes: a request of the platform may call a thousand objects. */
 export const STEP_TREES = 100;
+/** How long a row stays after the revocation: a backup that began before may read the shard until then. */
+const KEPT_MS = MAX_RUN_MS;
 
 /** A secret-id of a role, or the role itself: its column with "" as the value. */
 export interface ParentName {
@@ -23,9 +28,20 @@ interface Parent {
   readonly hash: string;
 }
 
+/** The table, and the conditions on its rows. */
+const TABLE = "ending_parents";
+const WAITS = "revoked_at IS NULL";
+const IS_OLD = "revoked_at IS NOT NULL AND revoked_at <= ?";
+/** Rows that one step of tidy deletes. */
+const STEP_ROWS = 500;
+
 /**
  * The parent tokens of a shard that are to be revoked, each with the request that asked for it. They are stored in the
  * transaction of a destruction, so that the alarm revokes those that the request does not.
+ *
+ * A backup reads the trees before the shards. So it can have the tokens of a secret-id that was destroyed in between, and
+ * nothing else would end them after a restore. Therefore a row stays for as long as a backup can take, and a restore
+ * makes it wait again.
  */
 export class EndingParents {
   readonly #env: Env;
@@ -37,15 +53,34 @@ export class EndingParents {
   }
 
   add({ parent, role, accessor, hash }: Parent, asked: RevocationOrigin): void {
-    const row = { parent, role, accessor, hash, asked: JSON.stringify(asked) };
-    upsert(this.#sql, "ending_parents", ["parent"], row);
+    const row = { parent, role, accessor, hash, asked: JSON.stringify(asked), revoked_at: null };
+    upsert(this.#sql, TABLE, ["parent"], row);
   }
 
-  /** True while there are any: of any secret-id or role, or of this one. */
+  /** Notes one that has ended by itself, in the place of which another one is made. */
+  noteEnded({ parent, role, accessor, hash }: Parent): void {
+    const row = { parent, role, accessor, hash, asked: JSON.stringify(NO_ORIGIN), revoked_at: currentTime() };
+    upsert(this.#sql, TABLE, ["parent"], row);
+  }
+
+  /** True while there are any that wait: of any secret-id or role, or of this one. */
   has(name?: ParentName): boolean {
-    const where = name ? `WHERE role = ? AND ${name.by} = ?` : "";
+    const where = name ? `WHERE ${WAITS} AND role = ? AND ${name.by} = ?` : `WHERE ${WAITS}`;
     const values = name ? [name.role, name.value] : [];
-    return columnOf(this.#sql, `SELECT 1 FROM ending_parents ${where} LIMIT 1`, ...values).length > 0;
+    return columnOf(this.#sql, `SELECT 1 FROM ${TABLE} ${where} LIMIT 1`, ...values).length > 0;
+  }
+
+  /** When the next row that waits no more may be deleted; null: none. */
+  nextRemoval(): Ms | null {
+    const query = `SELECT MIN(revoked_at) FROM ${TABLE} WHERE revoked_at IS NOT NULL`;
+    const [first = null] = columnOf<number | null>(this.#sql, query);
+    return first === null ? null : first + KEPT_MS;
+  }
+
+  /** Deletes rows that no backup needs any more, as many as one step does. */
+  removeOld(now: Ms): void {
+    const which = `SELECT parent FROM ${TABLE} WHERE ${IS_OLD} LIMIT ?`;
+    this.#sql.exec(`DELETE FROM ${TABLE} WHERE parent IN (${which})`, now - KEPT_MS, STEP_ROWS);
   }
 
   /**
@@ -54,18 +89,24 @@ export class EndingParents {
    * @param first is revoked before any other; absent: none is.
    */
   async revoke(first: ParentName = { role: "", by: "accessor", value: "" }): Promise<void> {
-    const query = `SELECT parent, asked FROM ending_parents ORDER BY role = ? AND ${first.by} = ? DESC, random() LIMIT ?`;
+    const order = `role = ? AND ${first.by} = ? DESC, random()`;
+    const query = `SELECT parent, asked FROM ${TABLE} WHERE ${WAITS} ORDER BY ${order} LIMIT ?`;
     const values = [first.role, first.value, STEP_TREES];
     const rows = this.#sql.exec<{ parent: string; asked: string }>(query, ...values).toArray();
     const revoked = await Promise.allSettled(
       rows.map(async ({ parent, asked }) => {
         await revokeParent(this.#env, parent, storedJson(asked));
-        this.#sql.exec("DELETE FROM ending_parents WHERE parent = ?", parent);
+        setColumns(this.#sql, TABLE, { revoked_at: currentTime() }, "parent = ?", parent);
       }),
     );
     const failed = revoked.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   }
+}
+
+/** The row of a backup, as a restore writes it: the tree in the backup can be older than the revocation. */
+export function waitsAgain(table: string, row: StoredRow): StoredRow {
+  return table === TABLE ? { ...row, revoked_at: null } : row;
 }
 
 /** Revokes a parent token with everything below it. @throws when the tree did not do it. */

@@ -42,12 +42,13 @@ export const APP_ROLE_METHOD: AuthMethod = {
   },
   rolesGiving: (env, mount, policy) => appRoleAuthAt(env, mount).rolesGiving(policy),
   objects: {
+    // Before the secret-ids: a role that is deleted meanwhile is there after a restore, or so is the end of its tokens.
+    AppRoleAuth: { in: (env) => env.APP_ROLE_AUTH, names: mountNames },
     AppRoleSecretIds: {
       in: (env) => env.APP_ROLE_SECRET_IDS,
       names: (_, mounts) =>
         mounts.filter(({ type }) => type === "approle").flatMap(({ uuid }) => secretIdShardNames(uuid)),
     },
-    AppRoleAuth: { in: (env) => env.APP_ROLE_AUTH, names: mountNames },
   },
   async erase(env, mount) {
     const objects = [appRoleAuthAt(env, mount), ...secretIdShardsOf(env, mount)];

@@ -1,5 +1,5 @@
 import { issue } from "../../auth/issue.ts";
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime, earliest, type Ms } from "../../base/clock.ts";
 import type { LocationHint } from "../../base/location.ts";
 import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -38,8 +38,11 @@ export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
         role TEXT NOT NULL,
         accessor TEXT NOT NULL,
         hash TEXT NOT NULL,
-        asked TEXT NOT NULL
+        asked TEXT NOT NULL,
+        revoked_at INTEGER
       ) WITHOUT ROWID;
+      CREATE INDEX ending_parents_waiting ON ending_parents (role) WHERE revoked_at IS NULL;
+      CREATE INDEX ending_parents_by_end ON ending_parents (revoked_at) WHERE revoked_at IS NOT NULL;
     `,
   },
 ];
@@ -173,11 +176,13 @@ export class TokenParents {
   /** When the next row may be removed; null: none. */
   nextEnd(): Ms | null {
     const query = `SELECT MIN(${END}) FROM token_parents WHERE ${END} IS NOT NULL`;
-    return columnOf<number | null>(this.#tables, query)[0] ?? null;
+    const [first = null] = columnOf<number | null>(this.#tables, query);
+    return earliest(first, this.ending.nextRemoval());
   }
 
   /** Removes rows that are of no use any more, as many as one step does. */
   async removeEnded(now: Ms): Promise<void> {
+    this.ending.removeOld(now);
     const due = `WHERE ${END} <= ? ORDER BY ${END} LIMIT ?`;
     const { good, tampered } = this.#rows.judged(due, now, STEP_ROWS);
     for (const { role, accessor } of tampered) this.#rows.delete(role, accessor);
@@ -216,7 +221,7 @@ export class TokenParents {
     const spec = { meta, expiresAt: row.expires_at, above: decodeStoredId(above.value) };
     return this.#issue(wanted, spec, (parent) => {
       const standing = this.#standing(role, accessor);
-      if (standing) this.#rows.put({ ...standing, parent });
+      if (standing) this.#replace(standing, parent);
       return standing !== null;
     });
   }
@@ -229,8 +234,8 @@ export class TokenParents {
       return this.#issue(wanted, { meta: { role_name: wanted.name }, expiresAt: null, above: null }, (parent) => {
         const query = "SELECT 1 FROM token_parents WHERE role = ? AND accessor <> ? LIMIT 1";
         const isWanted = !this.#isDropped(role) && columnOf(this.#tables, query, role, OF_ROLE).length > 0;
-        const row = { role, accessor: OF_ROLE, hash: "", parent, expires_at: null, kept_until: null };
-        if (isWanted) this.#rows.put(row);
+        const fresh = { role, accessor: OF_ROLE, hash: "", parent: "", expires_at: null, kept_until: null };
+        if (isWanted) this.#replace(this.#standing(role, OF_ROLE) ?? fresh, parent);
         return isWanted;
       });
     });
@@ -272,6 +277,12 @@ export class TokenParents {
     if (store(accessor)) return ok(accessor);
     await revokeParent(this.#env, accessor, NO_ORIGIN);
     return ok(null);
+  }
+
+  /** Stores a parent token in the place of the one in the row, which has ended. */
+  #replace(row: Row, parent: string): void {
+    if (row.parent !== "") this.ending.noteEnded(row);
+    this.#rows.put({ ...row, parent });
   }
 
   /** Runs `find` unless the same one is being found; then returns what that finds. */
