@@ -2,7 +2,7 @@ import { parseGroveArguments } from "./grove/arguments.ts";
 import { helpFor } from "./grove/help.ts";
 import { runGrove } from "./grove/run.ts";
 import { processTerminal } from "./grove/terminal.ts";
-import { runCommand } from "./local/command-line.ts";
+import { isBinary, PROGRAMS, runCommand } from "./local/command-line.ts";
 
 const terminal = processTerminal();
 const say = (line: string): void => terminal.say(`grove: ${line}`);
@@ -13,8 +13,8 @@ const argv = process.argv.slice(2);
 const mistaken = argv.includes("apply") ? 1 : 2;
 
 process.exitCode = await runCommand(
-  parseGroveArguments(argv),
-  helpFor(argv),
+  parseGroveArguments(argv, Date.now(), isBinary() ? PROGRAMS : []),
+  () => helpFor(argv, terminal),
   say,
   (command) => runGrove(command, process.env, terminal),
   mistaken,

@@ -27,6 +27,7 @@ database of the copy to verify it. The server is paused for as long as it takes 
   --verify DIR   reads all of the newest backup there, of either kind: compares it with its manifest, or opens every database
   --json         what was done as JSON
   --help         this text
+  --version      the release
 
 Exit codes: 0 done and verified, 1 no backup was made, 2 the command line is wrong.
 The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).

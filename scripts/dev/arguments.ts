@@ -17,6 +17,7 @@ Data is kept between starts.
                      hosts, separated by commas, that the Worker may call beside public ones, also by http:
                      addresses, CIDR blocks and names (default none)
   --help             this text
+  --version          the release
 
 Settings of the Worker (docs/operations.md) are taken from the environment, as in POLICY_CACHE_SECONDS=0 npm run dev.
 `;

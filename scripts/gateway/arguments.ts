@@ -20,6 +20,7 @@ Everything else passes unchanged. Run it beside a client that insists on LIST.
                       what one client address alone may use of the connections, of the requests
                       and of the room for bodies and answers (default 25; 100: no bound of its own)
   --help              this text
+  --version           the release
 
 Requests that the gateway answers itself are on record on standard output, one JSON object a line.
 Certificates are always checked. For a private authority set NODE_EXTRA_CA_CERTS=/path/to/ca.pem.

@@ -1,132 +1,21 @@
+import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type CommandOf, type NotRun, readWords } from "../local/command-line.ts";
+import { didYouMean } from "../local/nearest.ts";
 import type { EndedByRestore } from "../saved/restore.ts";
-import { AUDIT_OPTIONS, readAudit } from "./audit-arguments.ts";
+import { readAudit } from "./audit-arguments.ts";
 import { hasToken } from "./secret-like.ts";
-
-export const HELP = `Usage: npm run -s grove -- COMMAND [options]
-
-  tokens              tokens as a table
-    --count-by GROUP    counts instead: mount, role, policy, entity, display_name, metadata.NAME,
-                        end_hour, created_hour or tree
-    --sort ORDER        created, -created, end or -end
-    --limit N           at most so many (default 100; 0: all)
-  tree [ACCESSOR]     the forest by mount; or a token with its ancestors and what hangs below it
-  revoke              ends tokens with everything below them
-    --dry-run           only shows what would end
-    --accessor A        this token (may be repeated) instead of a filter
-    --include-root      root tokens as well
-    --include-self      the token of this command as well
-    --yes               does not ask
-    --job ID            follows a revocation that was begun
-    --stop ID           stops one
-  contain [TEXT]      ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects:
-                      numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused;
-                      1 also when nothing matches)
-    --include-root      root tokens as well
-    --include-self      the token of this command as well
-    --yes               does not ask
-    --job ID            the receipt and the check of a revocation that was begun
-  find                what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard
-                      input, one a line, or asks without an echo (exit code 1: one is alive)
-  why REQUEST_ID|-    why a request was refused, by its line in the audit log on standard input, without one by the audit
-                      store; -: the last refused one
-  explain PATH        why a request is allowed or refused, and the policy that would allow it; of this command's own token
-    --accessor A        of this token instead (needs sudo on sys/explain/access)
-    --operation O       read (unless given), list, scan, create, update, patch or delete
-    --parameter N=V     a field of the request (may be repeated)
-  audit [ACCESSOR|-]  who made a token, alive or not, what it did, from where, and what was done to it, by the audit store;
-                      -: the token with this text, from standard input or asked without an echo. Without one: all events that
-                      the options select (needs read, with - update, and sudo on sys/audit/*)
-    --below             what hangs below the token, too
-    --entity ID --role NAME (with --mount PATH) --mount PATH --request ID --address A
-    --kind KIND         change, login, refusal, fault or other (also several, with commas)
-    --since T --until T from this time on, before that one (RFC 3339 or unix seconds)
-    --limit N           at most so many events, the newest (default 100; 0: all)
-    verify              whether a record was changed or taken out (exit code 1: one was)
-    archive DIR         copies what DIR lacks of the records into it, with signed heads: verify-audit-archive.js checks
-                        them offline
-  doctor              looks for what an operator should know
-  completion SHELL    a script that completes commands and options, for bash, zsh or fish
-  restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
-    --from DIR          where the backups are: the newest one, unless --backup names another
-    --backup NAME
-    --not-before T      ends everything issued at T (RFC 3339) or later, root tokens and tokens of teams too: T is when an attack began
-    --issued-before T   ends what was issued before T (RFC 3339, or now), except for root tokens and tokens of teams
-    --preview           restores nothing: asks the server that the backup was made of, while it still answers, what was revoked
-                        since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)
-  init FILE           initializes a server that never was with what a file declares (docs/self-hosting.md), and leaves no root
-                      token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment
-  apply FILE          shows how a server differs from what a file declares, asks, and applies it in its order, up to the first
-                      refusal; what the file does not name is left alone
-    --yes               does not ask
-    --check             only shows (exit code 2: there are differences, 1: a failure)
-
-Filters of tokens, revoke and contain, all of which must hold:
-  --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
-  --created-after T --created-before T --ends-after T --ends-before T --unused-since T (RFC 3339 or unix seconds)
-  --search TEXT (a part of a name, metadata, role, path, entity or accessor) --metadata NAME=VALUE (may be repeated)
-  --never-ends --orphan --tree ID
-
-Everywhere:
-  --json              the answers as JSON
-  --help              this text
-  --                  ends the options: before a word that begins with a dash
-
-VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token; it needs sudo on sys/tokens.
-NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.
-`;
-
-const TEXT = { type: "string" } as const;
-const TEXTS = { type: "string", multiple: true } as const;
-const FLAG = { type: "boolean" } as const;
-
-const FILTERS = {
-  ...{ mount: TEXT, role: TEXT, "path-prefix": TEXT, policy: TEXT, "entity-id": TEXT, "display-name": TEXT },
-  ...{ "created-after": TEXT, "created-before": TEXT, "ends-after": TEXT, "ends-before": TEXT, "unused-since": TEXT },
-  ...{ search: TEXT, metadata: TEXTS, "never-ends": FLAG, orphan: FLAG, tree: TEXT },
-} as const;
-
-/** The commands, with the options that each takes besides --json. */
-const COMMANDS = {
-  tokens: { ...FILTERS, "count-by": TEXT, sort: TEXT, limit: TEXT },
-  tree: {},
-  revoke: {
-    ...FILTERS,
-    ...{
-      "dry-run": FLAG,
-      accessor: TEXTS,
-      "include-root": FLAG,
-      "include-self": FLAG,
-      yes: FLAG,
-      job: TEXT,
-      stop: TEXT,
-    },
-  },
-  explain: { accessor: TEXTS, operation: TEXT, parameter: TEXTS },
-  contain: {
-    ...FILTERS,
-    ...{ accessor: TEXTS, "include-root": FLAG, "include-self": FLAG, yes: FLAG, job: TEXT },
-  },
-  find: {},
-  why: {},
-  doctor: {},
-  completion: {},
-  init: {},
-  apply: { yes: FLAG, check: FLAG },
-  audit: AUDIT_OPTIONS,
-  restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
-} as const;
-
-const OPTIONS = {
-  json: FLAG,
-  ...COMMANDS.tokens,
-  ...COMMANDS.revoke,
-  ...COMMANDS.explain,
-  ...COMMANDS.restore,
-  ...COMMANDS.apply,
-  ...COMMANDS.audit,
-} as const;
+import {
+  COMMAND_NAMES,
+  COMMANDS,
+  type CommandName,
+  commandEntry,
+  FILTER_NAMES,
+  isCommand,
+  OPTIONS,
+  optionsOf,
+} from "./table.ts";
+import { readValues } from "./values.ts";
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
 
@@ -145,54 +34,52 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
   | { readonly kind: "doctor" }
+  | { readonly kind: "version" }
   | { readonly kind: "init"; readonly file: string }
   | { readonly kind: "apply"; readonly file: string; readonly yes: boolean; readonly check: boolean }
   | CommandOf<typeof readAudit>
 );
 
-/** Reads the command line. */
-export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
+/**
+ * Reads the command line.
+ *
+ * @param now this machine's clock, which durations count from.
+ * @param programs what else the binary takes in the place of a command.
+ */
+export function parseGroveArguments(
+  argv: readonly string[],
+  now: Ms = Date.now(),
+  programs: readonly string[] = [],
+): Result<GroveCommand, NotRun> {
   // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
   const reader = argv[0] === "audit" ? "grove audit -" : "grove find";
   if (argv.some(hasToken)) return err(`this looks like a token, which no command line takes: ${reader} reads it`);
-  const words = readWords(argv, OPTIONS, 3);
+  const meant = argv.find(isCommand);
+  const words = readWords(argv, OPTIONS, MOST_WORDS, meant && Object.keys(optionsOf(meant)));
   if (!words.ok) return words;
-  const { json = false, ...values } = words.value.values;
+  const { json = false, ...given } = words.value.values;
   const [name, word, second] = words.value.positionals;
   if (name === undefined) return err("which command?");
-  if (!isCommand(name)) return err(`there is no command "${name}"`);
-  const stray = Object.keys(values).find((option) => !Object.hasOwn(COMMANDS[name], option));
-  if (stray) return err(`${name} takes no --${stray}`);
-  if (!WITH_WORD.has(name) && word !== undefined) return err(`${name} does not take "${word}"`);
-  if (name !== "audit" && second !== undefined) return err(`Unexpected argument '${second}'`);
+  if (!isCommand(name)) return err(`there is no command "${name}"${didYouMean(name, [...COMMAND_NAMES, ...programs])}`);
+  const { options, word: taken } = commandEntry(name);
+  const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
+  if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
+  if (taken === undefined && word !== undefined) return err(`${name} does not take "${word}"`);
+  if (name !== "audit" && second !== undefined) return err(`unexpected word "${second}"`);
+  const read = readValues(given, options, now);
+  if (!read.ok) return read;
+  const values = { ...given, ...read.value };
+  if (name === "help") return err({ show: "help" });
   const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
-/** Commands that take a word. */
-const WITH_WORD: ReadonlySet<string> = new Set([
-  "tree",
-  "explain",
-  "contain",
-  "why",
-  "completion",
-  "init",
-  "apply",
-  "audit",
-]);
+/** Words of a command line besides options, as in `audit archive DIR`. */
+const MOST_WORDS = 3;
 
-/** The commands with their options, for the completion of shells. */
-export function optionsOfCommands(): Readonly<Record<string, readonly string[]>> {
-  return Object.fromEntries(
-    Object.entries(COMMANDS).map(([name, options]) => [name, [...Object.keys(options), "json"]]),
-  );
-}
+const dashed = (option: string): string => `--${option}`;
 
-function isCommand(name: string): name is keyof typeof COMMANDS {
-  return Object.hasOwn(COMMANDS, name);
-}
-
-function readCommand(name: Exclude<keyof typeof COMMANDS, "audit">, word: string | undefined, values: Values) {
+function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string | undefined, values: Values) {
   switch (name) {
     case "tokens":
       return readTokens(values);
@@ -212,7 +99,8 @@ function readCommand(name: Exclude<keyof typeof COMMANDS, "audit">, word: string
     case "completion":
       return readCompletion(word);
     case "doctor":
-      return ok({ kind: "doctor" } as const);
+    case "version":
+      return ok({ kind: name } as const);
     case "restore":
       return readRestore(values);
     case "init":
@@ -246,7 +134,6 @@ function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
     if (Object.keys(filter).some((name) => name !== "mount")) return err("--count-by takes no filter but --mount");
     return ok({ kind: "count", by, filter } as const);
   }
-  if (!/^\d{1,9}$/.test(limit ?? "0")) return err(`--limit takes a number, not "${limit}"`);
   return ok({ kind: "tokens", filter, sort: sort ?? "created", limit: Number(limit ?? "100") } as const);
 }
 
@@ -279,11 +166,11 @@ function readRevoke(values: Values) {
   return ok({ kind: "revoke", filter, accessors, dryRun, includeRoot, includeSelf, yes } as const);
 }
 
-const SHELLS = ["bash", "zsh", "fish"] as const;
-
 function readCompletion(word: string | undefined) {
-  const shell = SHELLS.find((one) => one === word);
-  return shell ? ok({ kind: "completion", shell } as const) : err(`completion takes one of ${SHELLS.join(", ")}`);
+  const shells = COMMANDS.completion.words;
+  const shell = shells.find((one) => one === word);
+  if (shell) return ok({ kind: "completion", shell } as const);
+  return err(`completion takes one of ${shells.join(", ")}${didYouMean(word ?? "", shells)}`);
 }
 
 /** `job` is null for a new revocation. */
@@ -304,7 +191,7 @@ function readContain(word: string | undefined, values: Values) {
 function filterOf(values: Values): Filter {
   const fields: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(values)) {
-    if (Object.hasOwn(FILTERS, name)) fields[name.replaceAll("-", "_")] = Array.isArray(value) ? value : String(value);
+    if (FILTER_NAMES.has(name)) fields[name.replaceAll("-", "_")] = Array.isArray(value) ? value : String(value);
   }
   return fields;
 }

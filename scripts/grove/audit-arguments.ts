@@ -1,14 +1,5 @@
 import { err, ok } from "../../src/base/result.ts";
 
-const TEXT = { type: "string" } as const;
-const FLAG = { type: "boolean" } as const;
-
-/** The options of `grove audit`. */
-export const AUDIT_OPTIONS = {
-  ...{ entity: TEXT, role: TEXT, mount: TEXT, request: TEXT, address: TEXT, kind: TEXT, since: TEXT, until: TEXT },
-  ...{ below: FLAG, limit: TEXT },
-} as const;
-
 /** The options that select events, with the fields of `sys/audit/events` that they are sent as. */
 const FIELDS = {
   ...{ entity: "entity_id", role: "role", mount: "mount", request: "request_id", address: "address" },
@@ -31,9 +22,8 @@ export function readAudit(word: string | undefined, directory: string | undefine
       ? err("audit archive needs a directory")
       : ok({ kind: "archive", directory } as const);
   }
-  if (directory !== undefined) return err(`Unexpected argument '${directory}'`);
+  if (directory !== undefined) return err(`unexpected word "${directory}"`);
   const { below = false, limit = "100" } = values;
-  if (!/^\d{1,9}$/.test(limit)) return err(`--limit takes a number, not "${limit}"`);
   if (below && word === undefined) return err("--below needs an accessor, or - for a token");
   if (values.role !== undefined && values.mount === undefined)
     return err("--role needs its --mount, such as auth/aws/");

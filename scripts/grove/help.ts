@@ -1,24 +1,109 @@
-import { HELP, optionsOfCommands } from "./arguments.ts";
+import { helpAsCalled } from "../local/command-line.ts";
+import {
+  COMMAND_NAMES,
+  type CommandName,
+  commandEntry,
+  EVERYWHERE,
+  FILTER_NAMES,
+  isCommand,
+  type OptionEntry,
+  optionsOf,
+} from "./table.ts";
 
-/**
- * The help that a command line asks for: of its command, or of all. A command's own part of the text is the lines from
- * its name to the next name; the paragraphs after the commands are the filters, and what holds everywhere.
- */
-export function helpFor(argv: readonly string[]): string {
-  const [usage = "", commands = "", filters = "", ...everywhere] = HELP.split("\n\n");
-  const parts = commands.split(/\n(?= {2}\S)/);
-  const name = argv.find((word) => parts.some((part) => nameOf(part) === word));
-  const own = parts.find((part) => nameOf(part) === name);
-  if (name === undefined || own === undefined) return HELP;
-  const shown = optionsOfCommands()[name]?.includes("search") ? [own, filters] : [own];
-  return [usage.replace("COMMAND", callOf(own)), ...shown, ...everywhere].join("\n\n");
+/** Characters in a line of the help where it is not shown at a terminal, and the fewest that it is made for. */
+const COLUMNS = 100;
+const MIN_COLUMNS = 60;
+/** Where the description of a command begins. */
+const INDENT = 23;
+
+/** How a help is shown. */
+interface Shown {
+  /** Characters in a line; null: not at a terminal. */
+  readonly columns: number | null;
+  /** Gives a text the names of how the command was called. */
+  readonly named?: (text: string) => string;
 }
 
-/** A command with the words that it takes, which two spaces divide from what it does. */
-function callOf(part: string): string {
-  return part.trim().split("  ")[0] ?? "";
+/** The help that a command line asks for: of its command, or of all. */
+export function helpFor(argv: readonly string[], { columns, named = helpAsCalled }: Shown): string {
+  const name = (argv[0] === "help" ? argv.slice(1) : argv).find(isCommand) ?? null;
+  const width = Math.max(columns ?? COLUMNS, MIN_COLUMNS);
+  const row = (head: string, about: string, depth: number): string => wrapped(head, named(about), depth, width);
+  const commands = name === null ? COMMAND_NAMES : [name];
+  const hasFilters = commands.some((one) => commandEntry(one).filters);
+  const paragraphs = [
+    wrapped(named(`Usage: npm run -s grove -- ${name === null ? "COMMAND" : callOf(name)} [options]`), "", 0, width),
+    commands.flatMap((one) => linesOf(one, row)).join("\n"),
+    ...(hasFilters ? [filterLines(row)] : []),
+    [
+      "Everywhere:",
+      ...optionRows(EVERYWHERE, row, 1),
+      row("--", "ends the options: before a word that begins with a dash", 1),
+    ].join("\n"),
+    ...(commands.some(hasTime) ? [wrapped("", TIMES, 0, width)] : []),
+    wrapped("", ENVIRONMENT, 0, width),
+  ];
+  return `${paragraphs.join("\n\n")}\n`;
 }
 
-function nameOf(part: string): string {
-  return part.trim().split(" ")[0] ?? "";
+const TIMES =
+  "T is a time: 2026-11-22T01:30:00Z (RFC 3339), seconds since 1970, or a duration such as 24h, 30m or 7d: so long before now, for the ends of tokens after now, by this machine's clock.";
+const ENVIRONMENT =
+  "VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token: a refusal says what it needs. NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.";
+
+const hasTime = (name: CommandName): boolean => Object.values(optionsOf(name)).some((option) => option.time);
+
+type Row = (head: string, about: string, depth: number) => string;
+
+function callOf(name: CommandName): string {
+  const { word } = commandEntry(name);
+  return word === undefined ? name : `${name} ${word}`;
+}
+
+function linesOf(name: CommandName, row: Row): string[] {
+  const { about, parts = {}, options } = commandEntry(name);
+  const own = Object.fromEntries(Object.entries(options).filter(([option]) => !isFilterOf(name, option)));
+  return [
+    row(callOf(name), about, 1),
+    ...optionRows(own, row, 2),
+    ...Object.entries(parts).map(([words, what]) => row(words, what, 2)),
+  ];
+}
+
+const isFilterOf = (name: CommandName, option: string): boolean =>
+  commandEntry(name).filters === true && FILTER_NAMES.has(option);
+
+function filterLines(row: Row): string {
+  const filters = Object.entries(optionsOf("tokens")).filter(([option]) => FILTER_NAMES.has(option));
+  return [
+    "Filters of tokens, revoke and contain, all of which must hold:",
+    ...optionRows(Object.fromEntries(filters), row, 1),
+  ].join("\n");
+}
+
+function optionRows(options: Readonly<Record<string, OptionEntry>>, row: Row, depth: number): string[] {
+  return Object.entries(options).map(([name, { value, about }]) =>
+    row(value === undefined ? `--${name}` : `--${name} ${value}`, about, depth),
+  );
+}
+
+/** A head with its description beside it, or below it where the head is too long. */
+function wrapped(head: string, about: string, depth: number, width: number): string {
+  const start = " ".repeat(2 * depth) + head;
+  const margin = head === "" || about === "" ? "" : " ".repeat(INDENT - 2 + 2 * depth);
+  const isBeside = start.length + 2 <= margin.length;
+  const [first = "", ...others] = about === "" ? [""] : inLines(about, width - margin.length);
+  const beside = about === "" || head === "" ? start + first : isBeside ? start.padEnd(margin.length) + first : start;
+  const below = beside === start && about !== "" ? [first, ...others] : others;
+  return [beside, ...below.map((line) => margin + line)].join("\n");
+}
+
+function inLines(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }

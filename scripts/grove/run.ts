@@ -1,5 +1,5 @@
+import { isBinary, PROGRAMS, versionOf } from "../local/command-line.ts";
 import type { GroveCommand } from "./arguments.ts";
-import { optionsOfCommands } from "./arguments.ts";
 import { type Called, type CallFailure, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
 import { showEvents, verifyStore } from "./commands/audit.ts";
@@ -25,7 +25,11 @@ export async function runGrove(
   terminal: Terminal,
 ): Promise<number> {
   if (command.kind === "completion") {
-    terminal.out(completionScript(command.shell, optionsOfCommands()).trimEnd());
+    terminal.out(completionScript(command.shell, isBinary() ? PROGRAMS : []).trimEnd());
+    return 0;
+  }
+  if (command.kind === "version") {
+    terminal.out(command.json ? JSON.stringify({ version: versionOf() }) : `Grove ${versionOf()}`);
     return 0;
   }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
@@ -55,7 +59,7 @@ const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview
 const AUDIT: ReadonlySet<GroveCommand["kind"]> = new Set(["audit", "verify", "archive"]);
 
 function carryOut(
-  command: Exclude<GroveCommand, { kind: "completion" }>,
+  command: Exclude<GroveCommand, { kind: "completion" | "version" }>,
   session: Session,
   environment: NodeJS.ProcessEnv,
 ): Promise<Called<number>> {

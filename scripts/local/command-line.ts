@@ -1,33 +1,96 @@
 import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { didYouMean } from "./nearest.ts";
+import { sourceCommit, sourceVersion } from "./version.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 type Words<T extends Options> = { options: T; args: string[]; allowPositionals: true };
 
-/** Why a script does not run: a mistake in the command line, for the operator; null for `--help`. */
-export type NotRun = string | null;
+/** What a command line asks for in the place of the work. */
+export interface Asked {
+  readonly show: "help" | "version";
+}
+
+/** Why a script does not run: a mistake in the command line, for the operator; or what was asked for instead. */
+export type NotRun = string | Asked;
 
 /** The value that a reader of a command line returns. */
 export type CommandOf<Read extends (...given: never[]) => Result<unknown, NotRun>> = Readonly<
   ReturnType<Read> extends Result<infer Command, NotRun> ? Command : never
 >;
 
-/** Reads flags and at most `mostPositionals` other words. */
+const ASKED: Readonly<Record<string, Asked>> = {
+  "--help": { show: "help" },
+  "-h": { show: "help" },
+  "--version": { show: "version" },
+};
+
+/**
+ * Reads flags and at most `mostPositionals` other words.
+ *
+ * @param meant the options of which one is suggested for a mistyped one.
+ */
 export function readWords<const T extends Options>(
   argv: readonly string[],
   options: T,
   mostPositionals = 0,
+  meant: readonly string[] = Object.keys(options),
 ): Result<ReturnType<typeof parseArgs<Words<T>>>, NotRun> {
-  if (argv.includes("--help") || argv.includes("-h")) return err(null);
-  try {
-    const read = parseArgs<Words<T>>({ args: [...argv], options, allowPositionals: true });
-    const stray = read.positionals[mostPositionals];
-    return stray === undefined ? ok(read) : err(`Unexpected argument '${stray}'`);
-  } catch (error) {
-    // parseArgs reports a user's mistake only by throwing; the rest of its text is advice about its own syntax.
-    return err(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
+  const end = argv.indexOf("--");
+  const asked = (end === -1 ? argv : argv.slice(0, end)).find((word) => Object.hasOwn(ASKED, word));
+  if (asked !== undefined && ASKED[asked]) return err(ASKED[asked]);
+  const args = unambiguous(argv, options, meant);
+  if (!args.ok) return args;
+  const read = parseArgs<Words<T>>({ args: args.value, options, allowPositionals: true });
+  const stray = read.positionals[mostPositionals];
+  return stray === undefined ? ok(read) : err(`unexpected word "${stray}"`);
+}
+
+/**
+ * The same command line in a form that parseArgs never refuses, or what is wrong with it: the texts of parseArgs are
+ * about its own syntax. A value may begin with one dash, as in `--sort -end`: no option does, except for -h.
+ */
+function unambiguous(argv: readonly string[], options: Options, meant: readonly string[]): Result<string[], string> {
+  const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
+  const flags: string[] = [];
+  const words: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!Object.hasOwn(options, name) || rawName !== `--${name}`) {
+      const typed = rawName.startsWith("--") ? rawName : (argv[token.index] ?? rawName);
+      const known = [...meant, "help", "version"].map((option) => `--${option}`);
+      return err(`there is no option ${typed}${didYouMean(typed, known)}`);
+    }
+    if (options[name]?.type === "boolean") {
+      if (value !== undefined) return err(`${rawName} takes no value`);
+      flags.push(rawName);
+      continue;
+    }
+    if (value === undefined) return err(`${rawName} needs a value`);
+    if (!inlineValue && value.startsWith("--")) {
+      return err(
+        `${rawName} needs a value before ${value}; one that begins with two dashes is written ${rawName}=VALUE`,
+      );
+    }
+    flags.push(`${rawName}=${value}`);
   }
+  return ok([...flags, "--", ...words]);
+}
+
+/** `1.0.0-rc.1+fcd9c58a`: the release that a program is of, with the commit where that is known. */
+export function versionOf(): string {
+  return sourceVersion(sourceCommit());
+}
+
+/** The programs of the package's binary besides its commands. */
+export const PROGRAMS: readonly string[] = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
+
+/** True for the binary of the package. */
+export function isBinary(program = process.argv[1] ?? ""): boolean {
+  return /^grove(\.js)?$/.test(basename(program));
 }
 
 /** The documents of the package, from the folder that it is installed in. */
@@ -39,7 +102,7 @@ const PACKAGED_DOCS = "node_modules/@grove-tokens/grove/docs/";
  * @param program path of the program that was called.
  */
 export function helpAsCalled(help: string, program = process.argv[1] ?? ""): string {
-  if (!/^grove(\.js)?$/.test(basename(program))) return help;
+  if (!isBinary(program)) return help;
   const named = help
     .replace(/npm run (?:-s )?grove --/g, "grove")
     .replace(/npm run (?:-s )?(\w+)(?: --)?/g, "grove $1");
@@ -47,8 +110,9 @@ export function helpAsCalled(help: string, program = process.argv[1] ?? ""): str
 }
 
 /**
- * Runs a script. Its help goes to standard output.
+ * Runs a script. Its help and its version go to standard output.
  *
+ * @param help for a clone; a function gives it as it is to be shown.
  * @param say writes a line for the operator.
  * @param run returns the exit code.
  * @param mistaken the exit code for a mistake in the command line.
@@ -56,17 +120,21 @@ export function helpAsCalled(help: string, program = process.argv[1] ?? ""): str
  */
 export async function runCommand<Command>(
   parsed: Result<Command, NotRun>,
-  help: string,
+  help: string | (() => string),
   say: (line: string) => void,
   run: (command: Command) => Promise<number>,
   mistaken = 2,
 ): Promise<number> {
   if (parsed.ok) return run(parsed.value);
-  if (parsed.error === null) {
-    process.stdout.write(helpAsCalled(help));
+  if (typeof parsed.error !== "string") {
+    process.stdout.write(parsed.error.show === "help" ? textOf(help) : `Grove ${versionOf()}\n`);
     return 0;
   }
   say(parsed.error);
   say("--help lists the options");
   return mistaken;
+}
+
+function textOf(help: string | (() => string)): string {
+  return typeof help === "string" ? helpAsCalled(help) : help();
 }

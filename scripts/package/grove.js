@@ -15,17 +15,22 @@ const HELP = `Usage: grove COMMAND [options]
   upgrade      checks whether a server on this machine may be upgraded to this release
   gateway      runs the LIST gateway alone
 
-  find, contain, tokens, doctor, apply, restore …   ask a server that runs (grove tokens --help)
+  tokens, tree, revoke, contain, find, why, explain, audit, doctor, completion, restore, init, apply
+               ask a server that runs (grove help tokens)
+  version      this release
 
-Each has --help. Secrets in ${SECRETS} of this folder are in the environment of serve, and are uploaded by deploy.
+Each has --help and --version. Secrets in ${SECRETS} of this folder are in the environment of serve, and are uploaded by deploy.
 `;
 
-const name = process.argv[2] ?? "--help";
+const [, , first = "--help", second] = process.argv;
+const isAbout = first === "help" && PROGRAMS.includes(second);
+if (isAbout) process.argv.splice(2, 2, second, "--help");
+const name = isAbout ? second : first;
 if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
   process.stderr.write(`grove: this is Node ${process.versions.node}; Grove needs Node ${OLDEST_NODE} or newer\n`);
   process.exit(1);
 }
-if (name === "--help" || name === "-h" || name === "help") {
+if (name === "--help" || name === "-h" || (name === "help" && second === undefined)) {
   process.stdout.write(HELP);
 } else if (PROGRAMS.includes(name)) {
   // Variables that are set already override the file.

@@ -32,6 +32,7 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
   --cluster-advertise HOST:PORT
                             the address that other nodes use, if not that of --cluster-listen
   --help                    this text
+  --version                 the release
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
 can be set, and every variable that starts with GROVE_ is passed on (docs/self-hosting.md, docs/operations.md).

@@ -11,6 +11,7 @@ stopped, with the environment of the server.
   --max-age HOURS       how old the newest backup may be (default 24)
   --address URL         where the server answers (default VAULT_ADDR, else http://127.0.0.1:8200)
   --help                this text
+  --version             the release
 
 Exit codes: 0 go on, 1 something is in the way, 2 the command line is wrong.
 `;

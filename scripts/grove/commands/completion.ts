@@ -1,52 +1,191 @@
+import { helpAsCalled } from "../../local/command-line.ts";
 import type { GroveCommand } from "../arguments.ts";
-
-/** The commands with their options, without the dashes. */
-type Commands = Readonly<Record<string, readonly string[]>>;
+import { COMMAND_NAMES, type CommandName, commandEntry, type OptionEntry, optionsOf } from "../table.ts";
 
 type Shell = Extract<GroveCommand, { kind: "completion" }>["shell"];
 
-/** The script that makes a shell complete the commands and options of grove. */
-export function completionScript(shell: Shell, commands: Commands): string {
-  return SCRIPTS[shell](commands);
+/** What a word or the value of an option is completed with. "none": a text that nobody but the user knows. */
+type Completed =
+  | { readonly kind: "files" | "directories" | "none" }
+  | { readonly kind: "words"; readonly words: readonly string[]; readonly several: boolean };
+
+/** What stands behind a command: the options without dashes, which have null where they take no value. */
+interface Completions {
+  readonly name: string;
+  readonly about: string;
+  readonly options: readonly { readonly name: string; readonly about: string; readonly value: Completed | null }[];
+  readonly word: Completed;
+  /** What follows a word of the command. */
+  readonly parts: Readonly<Record<string, Completed>>;
 }
 
-const dashed = (options: readonly string[]): string => options.map((option) => `--${option}`).join(" ");
+/**
+ * The script that makes a shell complete the commands of grove, their words, options and values.
+ *
+ * @param programs what else the binary takes in the place of a command.
+ */
+export function completionScript(shell: Shell, programs: readonly string[]): string {
+  const others = programs.map((name) => ({ name, about: "a program (--help)", options: [], word: FILES, parts: {} }));
+  return SCRIPTS[shell]([...COMMAND_NAMES.map(completionsOf), ...others]);
+}
 
-const SCRIPTS: Readonly<Record<Shell, (commands: Commands) => string>> = {
+const FILES = { kind: "files" } as const;
+
+function completionsOf(name: CommandName): Completions {
+  const options = Object.entries(optionsOf(name)).map(([option, entry]) => ({
+    ...{ name: option, about: entry.about },
+    value: entry.value === undefined ? null : completedBy(entry),
+  }));
+  const { about, parts = {} } = commandEntry(name);
+  const followed = Object.keys(parts).map((part) => part.split(" "));
+  return {
+    ...{ name, about, options, word: wordOf(name) },
+    parts: Object.fromEntries(followed.map(([word = "", next]) => [word, ofName(next)])),
+  };
+}
+
+function completedBy({ value, values, several, orNow }: OptionEntry): Completed {
+  if (values) return { kind: "words", words: values, several: several ?? false };
+  if (orNow) return words(["now"]);
+  return ofName(value);
+}
+
+function wordOf(name: CommandName): Completed {
+  const { word, words: known, parts } = commandEntry(name);
+  if (name === "help") return words(COMMAND_NAMES);
+  if (known) return words(known);
+  if (parts) return words(Object.keys(parts).map((part) => part.split(" ")[0] ?? part));
+  return ofName(word);
+}
+
+const words = (all: readonly string[]): Completed => ({ kind: "words", words: all, several: false });
+
+const ofName = (name: string | undefined): Completed =>
+  name === "FILE" ? FILES : { kind: name === "DIR" ? "directories" : "none" };
+
+const SCRIPTS: Readonly<Record<Shell, (commands: readonly Completions[]) => string>> = {
   bash: (commands) => `# grove completion bash >> ~/.bashrc
 _grove() {
-  local options
-  if [ "$COMP_CWORD" -eq 1 ]; then options="${Object.keys(commands).join(" ")}"
-  else case "\${COMP_WORDS[1]}" in
-${cases(commands, (options) => `options="${dashed(options)}"`)}
-  esac; fi
-  COMPREPLY=($(compgen -W "$options" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local IFS=$' \\t\\n' current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" command="" at
+  # Bash takes --name=value for three words.
+  if [ "$current" = = ]; then current=""
+  elif [ "$before" = = ]; then before="\${COMP_WORDS[COMP_CWORD-2]}"; fi
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    case "\${COMP_WORDS[at]}" in -*) ;; *) command="\${COMP_WORDS[at]}"; break ;; esac
+  done
+  COMPREPLY=()
+  case "$command $before" in
+${cases(commands, (completed) => BASH[completed.kind](completed))}
+  esac
+  case "$command $current" in
+    " "*) _grove_words "${namesOf(commands)}" ;;
+${commands.map(({ name, options, word }) => `    "${name} -"*) _grove_words "${dashed(options)}" ;;\n    "${name} "*) ${BASH[word.kind](word)} ;;`).join("\n")}
+  esac
 }
-complete -o default -F _grove grove
+_grove_words() { COMPREPLY=($(compgen -W "$1" -- "$current")); case "$COMPREPLY" in *.) compopt -o nospace 2>/dev/null ;; esac; }
+_grove_list() {
+  local first=""
+  case "$current" in *,*) first="\${current%,*}," ;; esac
+  COMPREPLY=($(compgen -P "$first" -W "$1" -- "\${current##*,}"))
+}
+_grove_paths() { local IFS=$'\\n'; COMPREPLY=($(compgen "$1" -- "$current")); compopt -o filenames 2>/dev/null; }
+complete -F _grove grove
 `,
   zsh: (commands) => `#compdef grove
 # grove completion zsh > a file _grove in a folder of $fpath
 _grove() {
-  if (( CURRENT == 2 )); then compadd -- ${Object.keys(commands).join(" ")}
-  else case "$words[2]" in
-${cases(commands, (options) => `compadd -- ${dashed(options)}`)}
-  esac; fi
+  local command="" word before="$words[CURRENT-1]"
+  for word in "\${(@)words[2,CURRENT-1]}"; do [[ $word == -* ]] || { command=$word; break; }; done
+  if compset -P '--*='; then before="\${words[CURRENT]%%=*}"; fi
+  case "$command $before" in
+${cases(commands, (completed) => ZSH[completed.kind](completed))}
+  esac
+  case "$command $PREFIX" in
+    " "*) compadd -- ${namesOf(commands)} ;;
+${commands.map(({ name, options, word }) => `    "${name} -"*) compadd -- ${dashed(options)} ;;\n    "${name} "*) ${ZSH[word.kind](word)} ;;`).join("\n")}
+  esac
 }
 if [ "$funcstack[1]" = _grove ]; then _grove "$@"; else compdef _grove grove; fi
 `,
   fish: (commands) =>
     [
       "# grove completion fish > ~/.config/fish/completions/grove.fish",
-      `complete -c grove -n __fish_use_subcommand -f -a "${Object.keys(commands).join(" ")}"`,
-      ...Object.entries(commands).flatMap(([name, options]) =>
-        options.map((option) => `complete -c grove -n "__fish_seen_subcommand_from ${name}" -l ${option}`),
-      ),
+      "complete -c grove -f",
+      ...commands.flatMap(({ name, about, options, word, parts }) => {
+        const seen = (one: string) => `complete -c grove -n "__fish_seen_subcommand_from ${one}"`;
+        const following = [[name, word] as const, ...Object.entries(parts)];
+        return [
+          `complete -c grove -n __fish_use_subcommand -a ${name} -d ${quoted(about)}`,
+          ...following.flatMap(([one, next]) =>
+            next.kind === "none" ? [] : [`${seen(one)} ${FISH[next.kind](next)}`],
+          ),
+          ...options.map(({ name: option, about: what, value }) =>
+            [seen(name), `-l ${option}`, ...(value ? ["-r", FISH[value.kind](value)] : []), "-d", quoted(what)].join(
+              " ",
+            ),
+          ),
+        ];
+      }),
       "",
     ].join("\n"),
 };
 
-function cases(commands: Commands, body: (options: readonly string[]) => string): string {
-  return Object.entries(commands)
-    .map(([name, options]) => `    ${name}) ${body(options)} ;;`)
+type Written = Readonly<Record<Completed["kind"], (completed: Completed) => string>>;
+
+const wordsOf = (completed: Completed): string => (completed.kind === "words" ? completed.words.join(" ") : "");
+const isList = (completed: Completed): boolean => completed.kind === "words" && completed.several;
+
+const BASH: Written = {
+  words: (completed) => `${isList(completed) ? "_grove_list" : "_grove_words"} "${wordsOf(completed)}"`,
+  files: () => "_grove_paths -f",
+  directories: () => "_grove_paths -d",
+  none: () => ":",
+};
+
+const ZSH: Written = {
+  words: (completed) => {
+    const all = completed.kind === "words" ? completed.words : [];
+    const begun = all.filter((word) => word.endsWith("."));
+    // No space follows what is only a beginning.
+    return [
+      ...(isList(completed) ? ["compset -P '*,'"] : []),
+      `compadd -- ${all.filter((word) => !begun.includes(word)).join(" ")}`,
+      ...(begun.length > 0 ? [`compadd -S '' -- ${begun.join(" ")}`] : []),
+    ].join("; ");
+  },
+  files: () => "_files",
+  directories: () => "_files -/",
+  none: () => ":",
+};
+
+const FISH: Written = {
+  words: (completed) =>
+    isList(completed) ? `-f -a "(__fish_append , ${wordsOf(completed)})"` : `-f -a "${wordsOf(completed)}"`,
+  files: () => "-F",
+  directories: () => '-f -a "(__fish_complete_directories)"',
+  none: () => "-f",
+};
+
+const namesOf = (commands: readonly Completions[]): string => commands.map(({ name }) => name).join(" ");
+const dashed = (options: Completions["options"]): string => options.map(({ name }) => `--${name}`).join(" ");
+
+/** What follows an option with a value, or a word of the command. */
+function cases(commands: readonly Completions[], body: (completed: Completed) => string): string {
+  return commands
+    .flatMap(({ name, options, parts }) => {
+      const followed = options.flatMap(({ name: option, value }) => (value ? [[`--${option}`, value] as const] : []));
+      return [...followed, ...Object.entries(parts)].map(
+        ([before, completed]) => `    "${name} ${before}") ${body(completed)}; return ;;`,
+      );
+    })
     .join("\n");
+}
+
+const MAX_ABOUT = 60;
+
+/** The beginning of a description, quoted for fish. */
+function quoted(about: string): string {
+  const named = helpAsCalled(about);
+  const text = named.length > MAX_ABOUT ? `${named.slice(0, named.lastIndexOf(" ", MAX_ABOUT))} …` : named;
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import project from "../../../package.json" with { type: "json" };
 import { readWords, runCommand } from "../../../scripts/local/command-line.ts";
 import { ok } from "../../../src/base/result.ts";
 
@@ -11,13 +12,35 @@ describe("the words of a command line", () => {
   });
 
   it.each([
-    [["--wrong"], "Unknown option '--wrong'"],
-    [["word"], "Unexpected argument 'word'"],
-    [["--name"], "Option '--name <value>' argument missing"],
+    [["--wrong"], "there is no option --wrong"],
+    [["--nmae", "y"], "there is no option --nmae; did you mean --name?"],
+    [["--versoin"], "there is no option --versoin; did you mean --version?"],
+    [["-all"], "there is no option -all; did you mean --all?"],
+    [["word"], 'unexpected word "word"'],
+    [["--name"], "--name needs a value"],
+    [["--name", "--all"], "--name needs a value before --all; one that begins with two dashes is written --name=VALUE"],
+    [["--all=yes"], "--all takes no value"],
   ])("%j are refused", (argv, error) => expect(readWords(argv, OPTIONS)).toEqual({ ok: false, error }));
 
-  it.each(["--help", "-h"])("ask for the help with %s, whatever else there is", (word) => {
-    expect(readWords(["--wrong", word], OPTIONS)).toEqual({ ok: false, error: null });
+  it.each([
+    [["--name", "-y"], "-y"],
+    [["--name=--all"], "--all"],
+    [["--name="], ""],
+  ])("%j have a value that begins with a dash, or is empty", (argv, name) => {
+    expect(readWords(argv, OPTIONS)).toMatchObject({ ok: true, value: { values: { name, all: false } } });
+  });
+
+  it("after -- are no flags", () => {
+    for (const word of ["--all", "--help", "--version"])
+      expect(readWords(["--", word], OPTIONS, 1)).toMatchObject({ ok: true, value: { positionals: [word] } });
+  });
+
+  it.each([
+    ["--help", "help"],
+    ["-h", "help"],
+    ["--version", "version"],
+  ])("ask with %s for something else, whatever else there is", (word, show) => {
+    expect(readWords(["--wrong", word], OPTIONS)).toEqual({ ok: false, error: { show } });
   });
 });
 
@@ -46,9 +69,16 @@ describe("a script", () => {
     expect(run).not.toHaveBeenCalled();
   });
 
+  it("prints its release and ends with 0", async () => {
+    expect(await start(["--version"])).toBe(0);
+    const release = expect.stringMatching(new RegExp(`^Grove ${project.version.replaceAll(".", "\\.")}(\\+\\S+)?\n$`));
+    expect(process.stdout.write).toHaveBeenCalledWith(release);
+    expect(run).not.toHaveBeenCalled();
+  });
+
   it("says what is wrong with its command line and ends with 2", async () => {
     expect(await start(["--wrong"])).toBe(2);
-    expect(said).toEqual(["Unknown option '--wrong'", "--help lists the options"]);
+    expect(said).toEqual(["there is no option --wrong", "--help lists the options"]);
     expect(run).not.toHaveBeenCalled();
   });
 });

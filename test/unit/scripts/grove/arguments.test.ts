@@ -1,6 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+import { COMMAND_NAMES, COMMANDS, isCommand, optionsOf } from "../../../../scripts/grove/table.ts";
+import { AUDIT_KINDS } from "../../../../src/audit/question.ts";
 
+const NOW = Date.parse("2026-11-22T12:00:00Z");
 const TOKEN = `s.${"A".repeat(84)}`;
 const CONTAIN = {
   ...{ kind: "contain", job: null, accessors: [], dryRun: false, includeRoot: false, includeSelf: false, yes: false },
@@ -11,7 +16,7 @@ describe("the command line of grove", () => {
   it.each([
     ["tokens", { kind: "tokens", filter: {}, sort: "created", limit: 100, json: false }],
     [
-      "tokens --mount auth/aws --display-name ci* --never-ends --sort -end --limit 0 --json".replace("-end ", "=-end "),
+      "tokens --mount auth/aws --display-name ci* --never-ends --sort -end --limit 0 --json",
       {
         kind: "tokens",
         filter: { mount: "auth/aws", display_name: "ci*", never_ends: "true" },
@@ -31,18 +36,22 @@ describe("the command line of grove", () => {
         kind: "restore",
         from: "b",
         backup: null,
-        ends: { issuedSince: "2026-11-22T01:30:00Z", issuedBefore: "now" },
+        ends: { issuedSince: "2026-11-22T01:30:00.000Z", issuedBefore: "now" },
         json: false,
       },
     ],
     ["restore --from b --preview --json", { kind: "preview", from: "b", backup: null, json: true }],
     ["doctor", { kind: "doctor", json: false }],
+    ["version --json", { kind: "version", json: true }],
     ["find --json", { kind: "find", json: true }],
     ["why abc", { kind: "why", request: "abc", json: false }],
     ["audit abc", { kind: "audit", hasText: false, fields: { accessor: "abc" }, limit: 100, json: false }],
     [
-      "audit - --below --since 1 --until 2 --limit 0",
-      { kind: "audit", hasText: true, fields: { since: "1", until: "2", lineage: "true" }, limit: 0, json: false },
+      "audit - --below --since 1 --until 2h --limit 0",
+      {
+        ...{ kind: "audit", hasText: true, limit: 0, json: false },
+        fields: { since: "1970-01-01T00:00:01.000Z", until: "2026-11-22T10:00:00.000Z", lineage: "true" },
+      },
     ],
     [
       "audit --entity e --role r --mount m/ --request i --address a --kind login --json",
@@ -72,8 +81,7 @@ describe("the command line of grove", () => {
       },
     ],
   ])("reads %s", (words, command) => {
-    const read = parseGroveArguments(words.replace("--sort =", "--sort=").split(" "));
-    expect(read).toEqual({ ok: true, value: command });
+    expect(parseGroveArguments(words.split(" "), NOW)).toEqual({ ok: true, value: command });
   });
 
   it("takes pairs of metadata more than once", () => {
@@ -94,10 +102,27 @@ describe("the command line of grove", () => {
     [["constructor"], 'there is no command "constructor"'],
     [["tokens", "x"], 'tokens does not take "x"'],
     [["tokens", "--yes"], "tokens takes no --yes"],
-    [["tokens", "--limit", "many"], '--limit takes a number, not "many"'],
+    [["toknes"], 'there is no command "toknes"; did you mean tokens?'],
+    [["tokens", "--ends-befor", "1h"], "there is no option --ends-befor; did you mean --ends-before?"],
+    [["apply", "f", "--json", "--chek"], "there is no option --chek; did you mean --check?"],
+    [["tree", "--yse"], "there is no option --yse"],
+    [["restore", "--since", "1h"], "restore takes no --since"],
+    [["tokens", "--limit", "many"], '--limit takes a whole number from 0 on, not "many"'],
+    [["tokens", "--limit", "-3"], '--limit takes a whole number from 0 on, not "-3"'],
+    [
+      ["tokens", "--sort", "creatd"],
+      '--sort takes one of created, -created, end, -end, not "creatd"; did you mean created?',
+    ],
+    [
+      ["tokens", "--count-by", "metadata."],
+      '--count-by takes one of mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour, tree, not "metadata."; did you mean metadata.NAME?',
+    ],
+    [["explain", "a", "--operation", "write"], expect.stringMatching(/^--operation takes one of read, list, /)],
+    [["audit", "--kind", "login,nonsense"], expect.stringMatching(/^--kind takes one of change, login, /)],
+    [["revoke", "--role", ""], '--role takes a value (NAME), not ""'],
     [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],
     [["tokens", "--count-by", "role", "--policy", "x"], "--count-by takes no filter but --mount"],
-    [["tree", "a", "b"], "Unexpected argument 'b'"],
+    [["tree", "a", "b"], 'unexpected word "b"'],
     [["revoke"], "revoke needs a filter or --accessor: without one it would end everything"],
     [["revoke", "--dry-run"], "revoke needs a filter or --accessor: without one it would end everything"],
     [["revoke", "--role", "a", "--accessor", "b"], "revoke takes a filter or --accessor, not both"],
@@ -107,7 +132,7 @@ describe("the command line of grove", () => {
     [["explain", "a", "--accessor", "b", "--accessor", "c"], "explain takes one --accessor"],
     [["restore", "--preview"], "restore needs --from DIR"],
     [
-      ["restore", "--from", "b", "--preview", "--not-before", "now"],
+      ["restore", "--from", "b", "--preview", "--not-before", "1h"],
       "--preview takes no --not-before and no --issued-before",
     ],
     [["contain"], "contain needs a text, a filter or --accessor"],
@@ -115,11 +140,11 @@ describe("the command line of grove", () => {
     [["contain", "a", "--accessor", "b"], "contain takes a text or filter, or --accessor, not both"],
     [["contain", "a", "--job", "b"], "--job stands alone"],
     [["why"], "why needs the id of a request, or - for the last one that was refused"],
-    [["completion", "ksh"], "completion takes one of bash, zsh, fish"],
+    [["completion", "ksh"], "completion takes one of bash, zsh, fish; did you mean zsh?"],
     [["audit"], "audit needs an accessor, - for a token, or an option such as --address"],
     [["audit", "--limit", "5"], "audit needs an accessor, - for a token, or an option such as --address"],
-    [["audit", "a", "b"], "Unexpected argument 'b'"],
-    [["audit", "a", "--limit", "b"], '--limit takes a number, not "b"'],
+    [["audit", "a", "b"], 'unexpected word "b"'],
+    [["audit", "a", "--limit", "b"], '--limit takes a whole number from 0 on, not "b"'],
     [["audit", "--address", "a", "--below"], "--below needs an accessor, or - for a token"],
     [["audit", "--role", "web"], "--role needs its --mount, such as auth/aws/"],
     [["audit", "archive"], "audit archive needs a directory"],
@@ -133,6 +158,89 @@ describe("the command line of grove", () => {
       ["explain", "sys/mounts", `--accessor=${TOKEN}`],
       "this looks like a token, which no command line takes: grove find reads it",
     ],
-    [["doctor", "--wrong"], "Unknown option '--wrong'"],
+    [["doctor", "--wrong"], "there is no option --wrong"],
   ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));
+
+  it("suggests a program of the binary for a mistyped one", () => {
+    const error = 'there is no command "srve"; did you mean serve?';
+    expect(parseGroveArguments(["srve"], NOW, ["serve"])).toEqual({ ok: false, error });
+  });
+
+  it.each([["help"], ["help", "tokens"], ["tokens", "--help"]])("%s %s asks for the help", (...words) => {
+    expect(parseGroveArguments(words)).toEqual({ ok: false, error: { show: "help" } });
+  });
+
+  it("has the kinds of events of the server", () => {
+    expect(COMMANDS.audit.options.kind.values).toEqual(AUDIT_KINDS);
+  });
+});
+
+describe("a time of grove", () => {
+  /** The options with a time, with their command and what it needs besides. */
+  const options = COMMAND_NAMES.flatMap((name) =>
+    Object.entries(optionsOf(name)).flatMap(([option, { time }]) => (time ? [{ name, option, time }] : [])),
+  );
+  const NEEDED: Readonly<Record<string, readonly string[]>> = { restore: ["--from", "b"], audit: ["a"] };
+  const read = (name: string, option: string, text: string) =>
+    parseGroveArguments([name, ...(NEEDED[name] ?? []), `--${option}=${text}`], NOW);
+
+  it("is taken by these", () => {
+    expect(options.map(({ name, option }) => `${name} ${option}`)).toEqual([
+      ...["tokens", "revoke", "contain"].flatMap((name) =>
+        ["created-after", "created-before", "ends-after", "ends-before", "unused-since"].map((one) => `${name} ${one}`),
+      ),
+      ...["audit since", "audit until", "restore not-before", "restore issued-before"],
+    ]);
+  });
+
+  describe.each(options)("$name --$option", ({ name, option, time }) => {
+    it.each([
+      ["2026-11-20T00:00:00Z", "2026-11-20T00:00:00.000Z"],
+      ["2026-11-20t02:00:00.5+02:00", "2026-11-20T00:00:00.500Z"],
+      ["1795000000", new Date(1_795_000_000_000).toISOString()],
+      ["24h", time === "before" ? "2026-11-21T12:00:00.000Z" : "2026-11-23T12:00:00.000Z"],
+      ["1h30m", time === "before" ? "2026-11-22T10:30:00.000Z" : "2026-11-22T13:30:00.000Z"],
+      ["7d", time === "before" ? "2026-11-15T12:00:00.000Z" : "2026-11-29T12:00:00.000Z"],
+    ])("is %s", (text, sent) => {
+      const command = read(name, option, text);
+      expect(command.ok && JSON.stringify(command.value)).toContain(`"${sent}"`);
+    });
+
+    it.each(["yesterday", "2026-11-20", "-24h", "1w", "2026-02-30T00:00:00Z", "h", ""])("is not %j", (text) => {
+      const command = read(name, option, text);
+      expect(command).toEqual({
+        ok: false,
+        error: expect.stringMatching(`^--${option} takes a time: .*, not "${text}"$`),
+      });
+    });
+  });
+});
+
+describe("pages", () => {
+  const root = join(import.meta.dirname, "../../../..");
+  const pages = ["README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))];
+  const calls = pages.flatMap((page) => {
+    const text = readFileSync(join(root, page === "README.md" ? page : `docs/${page}`), "utf8");
+    const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].flatMap(([, block = ""]) => block.split("\n"));
+    const inline = [...text.matchAll(/`((?:npm run -s grove --|grove) [^`\n]+)`/g)].map(([, call = ""]) => call);
+    const found = [...blocks, ...inline].flatMap((line) => {
+      const [, words = ""] =
+        /(?:^|[|(] ?|\$ )(?:npm run -s grove --|grove) ([a-z][^#<|]*)/.exec(line.replace(/"\$\(.*\)"/g, "x")) ?? [];
+      const [name = ""] = words.split(" ");
+      return isCommand(name) && words.includes(" --") ? [words.trim()] : [];
+    });
+    return found.map((words) => [page, words] as const);
+  });
+
+  it("name commands", () => expect(calls.length).toBeGreaterThan(10));
+
+  it.each(calls)("%s: grove %s is a command line", (_, words) => {
+    // What a shell would put in their place, and the dots of what is only named.
+    const argv = words
+      .replace(/"\$\w+"/g, "x")
+      .replace(/ T\b/g, " 1h")
+      .split(" ");
+    const read = parseGroveArguments(argv, NOW);
+    expect(read.ok || !/option|takes/.test(String(read.error)) ? null : read.error).toBeNull();
+  });
 });

@@ -57,7 +57,11 @@ describe("grove audit", () => {
     answers = [{ events: [event()], next: "", accessor: "a", makers, uses: [], more_uses: false }];
     expect(await grove("audit a --since 1")).toEqual({ ok: true, value: 0 });
     expect(asked).toEqual([
-      { method: "GET", path: "/v1/sys/audit/events?since=1&accessor=a&limit=100", body: undefined },
+      {
+        method: "GET",
+        path: "/v1/sys/audit/events?since=1970-01-01T00%3A00%3A01.000Z&accessor=a&limit=100",
+        body: undefined,
+      },
     ]);
     expect(out.slice(0, 3)).toEqual([
       "made by name-b b: auth/token/create, 2026-11-22 01:02:03Z from 192.0.2.1, request r-a",

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import project from "../../../../package.json" with { type: "json" };
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { type Check, checkAddress } from "../../../../scripts/grove/commands/doctor.ts";
@@ -767,13 +768,11 @@ describe("grove why", () => {
   });
 });
 
-describe("grove completion", () => {
-  it.each(["bash", "zsh", "fish"])("for %s has all commands and their options", async (shell) => {
-    expect(await grove(`completion ${shell}`)).toBe(0);
-    const script = out.join("\n");
-    for (const word of ["contain", "find", "doctor", "explain", "audit", "until"]) expect(script).toContain(word);
-    expect(script).toContain(shell === "fish" ? "-l include-root" : "--include-root");
-  });
+it("grove version is the release", async () => {
+  expect(await grove("version")).toBe(0);
+  expect(await grove("version --json")).toBe(0);
+  expect(out[0]).toMatch(new RegExp(`^Grove ${project.version.replaceAll(".", "\\.")}`));
+  expect(JSON.parse(out[1] ?? "")).toEqual({ version: out[0]?.slice("Grove ".length) });
 });
 
 it("a table fits the terminal, with the names first, and says how many there are in all", async () => {

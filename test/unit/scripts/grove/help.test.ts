@@ -1,45 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { HELP, optionsOfCommands } from "../../../../scripts/grove/arguments.ts";
 import { helpFor } from "../../../../scripts/grove/help.ts";
-import { helpAsCalled } from "../../../../scripts/local/command-line.ts";
+import { COMMAND_NAMES, commandEntry, optionsOf } from "../../../../scripts/grove/table.ts";
+import { helpAsCalled, PROGRAMS } from "../../../../scripts/local/command-line.ts";
+
+const help = (argv: readonly string[], columns: number | null = null) => helpFor(argv, { columns });
+const heads = (text: string) => text.match(/^ {2}[a-z]\S*/gm)?.map((head) => head.trim());
 
 describe("the help of grove", () => {
   it("without a command is of all", () => {
-    for (const argv of [["--help"], ["-h"], ["nonsense", "--help"]]) expect(helpFor(argv)).toBe(HELP);
+    for (const argv of [["--help"], ["-h"], ["nonsense", "--help"], ["help"]])
+      expect(heads(help(argv))).toEqual(COMMAND_NAMES);
   });
 
-  it.each(Object.keys(optionsOfCommands()))("of %s is of that command alone", (name) => {
-    const help = helpFor([name, "--help"]);
-    expect(help).toMatch(new RegExp(`^Usage: npm run -s grove -- ${name} `));
-    expect(help.match(/^ {2}[a-z]\S*/gm)).toEqual([`  ${name}`]);
-    expect(help).toContain("VAULT_ADDR");
+  it.each(COMMAND_NAMES)("of %s is of that command alone, with all its options", (name) => {
+    const text = help(["help", name]);
+    expect(text).toMatch(new RegExp(`^Usage: npm run -s grove -- ${name} `));
+    expect(heads(text)).toEqual([name]);
+    const shown = [...text.matchAll(/^ +--([a-z-]+)/gm)].map(([, option]) => option).sort();
+    expect(shown).toEqual(Object.keys(optionsOf(name)).sort());
+    for (const { about } of Object.values(optionsOf(name)))
+      expect(text.replaceAll(/\s+/g, " ")).toContain(about.replaceAll(/\s+/g, " "));
+    expect(text).toContain("VAULT_ADDR");
+  });
+
+  it.each(COMMAND_NAMES.filter((name) => name !== "help"))("of %s is what help says of it", (name) => {
+    expect(help(["help", name])).toBe(help([name, "--help"]));
   });
 
   it("names the words that a command takes", () => {
-    expect(helpFor(["contain", "--help"])).toMatch(/^Usage: npm run -s grove -- contain \[TEXT\] \[options\]\n/);
-    expect(helpFor(["why", "--help"])).toContain("grove -- why REQUEST_ID|- [options]");
+    expect(help(["contain", "--help"])).toMatch(/^Usage: npm run -s grove -- contain \[TEXT\] \[options\]\n/);
+    expect(help(["why", "--help"])).toContain("grove -- why REQUEST_ID|- [options]");
   });
 
-  it("has the filters of a command that takes them", () => {
-    expect(helpFor(["tokens", "--help"])).toContain("--path-prefix PATH");
-    expect(helpFor(["--json", "tree", "--help"])).not.toContain("--path-prefix PATH");
+  it("has the filters and the forms of times of a command that takes them", () => {
+    expect(help(["tokens", "--help"])).toContain("--path-prefix PATH");
+    expect(help(["--json", "tree", "--help"])).not.toContain("--path-prefix PATH");
+    for (const name of COMMAND_NAMES) {
+      const hasTime = Object.values(commandEntry(name).options).some(({ time }) => time);
+      expect(help(["help", name]).includes("T is a time"), name).toBe(hasTime);
+    }
+  });
+
+  it.each([80, 100, 160])("fits a terminal of %i columns", (columns) => {
+    const lines = COMMAND_NAMES.flatMap((name) => help([name], columns).split("\n"));
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+  });
+
+  it("is named as the command was called", () => {
+    const text = helpFor(["restore"], { columns: null, named: (part) => helpAsCalled(part, "/x/bin/grove.js") });
+    expect(text).toMatch(/^Usage: grove restore \[options\]\n/);
+    expect(text).toContain("(grove backup --address)");
+    expect(text).not.toContain("npm run");
   });
 });
 
 describe("help as a program was called", () => {
-  const help =
+  const written =
     "Usage: npm run serve -- [options]\n       npm run -s grove -- tokens\nnpm run backup (docs/cluster.md)\n";
 
   it.each(["/x/node_modules/.bin/grove", "/x/node_modules/@grove-tokens/grove/bin/grove.js"])(
     "names the binary of the package: %s",
     (program) => {
       const named = "Usage: grove serve [options]\n       grove tokens\ngrove backup";
-      expect(helpAsCalled(help, program)).toBe(`${named} (node_modules/@grove-tokens/grove/docs/cluster.md)\n`);
+      expect(helpAsCalled(written, program)).toBe(`${named} (node_modules/@grove-tokens/grove/docs/cluster.md)\n`);
     },
   );
 
   it("names the script of a clone", () => {
     for (const program of ["/x/scripts/serve.ts", "/x/scripts/grove.ts"])
-      expect(helpAsCalled(help, program)).toBe(help);
+      expect(helpAsCalled(written, program)).toBe(written);
   });
+});
+
+it("the binary of the package names all programs and commands", () => {
+  const run = (...words: readonly string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, "../../../../scripts/package/grove.js"), ...words], {
+      encoding: "utf8",
+    });
+  const { stdout } = run("help");
+  expect(run().stdout).toBe(stdout);
+  expect([...stdout.matchAll(/^ {2}([a-z]+)(?: DIR)? {2,}/gm)].map(([, name]) => name)).toEqual([
+    ...PROGRAMS,
+    "version",
+  ]);
+  const [, commands = ""] = /^ {2}(tokens, .*)$/m.exec(stdout) ?? [];
+  expect(commands.split(", ")).toEqual(COMMAND_NAMES.filter((name) => name !== "help" && name !== "version"));
 });

@@ -1,0 +1,253 @@
+/** What an option is: the value that it takes, and what it does. */
+export interface OptionEntry {
+  readonly type: "boolean" | "string";
+  readonly multiple?: true;
+  /** The name of its value in the help. FILE and DIR are paths. */
+  readonly value?: string;
+  readonly about: string;
+  /** What its value may be. One that ends in a dot is the beginning of a value. */
+  readonly values?: readonly string[];
+  /** Its value is one of the values, or several with commas. */
+  readonly several?: true;
+  /** Its value is a whole number from 0 on. */
+  readonly counts?: true;
+  /** Its value is a time; a duration means so long before or after now. */
+  readonly time?: "before" | "after";
+  /** Its time may be the word now, which the server reads by its own clock. */
+  readonly orNow?: true;
+}
+
+/** What a command is. */
+interface CommandEntry {
+  /** The word that it takes, as in the help; brackets: it may be left out. */
+  readonly word?: string;
+  /** What its word may be, where these are few. */
+  readonly words?: readonly string[];
+  readonly about: string;
+  /** Its further words, as in the help. */
+  readonly parts?: Readonly<Record<string, string>>;
+  /** Whether it takes the filters. They are part of its options. */
+  readonly filters?: true;
+  readonly options: Readonly<Record<string, OptionEntry>>;
+}
+
+const flag = (about: string) => ({ type: "boolean", about }) as const;
+const text = (value: string, about: string) => ({ type: "string", value, about }) as const;
+const texts = (value: string, about: string) => ({ type: "string", multiple: true, value, about }) as const;
+const number = (about: string) => ({ type: "string", value: "N", counts: true, about }) as const;
+const time = (side: "before" | "after", about: string) => ({ type: "string", value: "T", time: side, about }) as const;
+
+const FILTERS = {
+  mount: text("PATH", "issued by the auth method that is mounted there"),
+  role: text("NAME", "created by this role"),
+  "path-prefix": text("PATH", "created by a request whose path begins so"),
+  policy: text("NAME", "that have this policy"),
+  "entity-id": text("ID", "of this entity"),
+  "display-name": text("NAME", "with this name, or with NAME* one that begins so"),
+  search: text("TEXT", "with this part of a name, metadata, role, path, entity or accessor"),
+  metadata: texts("N=V", "with this pair of metadata (may be repeated)"),
+  "created-after": time("before", "created after T"),
+  "created-before": time("before", "created before T"),
+  "ends-after": time("after", "that end after T, or never"),
+  "ends-before": time("after", "that end before T"),
+  "unused-since": time("before", "created before T, without a use since then that is known"),
+  "never-ends": flag("that never end"),
+  orphan: flag("that have no parent"),
+  tree: text("ID", "of this tree"),
+} as const;
+
+const SELF = {
+  "include-root": flag("root tokens as well"),
+  "include-self": flag("the token of this command as well"),
+  yes: flag("does not ask"),
+} as const;
+
+const ORDERS = ["created", "-created", "end", "-end"] as const;
+const GROUPS = [
+  ...["mount", "role", "policy", "entity", "display_name", "metadata.", "end_hour", "created_hour", "tree"],
+] as const;
+/** As in `src/audit/question.ts`, which a test compares. */
+const KINDS = ["change", "login", "refusal", "fault", "other"] as const;
+const OPERATIONS = ["read", "list", "scan", "create", "update", "patch", "delete"] as const;
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** The commands, with the options that each takes besides those of all. Help, completion and parsing are made of them. */
+export const COMMANDS = {
+  tokens: {
+    about: "tokens as a table",
+    filters: true,
+    options: {
+      ...FILTERS,
+      "count-by": {
+        ...text(
+          "GROUP",
+          "counts instead: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
+        ),
+        values: GROUPS,
+      },
+      sort: { ...text("ORDER", `${ORDERS.slice(0, -1).join(", ")} or ${ORDERS.at(-1)}`), values: ORDERS },
+      limit: number("at most so many (default 100; 0: all)"),
+    },
+  },
+  tree: {
+    word: "[ACCESSOR]",
+    about: "the forest by mount; or a token with its ancestors and what hangs below it",
+    options: {},
+  },
+  revoke: {
+    about: "ends tokens with everything below them",
+    filters: true,
+    options: {
+      ...FILTERS,
+      "dry-run": flag("only shows what would end"),
+      accessor: texts("A", "this token (may be repeated) instead of a filter"),
+      ...SELF,
+      job: text("ID", "follows a revocation that was begun"),
+      stop: text("ID", "stops one"),
+    },
+  },
+  contain: {
+    word: "[TEXT]",
+    about:
+      "ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects: numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused; 1 also when nothing matches)",
+    filters: true,
+    options: {
+      ...FILTERS,
+      accessor: texts("A", "this token (may be repeated) instead of a text or filter"),
+      ...SELF,
+      job: text("ID", "the receipt and the check of a revocation that was begun"),
+    },
+  },
+  find: {
+    about:
+      "what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo (exit code 1: one is alive)",
+    options: {},
+  },
+  why: {
+    word: "REQUEST_ID|-",
+    about:
+      "why a request was refused, by its line in the audit log on standard input, without one by the audit store; -: the last refused one",
+    options: {},
+  },
+  explain: {
+    word: "PATH",
+    about: "why a request is allowed or refused, and the policy that would allow it; of this command's own token",
+    options: {
+      accessor: texts("A", "of this token instead (needs sudo on sys/explain/access)"),
+      operation: {
+        ...text("O", `read (unless given), ${OPERATIONS.slice(1, -1).join(", ")} or ${OPERATIONS.at(-1)}`),
+        values: OPERATIONS,
+      },
+      parameter: texts("N=V", "a field of the request (may be repeated)"),
+    },
+  },
+  audit: {
+    word: "[ACCESSOR|-]",
+    about:
+      "who made a token, alive or not, what it did, from where, and what was done to it, by the audit store; -: the token with this text, from standard input or asked without an echo. Without one: all events that the options select (needs read, with - update, and sudo on sys/audit/*; exit code 1: nothing is known of what was named)",
+    parts: {
+      verify: "whether a record was changed or taken out (exit code 1: one was)",
+      "archive DIR":
+        "copies what DIR lacks of the records into it, with signed heads: verify-audit-archive.js checks them offline",
+    },
+    options: {
+      below: flag("with all that hangs below it, dead or alive: what each did, from where, and who made it"),
+      entity: text("ID", "of this entity"),
+      role: text("NAME", "of logins by this role (with --mount)"),
+      mount: text("PATH", "of this mount, such as auth/aws/"),
+      request: text("ID", "of this request"),
+      address: text("A", "from this address"),
+      kind: {
+        ...text("KIND", `${KINDS.slice(0, -1).join(", ")} or ${KINDS.at(-1)} (also several, with commas)`),
+        values: KINDS,
+        several: true,
+      },
+      since: time("before", "from this time on"),
+      until: time("before", "before this time"),
+      limit: number("at most so many events, the newest (default 100; 0: all)"),
+    },
+  },
+  doctor: { about: "looks for what an operator should know", options: {} },
+  completion: {
+    word: "SHELL",
+    words: SHELLS,
+    about: "a script that completes commands, options and their values, for bash, zsh or fish",
+    options: {},
+  },
+  restore: {
+    about:
+      "brings a backup back (npm run backup -- --address) into a server that was never initialized, with the same seal key",
+    options: {
+      from: text("DIR", "where the backups are: the newest one, unless --backup names another"),
+      backup: text("NAME", "this one"),
+      "not-before": time(
+        "before",
+        "ends everything issued at T or later, root tokens and tokens of teams too: T is when an attack began",
+      ),
+      "issued-before": {
+        ...time("before", "ends what was issued before T (or now), except for root tokens and tokens of teams"),
+        orNow: true,
+      },
+      preview: flag(
+        "restores nothing: asks the server that the backup was made of, while it still answers, what was revoked since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)",
+      ),
+    },
+  },
+  init: {
+    word: "FILE",
+    about:
+      "initializes a server that never was with what a file declares (docs/self-hosting.md), and leaves no root token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
+    options: {},
+  },
+  apply: {
+    word: "FILE",
+    about:
+      "shows how a server differs from what a file declares, asks, and applies it in its order, up to the first refusal; what the file does not name is left alone",
+    options: {
+      yes: flag("does not ask"),
+      check: flag("only shows (exit code 2: there are differences, 1: a failure)"),
+    },
+  },
+  help: { word: "[COMMAND]", about: "this text, or that of a command", options: {} },
+  version: { about: "the release of this command", options: {} },
+} as const satisfies Readonly<Record<string, CommandEntry>>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+/** What each command takes. */
+export const EVERYWHERE = {
+  json: flag("the answers as JSON"),
+  help: flag("this text"),
+  version: flag("the release of this command"),
+} as const satisfies Readonly<Record<string, OptionEntry>>;
+
+/** The names of the filters. */
+export const FILTER_NAMES: ReadonlySet<string> = new Set(Object.keys(FILTERS));
+
+/** The options of all commands together, for the parser. */
+export const OPTIONS = {
+  json: EVERYWHERE.json,
+  ...COMMANDS.tokens.options,
+  ...COMMANDS.revoke.options,
+  ...COMMANDS.explain.options,
+  ...COMMANDS.restore.options,
+  ...COMMANDS.apply.options,
+  ...COMMANDS.audit.options,
+} as const;
+
+export function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name);
+}
+
+/** The entry of a command, without the types of its own options. */
+export function commandEntry(name: CommandName): CommandEntry {
+  return COMMANDS[name];
+}
+
+/** The commands in the order of the help. */
+export const COMMAND_NAMES: readonly CommandName[] = Object.keys(COMMANDS).filter(isCommand);
+
+/** The options of a command with those of all. */
+export function optionsOf(name: CommandName): Readonly<Record<string, OptionEntry>> {
+  return { ...commandEntry(name).options, ...EVERYWHERE };
+}

@@ -1,0 +1,72 @@
+import { formatRfc3339, type Ms, parseAbsoluteTime } from "../../src/base/clock.ts";
+import { parseDuration } from "../../src/base/duration.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { didYouMean } from "../local/nearest.ts";
+import type { OptionEntry } from "./table.ts";
+
+type Value = string | boolean | readonly string[] | undefined;
+
+/**
+ * Checks the values of options by what the options take, before anything is sent. Times become RFC 3339.
+ *
+ * @param now this machine's clock, which durations count from.
+ * @returns the values that are changed; the error names the option.
+ */
+export function readValues(
+  values: Readonly<Record<string, Value>>,
+  options: Readonly<Record<string, OptionEntry>>,
+  now: Ms,
+): Result<Readonly<Record<string, string>>, string> {
+  const changed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const option = options[name];
+    if (!option || typeof value !== "string") continue;
+    const read = readValue(value, option, now);
+    if (!read.ok)
+      return err(`--${name} takes ${read.error}, not "${value}"${didYouMean(value, (option.values ?? []).map(shown))}`);
+    changed[name] = read.value;
+  }
+  return ok(changed);
+}
+
+/** The error is what the option takes. */
+function readValue(text: string, option: OptionEntry, now: Ms): Result<string, string> {
+  if (option.counts) return /^\d{1,9}$/.test(text) ? ok(text) : err("a whole number from 0 on");
+  if (option.time) return readTime(text, { side: option.time, orNow: option.orNow ?? false }, now);
+  if (!option.values) return text === "" ? err(`a value (${option.value})`) : ok(text);
+  return readWords(text, option.values, option.several ?? false);
+}
+
+function readWords(text: string, values: readonly string[], several: boolean): Result<string, string> {
+  const words = several ? text.split(",") : [text];
+  if (words.every((word) => values.some((value) => isOf(word, value)))) return ok(text);
+  return err(`one of ${values.map(shown).join(", ")}`);
+}
+
+const shown = (value: string): string => (value.endsWith(".") ? `${value}NAME` : value);
+
+const isOf = (word: string, value: string): boolean =>
+  value.endsWith(".") ? word.startsWith(value) && word !== value : word === value;
+
+const DURATION = /^\d[\d.]*[a-z]/;
+
+/**
+ * Reads a time: RFC 3339, seconds since 1970, or a duration before or after now.
+ *
+ * @returns RFC 3339; the word now where the server shall read it by its own clock.
+ */
+function readTime(
+  text: string,
+  { side, orNow }: { readonly side: "before" | "after"; readonly orNow: boolean },
+  now: Ms,
+): Result<string, string> {
+  if (orNow && text === "now") return ok(text);
+  const absolute = parseAbsoluteTime(text);
+  if (absolute !== null) return ok(formatRfc3339(absolute));
+  const seconds = DURATION.test(text) ? parseDuration(text) : null;
+  if (!seconds?.ok) {
+    const forms = "2026-11-22T01:30:00Z, seconds since 1970";
+    return err(`a time: ${forms}${orNow ? ", now" : ""}, or so long ${side} now: 24h, 30m, 7d`);
+  }
+  return ok(formatRfc3339(side === "before" ? now - seconds.value * 1000 : now + seconds.value * 1000));
+}

@@ -1,0 +1,79 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completionScript } from "../../../../scripts/grove/commands/completion.ts";
+import { COMMAND_NAMES, COMMANDS, commandEntry, optionsOf } from "../../../../scripts/grove/table.ts";
+
+const PROGRAMS = ["serve", "backup"];
+
+describe.each(COMMANDS.completion.words)("the completion for %s", (shell) => {
+  const script = completionScript(shell, PROGRAMS);
+
+  it.each(COMMAND_NAMES)("has what the help says of %s", (name) => {
+    const { words = [], parts = {} } = commandEntry(name);
+    const known = [name, ...words, ...Object.keys(parts).map((part) => part.split(" ")[0] ?? "")];
+    for (const word of known) expect(script).toMatch(new RegExp(`(^|[ "])${word}([ ")]|$)`, "m"));
+    for (const [option, { values = [] }] of Object.entries(optionsOf(name))) {
+      const ofCommand = script.split("\n").filter((line) => line.includes(name));
+      expect(ofCommand.join("\n")).toContain(shell === "fish" ? `-l ${option} ` : `--${option}`);
+      for (const value of values) expect(ofCommand.join("\n")).toContain(value);
+    }
+  });
+
+  it("has the programs of the binary", () => {
+    for (const program of PROGRAMS) expect(script).toContain(program);
+    expect(completionScript(shell, [])).not.toContain("serve ");
+  });
+});
+
+describe("in bash", () => {
+  const directory = mkdtempSync(join(tmpdir(), "grove-completion-"));
+  const script = join(directory, "grove.bash");
+  beforeAll(() => {
+    writeFileSync(script, completionScript("bash", PROGRAMS));
+    mkdirSync(join(directory, "backups of today"));
+    writeFileSync(join(directory, "start.hcl"), "");
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** What the last of these words, as bash divides them, is completed with. */
+  function completed(...words: readonly string[]): string[] {
+    const call =
+      '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _grove 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"';
+    const printed = execFileSync("bash", ["-c", call, "bash", script, "grove", ...words], {
+      cwd: directory,
+      encoding: "utf8",
+    });
+    return printed.split("\n").filter((line) => line !== "");
+  }
+
+  it.each([
+    [[""], [...COMMAND_NAMES, ...PROGRAMS]],
+    [["to"], ["tokens"]],
+    [["--json", "to"], ["tokens"]],
+    [["tokens", "--so"], ["--sort"]],
+    [["tokens", "--json", "--li"], ["--limit"]],
+    [
+      ["tokens", "--sort", "-"],
+      ["-created", "-end"],
+    ],
+    [["tokens", "--sort", "=", "e"], ["end"]],
+    [
+      ["tokens", "--sort", "="],
+      ["created", "-created", "end", "-end"],
+    ],
+    [["tokens", "--count-by", "met"], ["metadata."]],
+    [["tokens", "--role", "s"], []],
+    [["audit", "--kind", "login,re"], ["login,refusal"]],
+    [["audit", "v"], ["verify"]],
+    [["audit", "archive", "b"], ["backups of today"]],
+    [["restore", "--from", ""], ["backups of today"]],
+    [["restore", "--issued-before", "n"], ["now"]],
+    [["apply", "st"], ["start.hcl"]],
+    [["completion", "z"], ["zsh"]],
+    [["help", "au"], ["audit"]],
+    [["tree", "s"], []],
+  ])("%j has %j", (words, expected) => expect(completed(...words)).toEqual(expected));
+});

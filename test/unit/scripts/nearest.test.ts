@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { nearestWord } from "../../../scripts/local/nearest.ts";
+
+const KNOWN = ["tokens", "tree", "revoke", "restore", "find", "doctor"];
+
+describe("the nearest word", () => {
+  it.each([
+    ["toknes", "tokens"],
+    ["token", "tokens"],
+    ["ttree", "tree"],
+    ["Revok", "revoke"],
+    ["restrore", "restore"],
+    ["dcotro", "doctor"],
+  ])("to %s is %s", (word, nearest) => expect(nearestWord(word, KNOWN)).toBe(nearest));
+
+  it.each(["", "x", "forest", "constructor", "t".repeat(10_000)])("to %s is none", (word) => {
+    expect(nearestWord(word, KNOWN)).toBeUndefined();
+  });
+
+  it("is none where nothing is known", () => expect(nearestWord("tree", [])).toBeUndefined());
+});
