@@ -10,7 +10,14 @@ import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, type TokenAddress } from "../token/ids.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
-import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
+import {
+  ENDED_SQL,
+  type EndedFilter,
+  type EndedQuery,
+  type EndedToken,
+  type Ending,
+  type RevokedByJob,
+} from "./inventory/ended.ts";
 import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
 import {
   type EndsQuery,
@@ -129,6 +136,11 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   /** Counts the recently ended tokens that match a filter. */
   countEnded(filter: EndedFilter): number {
     return this.#inventory.ended.count(this.#kept(filter));
+  }
+
+  /** Counts what a job ended by revoking these tokens, of those in this shard. */
+  countRevoked(filter: EndedFilter, accessors: readonly string[]): RevokedByJob {
+    return this.#inventory.ended.countRevoked(this.#kept(filter), accessors);
   }
 
   /** Returns a page of the inventory of this shard. */

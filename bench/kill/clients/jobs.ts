@@ -53,7 +53,7 @@ async function receiptOf(recorder: Recorder, role: string): Promise<{ ended: str
     member((await recorder.sendUntilAnswered("GET", `${path}/receipt`))?.body, "data", "complete") === true;
   while (!(await isComplete())) {
     if (performance.now() > until) {
-      recorder.surprise("the receipt of a done job does not become complete");
+      recorder.surprise(`the receipt of the done job ${job} does not become complete`);
       return null;
     }
     await pause(RETRY_MS);

@@ -44,6 +44,16 @@ export interface EndedFilter {
   readonly to: Ms;
 }
 
+/** Numbers of tokens that a job ended. */
+export interface RevokedByJob {
+  /** Those that it revoked. */
+  readonly revoked: number;
+  /** Those, and all that ended with one of them. */
+  readonly total: number;
+}
+
+export const NONE_REVOKED: RevokedByJob = { revoked: 0, total: 0 };
+
 /** A page of the tokens of one shard that have ended. */
 export type EndedQuery = ShardQuery<EndedFilter>;
 
@@ -142,6 +152,21 @@ export class EndedTokens {
     const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
       AND ? IN ('', job) AND ? IN ('', cause)`;
     return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
+  }
+
+  /** Counts what a job ended by revoking these tokens: them, and all that ended with one of them. */
+  countRevoked({ job = "", from, to }: EndedFilter, accessors: readonly string[]): RevokedByJob {
+    const query = `WITH revoked AS MATERIALIZED (SELECT value FROM json_each(?))
+      SELECT COUNT(*) AS total, COALESCE(SUM(accessor IN revoked), 0) AS revoked FROM ended
+      WHERE of_job = 1 AND at BETWEEN ? AND ? AND job = ? AND cause IN revoked`;
+    const counted = this.#sql.exec<RevokedByJob & Record<string, number>>(
+      query,
+      JSON.stringify(accessors),
+      from,
+      to,
+      job,
+    );
+    return counted.toArray()[0] ?? NONE_REVOKED;
   }
 
   /** Returns when the clean-up is due; null: there is no record. @param keep how long records are kept. */

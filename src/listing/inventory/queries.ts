@@ -1,9 +1,10 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { addNumbers } from "../../base/sums.ts";
 import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import { type EndedFilter, type EndedQuery, type EndedToken, LAST_FIRST } from "./ended.ts";
+import { type EndedFilter, type EndedQuery, type EndedToken, LAST_FIRST, NONE_REVOKED } from "./ended.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
 import {
   comparePositions,
@@ -172,6 +173,13 @@ export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFi
 export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shard">): Promise<TokenPage<EndedToken>> {
   const pages = await sharesOfPage(env, query.limit, (shard, share) => shard.endedPage({ ...query, ...share }));
   return mergePages(pages, LAST_FIRST, query.limit, ({ end }) => end.at);
+}
+
+/** Counts what a job ended by revoking these tokens. All trees of these have to be swept. `from`: start of the job. */
+export async function countRevoked(env: ListingEnv, job: string, startedAt: Ms, accessors: readonly string[]) {
+  const filter = endedInJob(job, { startedAt, finishedAt: null });
+  const counts = await askShards(env, (shard) => shard.countRevoked(filter, accessors));
+  return counts.reduce((sum, count) => addNumbers(sum, count), NONE_REVOKED);
 }
 
 /** Counts the ended tokens that match a filter. */

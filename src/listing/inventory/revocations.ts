@@ -9,6 +9,8 @@ import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { type CountState, countedSoFar, countStep, isCounted } from "./counting.ts";
+import type { RevokedByJob } from "./ended.ts";
+import { countRevoked } from "./queries.ts";
 import {
   byTree,
   createdUpTo,
@@ -156,6 +158,8 @@ const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
 const MAX_FAILURES = 20;
+/** After as many failures in a row a step is counted without the records of what it ended. */
+const MAX_UNCOUNTED = 10;
 
 /**
  * Counts and revokes many tokens in steps, one job after the other; jobs that count come first. The position of a job
@@ -257,7 +261,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       if (this.#find(job.id)?.state !== "running") return;
       this.#change(job.id, { step: JSON.stringify(step) });
     }
-    const done = await this.#revoke(selection, step, repeated !== null);
+    const done = await this.#revoke(job, selection, step, repeated !== null);
     this.#change(job.id, { ...addNumbers(done, job), position: step.next, step: null, failures: "[]" });
     const state = this.#find(job.id)?.state;
     if (state === "stopped") this.#end(job.id, "stopped");
@@ -278,20 +282,32 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
   }
 
-  /** Performs a step. `repeated`: it was started before, and tokens that ended since its plan count as ended by it. */
-  async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
+  /** Performs a step. `repeated`: it was started before, and that attempt may have ended tokens. */
+  async #revoke(job: JobRow, selection: Selection, step: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
+    const { accessors, ends } = step;
+    const unswept = new Set<string>();
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
       // The first attempt may have failed before the sweep. The receipt lacks the tokens until they are swept.
-      if (revoked > 0 || (repeated && gone > 0)) await treeAt(this.env, treeId).sweep();
+      if (revoked === 0 && !(repeated && gone > 0)) return;
+      unswept.add(treeId);
+      if (await treeAt(this.env, treeId).sweep()) unswept.delete(treeId);
     };
     const trees = byTree(accessors);
     const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
-    const counted = answers.map((answer, at) => {
-      const planned = ends.filter(([treeId]) => treeId === trees[at]?.[0]);
-      return repeated ? withLostAnswer(answer, planned) : answer;
-    });
-    return counted.reduce((sum, one) => addNumbers(sum, one), NOTHING_REVOKED);
+    const sum = answers.reduce((all, one) => addNumbers(all, one), NOTHING_REVOKED);
+    if (!repeated || sum.gone === 0) return sum;
+    if (storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
+      if (unswept.size > 0) throw new Error("what the first attempt ended can't be counted before it is swept");
+      return withRecords(sum, await countRevoked(this.env, job.id, job.started_at, accessors));
+    }
+    const counted = answers.map((answer, at) =>
+      withLostAnswer(
+        answer,
+        ends.filter(([treeId]) => treeId === trees[at]?.[0]),
+      ),
+    );
+    return counted.reduce((all, one) => addNumbers(all, one), NOTHING_REVOKED);
   }
 
   #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {
@@ -334,9 +350,16 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 
+/** The answer to a repeated step, by the records of what the job ended. Other calls can have ended tokens meanwhile. */
+function withRecords(answer: RevokedInTree, recorded: RevokedByJob): RevokedInTree {
+  const revoked = Math.max(answer.revoked, recorded.revoked);
+  const total = Math.max(answer.total, recorded.total);
+  return { ...answer, revoked, total, gone: Math.max(0, answer.gone - (revoked - answer.revoked)) };
+}
+
 /**
- * Corrects the answer of a tree to a repeated step. Tokens that the first attempt ended are gone now, but count as
- * revoked. The plan has one item for each orphan of a tree with several.
+ * Corrects the answer of a tree to a repeated step where there are no records: what has ended since the plan counts as
+ * ended by the first attempt. The plan has one item for each orphan of a tree with several.
  */
 function withLostAnswer(answer: RevokedInTree, planned: PlannedStep["ends"]): RevokedInTree {
   const [revoked, total] = planned.reduce(([sum, all], [, one, below]) => [sum + one, all + below], [0, 0]);

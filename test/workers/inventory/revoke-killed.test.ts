@@ -4,7 +4,7 @@ import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
-import { atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -222,4 +222,56 @@ it("counts each token of a tree of several orphans when the answer of the tree i
   expect(await read(`sys/tokens/jobs/${job}`)).toMatchObject({
     ...{ state: "done", matched: 4, revoked: 4, total: 5, ended_before: 0 },
   });
+});
+
+it("does not count what something else ended before a step was repeated", async () => {
+  const begin = await begun();
+  REVOKE(5, () => {
+    throw new Error("the tree does not answer");
+  });
+  await step();
+  const { alive } = await post("sys/tokens/verify-ended", { accessors: begin.accessors });
+  const accessor = String((alive as string[])[0]);
+  expect((await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor } })).status).toBe(204);
+  for (const stub of begin.trees) await sweep(stub);
+  const { tokens } = await read(`sys/tokens/ended?cause=${accessor}`);
+  const others = (tokens as unknown[]).length;
+  expect(others).toBeGreaterThan(0);
+  await step();
+  expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({ state: "done", total: 11 - others });
+  const receipt = await read(`sys/tokens/jobs/${begin.job}/receipt`);
+  expect(receipt).toMatchObject({
+    complete: true,
+    accessors: { length: 11 - others },
+    numbers: { total: 11 - others },
+  });
+});
+
+it("counts a repeated step once its trees are swept: until then it is repeated", async () => {
+  const begin = await begun();
+  REVOKE(1, lost);
+  await step();
+  const sweeps = atCalls(TokenTree, "sweep", async () => false);
+  await step();
+  sweeps.end();
+  const { state, failures } = await read(`sys/tokens/jobs/${begin.job}`);
+  expect([state, (failures as string[]).length]).toEqual(["running", 2]);
+  await step();
+  await isWhole(begin);
+});
+
+it("is done although no list ever counts what it ended", async () => {
+  const begin = await begun();
+  REVOKE(1, lost);
+  await step();
+  for (let nth = 2; nth <= 10; nth++) {
+    const counts = atNth(AccessorShard, "countRevoked", 1, () => {
+      throw new Error("the list does not answer");
+    });
+    await step();
+    counts.end();
+  }
+  expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({ state: "running", failures: { length: 10 } });
+  await step();
+  await isWhole(begin);
 });
