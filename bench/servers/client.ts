@@ -1,4 +1,5 @@
 import { type Agent, type IncomingHttpHeaders, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** A server's address and the token that requests to it use. */
 export interface Client {
@@ -31,6 +32,9 @@ export interface SendOptions {
   /** Time limit for the answer (ms). */
   readonly timeoutMs?: number;
 }
+
+/** A node of a cluster is back after less than as many seconds. */
+const MAX_TRIES = 60;
 
 /** Base path of the teams API. All other endpoints are below `v1/`. */
 export const TEAMS = "api/v2";
@@ -71,9 +75,18 @@ export function send(
   });
 }
 
-/** Sends a request and returns the body of its answer. Throws for a status of 300 or above. */
+/** Sends a request, again each second while the server is busy or starts: 503. Then that is the answer. */
+export async function sendUntilServed(client: Client, method: string, path: string, body?: unknown): Promise<Reply> {
+  for (let tries = 1; ; tries++) {
+    const reply = await send(client, method, path, body);
+    if (reply.status !== 503 || tries === MAX_TRIES) return reply;
+    await pause(1000);
+  }
+}
+
+/** Like {@link sendUntilServed}. Returns the body of the answer. Throws for a status of 300 or above. */
 export async function ask(client: Client, method: string, path: string, body?: unknown): Promise<Json> {
-  const reply = await send(client, method, path, body);
+  const reply = await sendUntilServed(client, method, path, body);
   if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }

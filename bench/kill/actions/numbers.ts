@@ -1,4 +1,4 @@
-import { ask, type Client, type Json, member, send } from "../../servers/client.ts";
+import { ask, type Client, type Json, member, sendUntilServed } from "../../servers/client.ts";
 import type { Action, Writer, WriterTokens } from "../writer.ts";
 
 /** Initial `num_uses` of the token whose uses are counted. */
@@ -73,7 +73,7 @@ export function readNumber(root: Client, name: string, kept: ReadonlyMap<string,
 
 /** Reads a path and returns a member of its answer; 0 for status 404 or a missing member. */
 async function read(client: Client, path: string, ...names: readonly string[]): Promise<unknown> {
-  const { status, body } = await send(client, "GET", path);
+  const { status, body } = await sendUntilServed(client, "GET", path);
   if (status !== 200 && status !== 404) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
   return member(body, "data", ...names) ?? 0;
 }
