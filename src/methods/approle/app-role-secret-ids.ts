@@ -111,14 +111,14 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /**
    * Uses a secret-id for a login, and counts that unless the client's network refuses it.
    *
-   * @param token whether the token of this login ends with the secret-id, and when it ends at the latest otherwise.
+   * @param token of this login.
    */
   async use(
     role: string,
     hash: string,
     client: SecretIdClient,
     now: Ms,
-    token: TokenOfUse = { endsWithSecretId: false, endsBy: now },
+    token: TokenOfUse = { endsWithSecretId: false, lasts: 0 },
   ): Promise<UsedSecretId> {
     await this.keys.open();
     const row = this.#rows.find(role, hash);
@@ -127,7 +127,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     const excludedBy = excludingList(secretId, client);
     if (excludedBy !== null) return { secretId, excludedBy, parent: null };
     const after = this.#countUse(row, secretId, now);
-    const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null });
+    const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null }, now);
     const due = token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null;
     if (due !== null) await this.alarms.atLatest(onTheHour(due));
     return { secretId, excludedBy, parent };

@@ -8,7 +8,7 @@ import {
 } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime } from "../../base/clock.ts";
 import { invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { type Mount, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -169,13 +169,13 @@ async function readSecretId(attempt: Attempt, { role }: NamedRole, { secretId, a
   const object = secretIdShardAt(env, mount, shard);
   const used = checks.goesOn
     ? judged(await object.find(role.id, hash, now))
-    : await object.use(role.id, hash, client, now, tokenOfUse(mount, role, now));
+    : await object.use(role.id, hash, client, now, tokenOfUse(mount, role));
   return { tokenCidrs, used };
 }
 
-function tokenOfUse(mount: Mount, { tokenEndsWithSecretId = false, token }: AppRole, now: Ms): TokenOfUse {
+function tokenOfUse(mount: Mount, { tokenEndsWithSecretId = false, token }: AppRole): TokenOfUse {
   const { maxSeconds } = narrowTtl(mountTtl(mount), token.maxTtl);
-  return { endsWithSecretId: tokenEndsWithSecretId, endsBy: now + maxSeconds * 1000 };
+  return { endsWithSecretId: tokenEndsWithSecretId, lasts: maxSeconds * 1000 };
 }
 
 function orWrong<T>(value: T | null): Result<T> {

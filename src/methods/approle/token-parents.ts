@@ -27,6 +27,7 @@ export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
         parent TEXT NOT NULL,
         expires_at INTEGER,
         kept_until INTEGER,
+        longest INTEGER NOT NULL,
         seal BLOB,
         PRIMARY KEY (role, accessor)
       ) WITHOUT ROWID;
@@ -47,7 +48,10 @@ export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** `parent`: the accessor of the parent token, "" before it is made. `accessor` and `hash`: "" for that of the role. */
+/**
+ * `parent`: the accessor of the parent token, "" before it is made. `accessor` and `hash`: "" for that of the role.
+ * `longest`: the longest that a token of any login could last when it was made (ms): no tree knows of batch tokens.
+ */
 type Row = {
   role: string;
   accessor: string;
@@ -55,6 +59,7 @@ type Row = {
   parent: string;
   expires_at: number | null;
   kept_until: number | null;
+  longest: number;
 };
 
 /** The accessor of a parent token; null when there is no need for one. */
@@ -62,10 +67,10 @@ type Made = Result<string | null>;
 type Metadata = Readonly<Record<string, string>>;
 type Above = TokenAddress | null;
 
-/** The token of a login: whether it ends with the secret-id, and its end at the latest, unless it is periodic. */
+/** The token of a login: whether it ends with the secret-id, and how long it can last (ms), unless it is periodic. */
 export interface TokenOfUse {
   readonly endsWithSecretId: boolean;
-  readonly endsBy: Ms;
+  readonly lasts: Ms;
 }
 
 /** What a parent token is made for. */
@@ -117,7 +122,7 @@ export class TokenParents {
       table: "token_parents",
       kind: "token parent",
       key: ["role", "accessor"],
-      sealed: ["hash", "parent", "expires_at", "kept_until"],
+      sealed: ["hash", "parent", "expires_at", "kept_until", "longest"],
     });
     this.#isDropped = isDropped;
   }
@@ -132,15 +137,17 @@ export class TokenParents {
     role: string,
     hash: string,
     secretId: SecretId,
-    { endsWithSecretId, endsBy, isLast }: TokenOfUse & { readonly isLast: boolean },
+    { endsWithSecretId, lasts, isLast }: TokenOfUse & { readonly isLast: boolean },
+    now: Ms,
   ): string | null {
     if (!endsWithSecretId && !isLast) return null;
     const { accessor, expiresAt } = secretId;
     const row = this.#rows.find(role, accessor);
     if (!row && !endsWithSecretId) return null;
-    if (row && !isLast) return row.parent || null;
-    const noted = row ?? { role, accessor, hash, parent: "", expires_at: expiresAt, kept_until: null };
-    this.#rows.put({ ...noted, kept_until: isLast ? endsBy : null });
+    const longest = Math.max(row?.longest ?? 0, lasts);
+    if (row && !isLast && longest === row.longest) return row.parent || null;
+    const noted = row ?? { role, accessor, hash, parent: "", expires_at: expiresAt };
+    this.#rows.put({ ...noted, longest, kept_until: isLast ? now + longest : null });
     return noted.parent || null;
   }
 
@@ -234,7 +241,7 @@ export class TokenParents {
       return this.#issue(wanted, { meta: { role_name: wanted.name }, expiresAt: null, above: null }, (parent) => {
         const query = "SELECT 1 FROM token_parents WHERE role = ? AND accessor <> ? LIMIT 1";
         const isWanted = !this.#isDropped(role) && columnOf(this.#tables, query, role, OF_ROLE).length > 0;
-        const fresh = { role, accessor: OF_ROLE, hash: "", parent: "", expires_at: null, kept_until: null };
+        const fresh = { role, accessor: OF_ROLE, hash: "", parent: "", expires_at: null, kept_until: null, longest: 0 };
         if (isWanted) this.#replace(this.#standing(role, OF_ROLE) ?? fresh, parent);
         return isWanted;
       });

@@ -263,6 +263,29 @@ describe("the parent of the tokens of a secret-id", () => {
     expect(await Promise.all(tokens.map(status))).toEqual([403, 403]);
   });
 
+  it("of batch tokens stays for the longest of any login, also when the last one was given less", async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"], now: start });
+    const one = await endingRole({
+      token_type: "batch",
+      secret_id_num_uses: 2,
+      token_ttl: "10h",
+      token_max_ttl: "10h",
+    });
+    const first = await one.login();
+    await mount.role(one.name, { token_ttl: "1h", token_max_ttl: "1h" });
+    await one.login();
+    const ring = async () => {
+      for (let times = 0; times < 2; times++) await ringAlarm(await mount.shardOf(one.made.secret_id_accessor));
+    };
+    vi.setSystemTime(start + 7_210_000);
+    await ring();
+    expect([await status(first), (await parentsOf(one.made)).length]).toEqual([200, 1]);
+    vi.setSystemTime(start + 39_610_000);
+    await ring();
+    expect([await status(first), await parentsOf(one.made)]).toEqual([403, []]);
+  });
+
   it("goes when the uses are spent and no token is left", async () => {
     const start = Date.now();
     vi.useFakeTimers({ toFake: ["Date"], now: start });
