@@ -31,6 +31,8 @@ afterEach(() => {
 
 const EXPIRED = "Vault login failed. Expired or missing OAuth state.";
 const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
+/** What somebody who writes into a page would send. */
+const EVIL = "<script>alert(1)</script> call 555-0100";
 
 describe("a login on any device", () => {
   const onDevice = (path: string, role: Record<string, unknown> = {}) =>
@@ -95,6 +97,25 @@ describe("a login on any device", () => {
     provider.instead = (url) => (url.pathname === "/device" ? Response.json(answer) : undefined);
     expect((await mount.begin()).status).toBe(503);
   });
+});
+
+it("a login on any device shows its client no text of the provider (CVE-2026-33758)", async () => {
+  const mount = await mountOidc(root, "device-texts", provider, { role: { callback_mode: "device" } });
+  const refusing = (path: string) => (url: URL) =>
+    url.pathname === path
+      ? Response.json({ error: EVIL, error_description: EVIL, error_uri: EVIL }, { status: 400 })
+      : undefined;
+  provider.instead = refusing("/device");
+  const refused = await mount.begin();
+  provider.instead = null;
+  const { state } = (await mount.begin()).data as unknown as Record<string, string>;
+  provider.instead = refusing("/token");
+  const polled = await mount.open("oidc/poll", { state, client_nonce: "of-the-client" });
+  expect(polled.error).toBe("Vault login failed. Error exchanging oidc code: unknown error.");
+  for (const { status, error } of [refused, polled]) {
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(error).not.toMatch(/alert|555/);
+  }
 });
 
 /** A browser at the callback: what it gets, as text. */
@@ -172,10 +193,9 @@ describe("a login whose answer comes to this server", () => {
 
   it("shows no text of others on its pages (CVE-2026-33758)", async () => {
     const { back, url, userCode, confirm, poll } = await direct("texts");
-    const evil = "<script>alert(1)</script>";
-    const failed = await back({ error: evil, error_description: evil, error_uri: evil });
+    const failed = await back({ error: EVIL, error_description: EVIL, error_uri: EVIL });
     expect([failed.status, failed.text.includes("alert")]).toEqual([400, false]);
-    provider.change = (claims) => ({ ...claims, sub: undefined, [evil]: evil, nonce: evil });
+    provider.change = (claims) => ({ ...claims, sub: undefined, [EVIL]: EVIL, nonce: EVIL });
     const page = await back({ code: provider.signIn(url).code });
     const refused = await confirm(page, userCode);
     expect([refused.status, refused.text.includes("alert")]).toEqual([400, false]);
@@ -276,6 +296,31 @@ describe("an answer that the provider posts", () => {
     expect((await mount.callback({ ...brought, client_nonce: "other" })).error).toBe("invalid client_nonce");
     expect((await mount.callback(brought)).auth?.metadata).toEqual({ role: "web" });
     expect((await mount.callback(brought)).error).toBe(EXPIRED);
+  });
+
+  it.each([
+    ["a page", PAGE],
+    ["a command", COMMAND],
+  ])("shows no text of who posts it on its pages (CVE-2026-33758), for %s", async (_, redirect_uri) => {
+    const mount = await posting("posted-texts");
+    const sent = [
+      { error: EVIL, error_description: EVIL, error_uri: EVIL },
+      { error: "access_denied", error_description: EVIL },
+      { code: "c", iss: EVIL },
+      { code: EVIL, id_token: EVIL },
+    ];
+    for (const fields of sent) {
+      const { state } = provider.signIn(await mount.authUrl({ redirect_uri }));
+      const page = await mount.posted({ state, ...fields });
+      expect(page.text).not.toMatch(/alert|555/);
+      expect(page.headers.get("Location") ?? "").not.toMatch(/alert|555/);
+      if (page.status === 303) continue;
+      expect(page.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
+      expect(page.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
+    }
+    const unknown = await mount.posted({ state: EVIL, error: EVIL }, {});
+    expect([unknown.status, unknown.headers.get("Content-Type")]).toEqual([400, "application/json"]);
+    expect(unknown.text).not.toMatch(/alert|555/);
   });
 
   it("gives its token to the page of the console, which posts what it was sent back with", async () => {
