@@ -32,7 +32,12 @@ export function Tidy() {
       body
       title="Tidy"
       beside={
-        <AllowedButton look="button slim" needs={needsOf(ASKED_PATHS.tidy)} onClick={begin} disabled={isRunning}>
+        <AllowedButton
+          look="button slim"
+          needs={needsOf(ASKED_PATHS.tidy)}
+          onClick={begin}
+          idle={isRunning ? "it runs already" : ""}
+        >
           {isRunning ? "Running" : "Run now"}
         </AllowedButton>
       }

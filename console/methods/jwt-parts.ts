@@ -82,6 +82,7 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
     part: "trust",
     title: "Issuer",
     path: "config",
+    isNeeded: true,
     terraform: { type: "vault_jwt_auth_backend", mount: "path", lists: ["jwt_validation_pubkeys"] },
     groups: [
       {

@@ -70,6 +70,7 @@ export const KUBERNETES_PARTS: readonly Part[] = [
     part: "cluster",
     title: "Cluster",
     path: "config",
+    isNeeded: true,
     terraform: { type: "vault_kubernetes_auth_backend_config", mount: "backend", lists: ["pem_keys"] },
     groups: [
       {

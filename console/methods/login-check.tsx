@@ -16,6 +16,7 @@ import {
   Tags,
   TextInput,
   useLoad,
+  useTried,
   Warnings,
 } from "../ui/index.ts";
 import { belowMount } from "./mount-paths.ts";
@@ -50,9 +51,10 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const [answer, setAnswer] = useState<Envelope<LoginExplanation> | null>(null);
   const found = answer?.data ?? null;
+  const [tried, attempt] = useTried();
+  const isEmpty = identity.trim() === "";
   const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
+    if (!attempt(event, !isEmpty) || busy) return;
     setBusy(true);
     const body = {
       ...(role.trim() !== "" && { role: role.trim() }),
@@ -94,7 +96,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
           )}
         </div>
       </section>
-      <form class="card" aria-label="Who would log in" onSubmit={submit}>
+      <form class="card" aria-label="Who would log in" onSubmit={submit} noValidate>
         <header>
           <h2>Who would log in</h2>
         </header>
@@ -113,7 +115,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
               <option key={name} value={name} />
             ))}
           </datalist>
-          <Field label={part.label} hint={part.hint}>
+          <Field label={part.label} hint={part.hint} wrong={tried && isEmpty ? "Needed" : ""}>
             <textarea
               class="mono"
               rows={7}

@@ -4,7 +4,7 @@ import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { hasToken } from "../secret-like.ts";
-import { Field, PageHead, TextInput } from "../ui/index.ts";
+import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
 
 function placeOf(text: string): string {
   if (isRequestId(text)) return href(["requests", text.toLowerCase()]);
@@ -18,10 +18,9 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const [typed, setTyped] = useState(address || path);
   const text = typed.trim();
   const isToken = hasToken(text);
+  const [, attempt] = useTried();
   const submit = (event: Event): void => {
-    event.preventDefault();
-    if (isToken) return;
-    go(placeOf(text));
+    if (attempt(event, !isToken)) go(placeOf(text));
   };
   const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
   return (

@@ -3,15 +3,18 @@ import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { scopeOfMount } from "../methods/mount.ts";
+import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
 import { Tuning } from "../methods/tuning.tsx";
 import { CollectionPart } from "../records/collection-part.tsx";
 import type { RecordValue } from "../records/field.ts";
+import type { Part } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
+import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Empty, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
+import { Empty, Notice, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
 
 const TUNING = "tuning";
 /** Types whose roles can be narrowed by a tag of the instance. */
@@ -23,7 +26,11 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
   const mount = mounts.value?.[`${path}/`];
   const parts = PARTS[mount?.type ?? ""] ?? [];
-  const current = query.get("part") ?? parts[0]?.part ?? TUNING;
+  const asked = query.get("part");
+  const needed = parts.find((one) => one.kind === "settings" && one.isNeeded === true);
+  const missing = useMissing(path, needed, asked);
+  // A method that was just enabled opens where its next step is.
+  const current = asked ?? (missing.value ? needed : parts[0])?.part ?? TUNING;
   const part = parts.find((one) => one.part === current);
   const name = query.get("name") ?? "";
   const scope = scopeOfMount(path);
@@ -36,7 +43,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
       </PageHead>
       {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
       {mounts.value && !mount && <Empty title="No auth method is at this path" />}
-      {mount && (
+      {mount && (asked !== null || missing.isKnown) && (
         <>
           <Tabs
             label="Parts of the method"
@@ -45,6 +52,13 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
               ([at, title]) => ({ name: at, title, href: href(["methods", path], { part: at }) }),
             )}
           />
+          {needed && missing.value && current !== needed.part && (
+            <Notice tone="warn" title={`No login works before “${needed.title}” is set`}>
+              <a class="button slim" href={href(["methods", path], { part: needed.part })}>
+                Set it
+              </a>
+            </Notice>
+          )}
           {part?.kind === "collection" && (
             <CollectionPart
               key={part.part}
@@ -76,6 +90,21 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
       )}
     </>
   );
+}
+
+/** Whether settings are missing without which no login works. It is asked again on each tab, as one of them may set them. */
+function useMissing(mount: string, needed: Part | undefined, tab: string | null) {
+  const { api } = useSession();
+  const path = needed?.kind === "settings" ? belowMount(mount, needed.path) : "";
+  const key = JSON.stringify([path, tab]);
+  const found = useLoad(key, async () => {
+    if (path === "") return done({ key, isMissing: false });
+    const answer = await api.read(path);
+    // Who may not read them, and a server that can't answer, learn nothing here: the tab itself says it.
+    return done({ key, isMissing: !answer.ok && answer.problem.status === 404 });
+  });
+  const isKnown = found.value?.key === key;
+  return { isKnown, value: isKnown && found.value?.isMissing === true };
 }
 
 const roleTags = (endpoint: string, { role_tag: key }: RecordValue) => (

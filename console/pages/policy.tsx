@@ -10,7 +10,7 @@ import { Confirm } from "../records/confirm.tsx";
 import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Card, Field, PageHead, ProblemNotice, TextInput, Time, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 import { dropUnsaved } from "../unsaved.ts";
 
 /** These can't be changed. */
@@ -122,17 +122,13 @@ export function NewPolicyPage() {
     <>
       <PageHead title="New policy" />
       <div class="columns">
-        <div class="stack">
-          <Field label="Name" name="name">
-            <TextInput value={name} onText={(text) => setName(text.trim())} />
-          </Field>
-          <Editor
-            name={name}
-            policy={NEW}
-            onTyped={setTyped}
-            onChanged={() => go(href(["policies", name.toLowerCase()]), "replace")}
-          />
-        </div>
+        <Editor
+          name={name}
+          policy={NEW}
+          onName={setName}
+          onTyped={setTyped}
+          onChanged={() => go(href(["policies", name.toLowerCase()]), "replace")}
+        />
         <CapabilityCheck policy={typed} />
       </div>
     </>

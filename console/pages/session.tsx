@@ -45,9 +45,14 @@ export function SessionPage() {
   return (
     <>
       <PageHead title="Your session">
-        <button type="button" class="button" onClick={onRenew} disabled={!self.renewable}>
+        <AllowedButton
+          look="button"
+          needs={null}
+          onClick={onRenew}
+          idle={self.renewable ? "" : "it was made without being renewable"}
+        >
           {self.renewable ? "Renew" : "Not renewable"}
-        </button>
+        </AllowedButton>
         {!isOwn && (
           <AllowedButton look="button danger" needs={needsOf("auth/token/revoke-self")} onClick={revoke}>
             Sign out and revoke

@@ -1,8 +1,5 @@
-import { useState } from "preact/hooks";
 import type { AuthMounts } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
-import type { PresetValues } from "../presets/preset.ts";
-import { PresetForm } from "../presets/preset-form.tsx";
 import { PRESETS } from "../presets/presets.ts";
 import { SetUp } from "../presets/set-up.tsx";
 import { done } from "../result.ts";
@@ -13,8 +10,7 @@ import { Card, Copy, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const preset = PRESETS.find(({ id }) => id === query.get("setup"));
-  const [values, setValues] = useState<PresetValues>({});
-  const existing = useLoad("existing", async () => {
+  const existing = useLoad(`existing ${preset?.id}`, async () => {
     const [mounts, policies] = await Promise.all([api.read<AuthMounts>("sys/auth"), api.list("sys/policies/acl")]);
     if (!mounts.ok) return mounts;
     if (!policies.ok) return policies;
@@ -34,7 +30,6 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
             class="button"
             href={href(["methods"], { setup: id })}
             aria-current={id === preset?.id ? "true" : undefined}
-            onClick={() => setValues({})}
           >
             {title}
           </a>
@@ -48,10 +43,7 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
               <Copy value={preset.first.text} label={preset.first.title} />
             </Card>
           )}
-          <PresetForm preset={preset} values={values} onValues={setValues} />
-          {existing.value && (
-            <SetUp preset={preset} values={values} existing={existing.value} onSent={existing.reload} />
-          )}
+          {existing.value && <SetUp preset={preset} existing={existing.value} onSent={existing.reload} />}
         </div>
       )}
     </>

@@ -51,7 +51,7 @@ export function TeamPage({ organization, id }: TeamPageProps) {
           path={teamsPath("teams", id)}
           name={value?.attributes.name ?? ""}
           title={`Delete ${value?.attributes.name}`}
-          disabled={!value}
+          idle={value ? "" : "the team is not read"}
           onDone={() => go(href(["teams", organization]), "replace")}
         >
           <p>Its tokens are refused from the answer on.</p>

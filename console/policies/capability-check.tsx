@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Explanation } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, Field, Segments, SendProblem, TextInput } from "../ui/index.ts";
+import { Card, Field, Segments, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { ExplanationNotice } from "./explanation.tsx";
 
 type Subject = "policy" | "self" | "other";
@@ -50,9 +50,12 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   const [operation, setOperation] = useState<string>(OPERATIONS[0]);
   const [found, setFound] = useState<Found | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [tried, attempt] = useTried();
+  const isNameless = subject === "other" && other.trim() === "";
+  const isPathless = path.trim() === "";
 
   const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
+    if (!attempt(event, !isNameless && !isPathless)) return;
     // A path that was copied from a log or a browser may have a query: its fields are parameters, and no policy has them.
     const [asked = "", query = ""] = path
       .trim()
@@ -81,7 +84,7 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
 
   return (
     <Card title={<>What may {policy === undefined ? "a token" : "it"} do on a path, and why?</>}>
-      <form class="body stack" onSubmit={submit}>
+      <form class="body stack" onSubmit={submit} noValidate>
         <Segments
           legend="Whose"
           options={policy === undefined ? TOKENS : WITH_POLICY}
@@ -95,11 +98,16 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
           <p class="small muted">As it stands in the editor, saved or not, without the other policies of a token.</p>
         )}
         {subject === "other" && (
-          <Field label="Accessor or token" name="accessor" hint="A token is sent in the body, and kept nowhere.">
+          <Field
+            label="Accessor or token"
+            name="accessor"
+            hint="A token is sent in the body, and kept nowhere."
+            wrong={tried && isNameless ? "Needed" : ""}
+          >
             <TextInput value={other} onText={setOther} required />
           </Field>
         )}
-        <Field label="Path" name="path">
+        <Field label="Path" name="path" wrong={tried && isPathless ? "Needed" : ""}>
           <TextInput value={path} onText={setPath} placeholder="auth/token/create" required />
         </Field>
         {subject !== "policy" && (

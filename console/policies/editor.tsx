@@ -5,7 +5,7 @@ import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Focused, Notice, SendProblem } from "../ui/index.ts";
+import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
 import { isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
 import { usePolicyText } from "./use-policy-text.ts";
@@ -18,6 +18,8 @@ interface EditorProps {
   /** As the server has it; one with the version -1 and an example for its text is to be made. */
   readonly policy: StoredPolicy;
   readonly isFixed?: boolean;
+  /** Present for a new policy: its name is a field of the form. */
+  readonly onName?: (name: string) => void;
   readonly onTyped: (text: string) => void;
   /** The policy was written, or the server has another version than `policy`. */
   readonly onChanged: (isSaved: boolean) => void;
@@ -27,12 +29,13 @@ interface EditorProps {
  * The text with its line numbers; a mistake that the parser names is marked and the cursor put there. Before it is saved it shows
  * what that changes, and it is saved only over the version that was looked at.
  */
-export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: EditorProps) {
+export function Editor({ name, policy, isFixed = false, onName, onTyped, onChanged }: EditorProps) {
   const { api } = useSession();
   const isNew = policy.version === -1;
   const { typed, seen, isKept, type, take, keepMine, noteSaved } = usePolicyText(isNew ? "" : name, policy);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState(false);
+  const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
   /** How often another version was found when the text was sent. */
   const [refusals, setRefusals] = useState(0);
@@ -41,6 +44,8 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
   const place: Place | null = problem ? placeIn(problem.messages.join("\n")) : null;
   const changed = typed !== policy.policy;
   const overtaken = changed && !saved && seen !== policy.version;
+  const isSame = (!changed && !isNew) || saved;
+  const idle = isSame ? "nothing is changed" : overtaken ? "choose which text to keep" : "";
 
   useEffect(() => onTyped(typed), [typed]);
   useEffect(() => {
@@ -52,8 +57,7 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
   }, [problem]);
 
   const save = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
+    if (!attempt(event, name !== "") || busy || idle !== "") return;
     setBusy(true);
     const body = { ...settingsOf(policy), policy: typed, cas: seen };
     const answer = await api.call(endpointOf(name), { body });
@@ -69,7 +73,12 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
   };
   const lines = typed.split("\n").length;
   return (
-    <form class="stack tight" onSubmit={save}>
+    <form class="stack tight" onSubmit={save} noValidate>
+      {onName && (
+        <Field label="Name" name="name" wrong={tried && name === "" ? "Needed" : ""}>
+          <TextInput value={name} onText={(text) => onName(text.trim())} />
+        </Field>
+      )}
       {isKept && !overtaken && (
         <Notice title="Your unsaved text is here again">This tab kept it. It is not saved yet.</Notice>
       )}
@@ -137,12 +146,7 @@ export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: Ed
               Undo the changes
             </button>
           )}
-          <AllowedButton
-            look="button primary"
-            needs={isNew ? null : needsOf(endpointOf(name))}
-            busy={busy}
-            disabled={(!changed && !isNew) || saved || overtaken || name === ""}
-          >
+          <AllowedButton look="button primary" needs={isNew ? null : needsOf(endpointOf(name))} busy={busy} idle={idle}>
             Save
           </AllowedButton>
         </div>

@@ -46,7 +46,7 @@ jobs:
     steps:
       - name: Log in to Grove
         run: |
-          JWT=$(curl -sSf -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
+          JWT=$(curl -sS -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
             "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=$VAULT_ADDR" | ${jqField("value")})
           VAULT_TOKEN=$(${jwtLogin(place, "          ")})
           echo "::add-mask::$VAULT_TOKEN"
@@ -188,7 +188,7 @@ az rest --method PATCH --url "https://graph.microsoft.com/v1.0/applications(appI
     {
       title: "On the machine",
       text: `export VAULT_ADDR=${place.address}
-JWT=$(curl -sSf -H Metadata:true \\
+JWT=$(curl -sS -H Metadata:true \\
   "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=api://${app.toLowerCase()}" | ${jqField("access_token")})
 VAULT_TOKEN=$(${jwtLogin(place, "")})
 export VAULT_TOKEN
@@ -245,7 +245,7 @@ kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove 
     {
       title: "In the job",
       text: `export VAULT_ADDR=${place.address}
-JWT=$(curl -sSf ${withoutSlash(realm)}/protocol/openid-connect/token \\
+JWT=$(curl -sS ${withoutSlash(realm)}/protocol/openid-connect/token \\
   -d grant_type=client_credentials -d client_id=${client} \\
   --data-urlencode client_secret@/run/secrets/keycloak | ${jqField("access_token")})
 VAULT_TOKEN=$(${jwtLogin(place, "")})

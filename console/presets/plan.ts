@@ -9,8 +9,8 @@ import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
 /** All texts of a login that is set up, and the requests that set it up. */
 export interface LoginPlan {
   readonly place: PresetPlace;
-  /** A first policy, which allows a token to look itself up. */
-  readonly policy: string;
+  /** The policy that exists, or a first one, which allows a token to look itself up. Null where no text can have it. */
+  readonly policy: string | null;
   readonly steps: readonly PlanStep[];
   /** The steps as commands of curl, without secrets. */
   readonly curl: string;
@@ -43,20 +43,34 @@ path "auth/token/lookup-self" {
 }
 `;
 
-/** The plan of a preset for values without a mistake. `mount` "": the usual path of the preset. */
-export function planOf(preset: Preset, values: PresetValues, address: string, mount = ""): LoginPlan {
+interface PlanOptions {
+  /** The origin that clients reach. */
+  readonly address: string;
+  /** Absent: the usual path of the preset. */
+  readonly mount?: string;
+  /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
+  readonly policy?: string | null | undefined;
+}
+
+/**
+ * The plan of a preset for values without a mistake. Its texts have a policy that exists as it is, so that they change
+ * nothing of it, and leave one out that may not be read.
+ */
+export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
+  const { address, mount = preset.mount, policy = POLICY } = options;
   const name = preset.roleOf?.(values) ?? values.role ?? "";
-  const place: PresetPlace = { address, mount: mount || preset.mount, role: name };
+  const place: PresetPlace = { address, mount, role: name };
   const role = { ...preset.role(values, place), token_policies: [name] };
-  const steps = stepsOf(preset, place, preset.config(values, place), role);
+  const text = policy ?? POLICY;
+  const steps = stepsOf(preset, place, text, preset.config(values, place), role);
   const config = preset.config(withoutSecrets(preset, values), place);
-  const shown = stepsOf(preset, place, config, role);
+  const shown = stepsOf(preset, place, text, config, role).filter(({ what }) => what !== "policy" || policy !== null);
   return {
     place,
-    policy: POLICY,
+    policy,
     steps,
     curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
-    terraform: terraformOf(preset, place, config, role),
+    terraform: terraformOf(preset, place, policy, config, role),
     snippets: preset.snippets(values, place),
     identity: preset.identity(values, place),
   };
@@ -72,13 +86,19 @@ function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues 
 export const configPath = ({ method }: Pick<Preset, "method">): string =>
   method === "aws" ? "config/client" : "config";
 
-function stepsOf({ method, settings }: Preset, place: PresetPlace, config: RecordValue, role: RecordValue): PlanStep[] {
+function stepsOf(
+  { method, settings }: Preset,
+  place: PresetPlace,
+  policy: string,
+  config: RecordValue,
+  role: RecordValue,
+): PlanStep[] {
   const { mount, role: name } = place;
   return [
     {
       what: "policy",
       label: `The policy ${name}`,
-      request: { path: `sys/policies/acl/${pathOf(name)}`, body: { policy: POLICY } },
+      request: { path: `sys/policies/acl/${pathOf(name)}`, body: { policy } },
     },
     {
       what: "mount",
@@ -105,7 +125,7 @@ function stepsOf({ method, settings }: Preset, place: PresetPlace, config: Recor
 export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, trust }: Existing) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
-  const hasPolicy = policies.includes(place.role);
+  const hasPolicy = policies.includes(place.role.toLowerCase());
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
@@ -135,15 +155,20 @@ function otherTrust(wanted: RecordValue, trust: Existing["trust"]): string | und
 
 const NO_FIELDS: Extract<Part, { kind: "settings" }>["groups"] = [];
 
-function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config: RecordValue, role: RecordValue) {
+function terraformOf(
+  preset: Preset,
+  { mount, role: name }: PresetPlace,
+  policy: string | null,
+  config: RecordValue,
+  role: RecordValue,
+): string {
   const parts = PARTS[preset.method] ?? [];
   const roles = parts.find((part) => part.kind === "collection" && part.part === "roles");
   const settings = parts.find((part) => part.kind === "settings" && part.path === configPath(preset));
   const fieldsOf = (part: Part | undefined) =>
     (part && "groups" in part ? part.groups : NO_FIELDS).flatMap(({ fields }) => fields);
   const resourceOf = (part: Part | undefined) => (part && "terraform" in part ? part.terraform : undefined);
-  const policy = `resource "vault_policy" "${labelOf(name)}" {\n  name   = "${name}"\n  policy = <<-HCL\n${POLICY.replace(/^/gm, "    ").trimEnd()}\n  HCL\n}\n`;
-  const texts: string[] = [policy];
+  const texts: string[] = policy === null ? [] : [policyResource(name, policy)];
   const ofConfig = resourceOf(settings);
   const isOne = ofConfig?.mount === "path";
   if (!isOne)
@@ -151,7 +176,7 @@ function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config:
   // References have Terraform make the resources in their order.
   const references = {
     backend: `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`,
-    token_policies: `[vault_policy.${labelOf(name)}.name]`,
+    ...(policy !== null && { token_policies: `[vault_policy.${labelOf(name)}.name]` }),
   };
   if (ofConfig) {
     const { resource, given } = recordOf(ofConfig, mount);
@@ -162,6 +187,12 @@ function terraformOf(preset: Preset, { mount, role: name }: PresetPlace, config:
   const ofRole = resourceOf(roles);
   if (ofRole) texts.push(terraformText({ ...recordOf(ofRole, mount, name), references }, fieldsOf(roles), role));
   return texts.join("\n");
+}
+
+/** A policy as a here-document, in which two characters would begin a template. */
+function policyResource(name: string, policy: string): string {
+  const text = policy.trimEnd().replace(/[$%](?=\{)/g, "$&$&");
+  return `resource "vault_policy" "${labelOf(name)}" {\n  name   = "${name}"\n  policy = <<-HCL\n${text.replace(/^/gm, "    ")}\n  HCL\n}\n`;
 }
 
 /** A resource of an auth mount with how the mount is enabled. */

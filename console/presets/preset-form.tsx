@@ -1,34 +1,50 @@
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
 import type { Preset, PresetValues } from "./preset.ts";
+import { isOwnMachine } from "./values.ts";
 
 interface PresetFormProps {
+  /** Of the form: its button is elsewhere. */
+  readonly id: string;
   readonly preset: Preset;
   readonly values: PresetValues;
+  /** What is wrong, by the names of the fields. */
+  readonly wrong: ReadonlyMap<string, string>;
+  /** True: fields that are empty are marked too. */
+  readonly tried: boolean;
   readonly onValues: (values: PresetValues) => void;
+  readonly onSubmit: (event: Event) => void;
 }
 
-/** The three things that a preset asks for, and the path of its mount. */
-export function PresetForm({ preset, values, onValues }: PresetFormProps) {
+/** The three things that a preset asks for, the path of its mount, and the address that its clients use. */
+export function PresetForm({ id, preset, values, wrong, tried, onValues, onSubmit }: PresetFormProps) {
+  const textOf = (name: string): string => values[name] ?? "";
   const set = (name: string) => (value: string) => onValues({ ...values, [name]: value });
+  const shownWrong = (name: string): string => (tried || textOf(name) !== "" ? (wrong.get(name) ?? "") : "");
   return (
-    <section class="card" aria-label={preset.title}>
+    <form class="card" id={id} aria-label={preset.title} onSubmit={onSubmit} noValidate>
       <div class="body preset-fields">
-        {preset.fields.map(({ name, label, hint, wrong, isSecret = false }) => {
-          const value = values[name] ?? "";
+        {preset.fields.map(({ name, label, hint, isSecret = false }) => {
+          const Input = isSecret ? SecretInput : TextInput;
           return (
-            <Field key={name} label={label} hint={hint} wrong={value === "" ? "" : wrong(value.trim())}>
-              {isSecret ? (
-                <SecretInput value={value} onText={set(name)} />
-              ) : (
-                <TextInput value={value} onText={set(name)} />
-              )}
+            <Field key={name} label={label} hint={hint} wrong={shownWrong(name)}>
+              <Input value={textOf(name)} onText={set(name)} />
             </Field>
           );
         })}
-        <Field label="Path" hint="Below auth/: another one if this is in use.">
-          <TextInput value={values.mount ?? preset.mount} onText={set("mount")} />
+        <Field label="Path" hint="Below auth/: another one if this is in use." wrong={shownWrong("mount")}>
+          <TextInput value={textOf("mount")} onText={set("mount")} />
         </Field>
+        <div>
+          <Field label="Address of Grove" hint="What clients reach it at." wrong={shownWrong("address")}>
+            <TextInput value={textOf("address")} onText={set("address")} />
+          </Field>
+          {isOwnMachine(textOf("address").trim()) && (
+            <p class="small warning" role="status">
+              No other machine reaches this one: write the address that clients use, unless they run here.
+            </p>
+          )}
+        </div>
       </div>
-    </section>
+    </form>
   );
 }

@@ -72,15 +72,23 @@ export function formed(name: string, label: string, hint: string, form: RegExp, 
 export const HTTPS = /^https:\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
 
 /**
- * A filter of `jq` for one field. It fails when the field is missing, and when the call before it has failed: without
- * `-n` an empty input is no failure for jq 1.6.
+ * A filter of `jq` for one field of an answer. Without the field it fails with the error that the answer names, and with
+ * nothing else of it. It fails when the call before it has failed: without `-n` an empty input is no failure for jq 1.6.
  */
-export const jqField = (field: string): string => `jq -ner input.${field}`;
+export const jqField = (field: string): string =>
+  `jq -nr 'input | .${field} // error(.error_description // .error // .message // "no ${field}")'`;
 
-/** The body of a login by JWT from the shell variable `JWT`: neither the token nor the answer is on a command line. */
+/**
+ * A login by JWT from the shell variable `JWT`: neither the token nor the answer is on a command line. A login that is
+ * refused fails with the status, the request id and the errors of the answer. The id is in a header, and curl before 7.84
+ * can't write one header by itself: jq reads the headers as lines, and the body as the last of them. The brackets
+ * around `fromjson?` keep jq 1.6 from catching the later error with it.
+ */
 export function jwtLogin({ mount, role }: PresetPlace, indent: string): string {
   return [
     `printf '{"role": "${role}", "jwt": "%s"}' "$JWT" |`,
-    `  curl -sSf --data @- "$VAULT_ADDR/v1/auth/${mount}/login" | ${jqField("auth.client_token")}`,
+    `  curl -sSi --data @- "$VAULT_ADDR/v1/auth/${mount}/login" | jq -nRr '[inputs | rtrimstr("\\r")] |`,
+    `    ([last | fromjson?][0] // {}) as $body | $body.auth.client_token // error(`,
+    `      map(select(test("^(HTTP/|x-request-id:)"; "i"))) + ($body.errors // []) | join(", "))'`,
   ].join(`\n${indent}`);
 }

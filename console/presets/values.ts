@@ -2,15 +2,35 @@ import type { Preset, PresetValues } from "./preset.ts";
 
 const MOUNT = /^[a-z0-9](?:[a-z0-9/_-]{0,62}[a-z0-9])?$/;
 
+/** An origin, which is written in a shell or in YAML without quotes. */
+const ORIGIN = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/;
+
+/** Names of the machine that a client runs on: no other machine is reached by them. */
+const OWN_MACHINE = /^https?:\/\/(?:localhost|[\w.-]+\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])(?::\d+)?$/i;
+
 export const trimmed = (values: PresetValues): PresetValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()]));
 
-/** What is missing or wrong before there can be a plan; "" when nothing is. */
-export function valuesProblem({ fields, mount }: Preset, values: PresetValues): string {
-  const clean = trimmed(values);
-  const missing = fields.filter(({ name }) => (clean[name] ?? "") === "").map(({ label }) => label);
-  if (missing.length > 0) return `Still missing: ${missing.join(", ")}.`;
-  const bad = fields.find(({ name, wrong }) => wrong(clean[name] ?? "") !== "");
-  if (bad) return `${bad.label}: ${bad.wrong(clean[bad.name] ?? "")}`;
-  return MOUNT.test(clean.mount ?? mount) ? "" : "Path: small letters, digits, dashes and slashes.";
+/** What the form begins with. `origin`: where the console was opened. */
+export const valuesWithUsual = ({ mount }: Preset, origin: string): PresetValues => ({ mount, address: origin });
+
+/** What is missing or wrong before there can be a plan, by the names of the fields in their order. */
+export function mistakesIn({ fields }: Preset, values: PresetValues): ReadonlyMap<string, string> {
+  const { mount = "", address = "" } = values;
+  const all = fields.map(({ name, wrong }) => [name, mistakeIn(values[name] ?? "", wrong)] as const);
+  return new Map(
+    [
+      ...all,
+      [
+        "mount",
+        mistakeIn(mount, (text) => (MOUNT.test(text) ? "" : "Small letters, digits, dashes and slashes.")),
+      ] as const,
+      ["address", mistakeIn(address, (text) => (ORIGIN.test(text) ? "" : "As in https://grove.example.com."))] as const,
+    ].filter(([, text]) => text !== ""),
+  );
 }
+
+const mistakeIn = (value: string, wrong: (value: string) => string): string => (value === "" ? "Needed" : wrong(value));
+
+/** True for an address that only clients on the same machine reach. */
+export const isOwnMachine = (address: string): boolean => OWN_MACHINE.test(address);

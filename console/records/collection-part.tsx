@@ -119,7 +119,10 @@ function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
         groups={[named, ...others]}
         record={null}
         action={`Make the ${part.one}`}
-        mistake={({ [NAME]: name }) => newNameMistake(String(name), names, part.isRole)}
+        mistake={({ [NAME]: name }) => {
+          const text = newNameMistake(String(name), names, part.isRole);
+          return text === "" ? null : { field: NAME, text };
+        }}
         request={({ [NAME]: name, ...body }) => ({ path: scope.endpoint(part.itemPath, String(name)), body })}
         terraform={part.terraform && recordOf(withName(part.terraform), scope.mount)}
         onSaved={({ [NAME]: name }) => onMade(String(name))}

@@ -3,8 +3,9 @@ import { useState } from "preact/hooks";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Answer, Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Dialog, Field, SendProblem, TextInput } from "../ui/index.ts";
+import { AllowedButton, Dialog, Field, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import type { Action } from "./part.ts";
+import { typedMistake } from "./typed.ts";
 
 interface ConfirmProps {
   readonly title: string;
@@ -22,11 +23,12 @@ interface ConfirmProps {
 /** Asks before something is lost. */
 export function Confirm({ title, typing, action, send, onDone, onClose, children }: ConfirmProps) {
   const [typed, setTyped] = useState("");
+  const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const wrong = typedMistake(typing, typed);
   const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (typed !== typing || busy) return;
+    if (!attempt(event, wrong === "") || busy) return;
     setBusy(true);
     const answer = await send();
     setBusy(false);
@@ -35,10 +37,10 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
+      <form class="stack" onSubmit={submit} noValidate>
         <div class="stack tight break">{children}</div>
         {typing !== "" && (
-          <Field label={`Type ${typing} to confirm`}>
+          <Field label={`Type ${typing} to confirm`} wrong={tried ? wrong : ""}>
             <TextInput value={typed} onText={setTyped} autofocus />
           </Field>
         )}
@@ -47,7 +49,7 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
           <button type="button" class="button" onClick={onClose}>
             Keep it
           </button>
-          <button type="submit" class="button danger solid" aria-disabled={busy} disabled={typed !== typing}>
+          <button type="submit" class="button danger solid" aria-disabled={busy}>
             {action}
           </button>
         </div>
@@ -61,17 +63,17 @@ interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {
   readonly look?: string;
   readonly label: ComponentChildren;
   readonly needs: Needs;
-  readonly disabled?: boolean;
+  readonly idle?: string;
 }
 
 /** A button that opens the dialog before it acts. */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { look = "button slim danger", label, needs, disabled, onDone, ...dialog } = props;
+  const { look = "button slim danger", label, needs, idle, onDone, ...dialog } = props;
   const [asking, setAsking] = useState(false);
   const close = (): void => setAsking(false);
   return (
     <>
-      <AllowedButton look={look} needs={needs} disabled={disabled} onClick={() => setAsking(true)}>
+      <AllowedButton look={look} needs={needs} idle={idle} onClick={() => setAsking(true)}>
         {label}
       </AllowedButton>
       {asking && (
@@ -88,7 +90,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
   );
 }
 
-interface DeleteButtonProps extends Pick<ConfirmButtonProps, "title" | "look" | "disabled" | "onDone" | "children"> {
+interface DeleteButtonProps extends Pick<ConfirmButtonProps, "title" | "look" | "idle" | "onDone" | "children"> {
   /** The endpoint of what is deleted. */
   readonly path: string;
   /** Its name, which has to be typed. */

@@ -41,6 +41,12 @@ export interface FieldGroup {
   readonly fields: readonly Field[];
 }
 
+/** What is wrong with one field of a form. */
+export interface Mistake {
+  readonly field: string;
+  readonly text: string;
+}
+
 /** A record in an answer of the API. */
 export type RecordValue = Readonly<Record<string, unknown>>;
 

@@ -36,6 +36,8 @@ export interface Settings {
   readonly part: string;
   readonly title: string;
   readonly path: string;
+  /** True: no login works before they are set. */
+  readonly isNeeded?: true;
   readonly groups: readonly FieldGroup[];
   /** Consequences of their deletion; absent when they can't be deleted. */
   readonly loss?: string;

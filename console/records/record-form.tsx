@@ -4,7 +4,7 @@ import type { Envelope } from "../api.ts";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Field as Labelled, Notice, SendProblem, useDraft, Warnings } from "../ui/index.ts";
+import { AllowedButton, Field as Labelled, Notice, SendProblem, useDraft, useTried, Warnings } from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -15,6 +15,7 @@ import {
   type Field,
   type FieldGroup,
   isShown,
+  type Mistake,
   mistakeIn,
   namesPolicies,
   type RecordValue,
@@ -31,8 +32,8 @@ interface RecordFormProps<T> {
   readonly action: string;
   /** The request that sends what was changed. */
   readonly request: (values: RecordValue) => FormRequest;
-  /** The error of all values, checked before they are sent; "" without one. */
-  readonly mistake?: (values: RecordValue) => string;
+  /** The error of a field that depends on the other values, checked when each field is right by itself. */
+  readonly mistake?: (values: RecordValue) => Mistake | null;
   readonly terraform?: TerraformRecord | undefined;
   /** Closes the dialog of the form. */
   readonly onCancel?: () => void;
@@ -47,37 +48,32 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
   const [typed, change] = useDraft(record ? before : suggestedDraft(fields));
-  const [tried, setTried] = useState(false);
+  const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState<Envelope<T> | null>(null);
   const shown = fields.filter((field) => isShown(field, typed));
-  const wrong = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
   // The default choice is sent too: some records can't be made without it.
   const valuesNow = () => ({ ...(!record && choicesOf(shown, typed)), ...bodyOf(shown, before, typed) });
+  const alone = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
+  const together = alone.length === 0 ? (mistake?.(valuesNow()) ?? null) : null;
+  const wrong = together ? shown.filter(({ name }) => name === together.field) : alone;
+  const wrongOf = (field: Field): string =>
+    together?.field === field.name ? together.text : mistakeIn(field, typed[field.name] ?? "");
   // The path of a new record has its name: its capabilities are asked for when the field loses the focus.
   const [left, setLeft] = useState(0);
   const needs = useMemo((): Needs | null => {
-    if (wrong.length > 0) return null;
+    if (alone.length > 0) return null;
     const { path, method } = request(valuesNow());
     return needsOf(path, method);
   }, [left]);
 
+  const changed = shown.some(({ name }) => typed[name] !== before[name]);
+  const isSame = record !== null && !changed;
+
   const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setTried(true);
-    if (wrong.length > 0) {
-      // The button is far below the first fields of a long form. They are marked after the next drawing.
-      const form = event.currentTarget;
-      window.requestAnimationFrame(() => {
-        if (form instanceof HTMLElement) form.querySelector<HTMLElement>("[aria-invalid='true']")?.focus();
-      });
-      return;
-    }
-    if (busy) return;
+    if (!attempt(event, wrong.length === 0) || busy || isSame) return;
     const values = valuesNow();
-    const refusal = mistake?.(values) ?? "";
-    if (refusal !== "") return setProblem({ status: 400, messages: [refusal], requestId: "" });
     setBusy(true);
     const { path, ...options } = request(values);
     const answer = await api.call<T>(path, options);
@@ -91,7 +87,6 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
     onSaved(values, answer.value.data, answer.value);
   };
   const policies = useKnownPolicies(fields.some(namesPolicies));
-  const changed = shown.some(({ name }) => typed[name] !== before[name]);
 
   return (
     <form class="stack" onSubmit={submit} onChange={() => setLeft((before) => before + 1)} noValidate>
@@ -107,7 +102,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
                   key={field.name}
                   field={field}
                   value={typed[field.name] ?? ""}
-                  wrong={tried || typed[field.name] !== "" ? mistakeIn(field, typed[field.name] ?? "") : ""}
+                  wrong={tried || typed[field.name] !== "" ? wrongOf(field) : ""}
                   warning={unknownPoliciesText(field, typed[field.name] ?? "", policies)}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
@@ -140,12 +135,12 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
             Cancel
           </button>
         )}
-        <AllowedButton look="button primary" needs={needs} busy={busy} disabled={record !== null && !changed}>
+        <AllowedButton look="button primary" needs={needs} busy={busy} idle={isSame ? "nothing is changed" : ""}>
           {action}
         </AllowedButton>
       </div>
       <CopyAs
-        values={wrong.length > 0 ? null : copiedValues(shown, before, typed)}
+        values={alone.length > 0 ? null : copiedValues(shown, before, typed)}
         request={request}
         fields={fields}
         terraform={terraform}

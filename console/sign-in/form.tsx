@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
-import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad } from "../ui/index.ts";
+import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad, useTried } from "../ui/index.ts";
 import type { ProviderAnswer } from "./arrival.ts";
 import { forgetLogin, keepLogin, takeArrival } from "./arrived.ts";
 import type { Credential } from "./credential.ts";
@@ -19,6 +19,7 @@ import {
   type ListedMount,
   listedMounts,
   loginOf,
+  missingIn,
   pathOfMethod,
 } from "./ways.ts";
 
@@ -35,6 +36,7 @@ const HINTS: Readonly<Record<Exclude<Way, "method">, string>> = {
 };
 /** Characters that can't be sent in a header. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
+const STRANGE_TEXT = "It has a character that no token has: copy it again.";
 
 const NOT_BEGUN = "This sign-in was not begun in this tab, or it was answered before. Nothing of it was used.";
 
@@ -138,11 +140,12 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     return () => window.removeEventListener("pageshow", onShow);
   }, []);
 
+  const [tried, attempt] = useTried();
   const given = (values[way] ?? "").trim();
-  const wrong = way !== "method" && STRANGE.test(given) ? "It has a character that no token has: copy it again." : "";
+  const isStrange = STRANGE.test(given);
+  const isRight = way === "method" ? missingIn(method, values).length === 0 : given !== "" && !isStrange;
   const submit = (event: Event): void => {
-    event.preventDefault();
-    if (busy || wrong !== "") return;
+    if (!attempt(event, isRight) || busy) return;
     if (isElsewhere) void goToProvider();
     else void send(way === "method" ? loginOf(method, values) : { kind: way, token: given });
   };
@@ -153,7 +156,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   if (elsewhere?.kind === "device") return <OnDevice login={elsewhere} {...panel} />;
   if (elsewhere) return <InOtherTab login={elsewhere} {...panel} />;
   return (
-    <form class="sign-in-form" onSubmit={submit}>
+    <form class="sign-in-form" onSubmit={submit} noValidate>
       <Segments legend="Sign in with" options={WAYS} value={way} onChange={(next) => change({ way: next })} />
       <div class="stack" ref={fields}>
         {way === "method" ? (
@@ -163,9 +166,14 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
             onMethod={(next) => change({ method: next })}
             values={values}
             onText={onText}
+            tried={tried}
           />
         ) : (
-          <Field label={way === "token" ? "Token" : "Wrapping token"} hint={HINTS[way]} wrong={wrong}>
+          <Field
+            label={way === "token" ? "Token" : "Wrapping token"}
+            hint={HINTS[way]}
+            wrong={isStrange ? STRANGE_TEXT : tried && given === "" ? "Needed" : ""}
+          >
             <SecretInput value={values[way] ?? ""} onText={(text) => onText(way, text)} required />
           </Field>
         )}

@@ -1,5 +1,5 @@
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
-import { type ChosenMethod, isUsable, type ListedMount, LOGIN_FORMS, type LoginField } from "./ways.ts";
+import { type ChosenMethod, isUsable, type ListedMount, LOGIN_FORMS, type LoginField, missingIn } from "./ways.ts";
 
 interface MethodFieldsProps {
   readonly listed: readonly ListedMount[];
@@ -7,14 +7,17 @@ interface MethodFieldsProps {
   onMethod(method: ChosenMethod): void;
   readonly values: Readonly<Record<string, string>>;
   onText(name: string, text: string): void;
+  /** True: fields that are empty and needed are marked. */
+  readonly tried: boolean;
 }
 
 /** Value of the choice that lets somebody type a method. No path is empty. */
 const OTHER = "";
 
 /** The choice of a method, and what a login by it asks for. */
-export function MethodFields({ listed, method, onMethod, values, onText }: MethodFieldsProps) {
+export function MethodFields({ listed, method, onMethod, values, onText, tried }: MethodFieldsProps) {
   const usable = listed.filter(isUsable);
+  const missing = tried ? missingIn(method, values) : [];
   const choose = (path: string): void => {
     const mount = usable.find((one) => one.path === path);
     onMethod(mount ? { ...mount, isListed: true } : { isListed: false, path: "", type: method.type });
@@ -39,6 +42,7 @@ export function MethodFields({ listed, method, onMethod, values, onText }: Metho
           key={field.name}
           field={field}
           value={values[field.name] ?? ""}
+          wrong={missing.includes(field.name) ? "Needed" : ""}
           onText={(text) => onText(field.name, text)}
         />
       ))}
@@ -69,14 +73,15 @@ function TypedMethod({ method, onMethod }: Pick<MethodFieldsProps, "method" | "o
 interface LoginInputProps {
   readonly field: LoginField;
   readonly value: string;
+  readonly wrong: string;
   onText(text: string): void;
 }
 
-function LoginInput({ field, value, onText }: LoginInputProps) {
+function LoginInput({ field, value, wrong, onText }: LoginInputProps) {
   const { label, hint, isSecret = false, isRequired = false } = field;
   const Input = isSecret ? SecretInput : TextInput;
   return (
-    <Field label={label} hint={hint}>
+    <Field label={label} hint={hint} wrong={wrong}>
       <Input value={value} onText={onText} required={isRequired} />
     </Field>
   );

@@ -59,6 +59,15 @@ export function isAtProvider(type: string, values: Readonly<Record<string, strin
   return unlessSent !== undefined && (values[unlessSent] ?? "").trim() === "";
 }
 
+/** The names of the needed fields of a method that are empty. */
+export const missingIn = (
+  { type }: Pick<ChosenMethod, "type">,
+  values: Readonly<Record<string, string>>,
+): readonly string[] =>
+  (LOGIN_FORMS[type]?.fields ?? [])
+    .filter(({ name, isRequired = false }) => isRequired && (values[name] ?? "").trim() === "")
+    .map(({ name }) => name);
+
 /** True for a method that people can sign in by. */
 export const isUsable = ({ type }: Pick<ListedMount, "type">): boolean => Object.hasOwn(LOGIN_FORMS, type);
 

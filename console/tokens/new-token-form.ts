@@ -1,6 +1,6 @@
 import { pathOf } from "../href.ts";
 import type { FormRequest, TerraformResource } from "../records/commands.ts";
-import { type FieldGroup, type RecordValue, secondsOf } from "../records/field.ts";
+import { type FieldGroup, type Mistake, type RecordValue, secondsOf } from "../records/field.ts";
 
 /** The header that asks for a wrapped answer. */
 const WRAP = "X-Vault-Wrap-TTL";
@@ -80,11 +80,13 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
   },
 ];
 
-/** Why these values make a root token without an explicit request for one; "" when they do not. */
-export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: boolean): string => {
+/** Why these values make a root token without an explicit request for one; null when they do not. */
+export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: boolean): Mistake | null => {
   const isNamed = Array.isArray(policies) && policies.length > 0;
-  if (!isRoot || isNamed || (role !== undefined && role !== "")) return "";
-  return "Your token is root, and without policies the new one would be root too. Name its policies; for a root token write root.";
+  if (!isRoot || isNamed || (role !== undefined && role !== "")) return null;
+  const text =
+    "Your token is root, and without policies the new one would be root too. Name its policies; for a root token write root.";
+  return { field: "policies", text };
 };
 
 /** The request that makes the token. */

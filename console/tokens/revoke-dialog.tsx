@@ -3,10 +3,11 @@ import type { TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
+import { typedMistake } from "../records/typed.ts";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput } from "../ui/index.ts";
+import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import { endsText, groupsText, type Preview } from "./numbers.ts";
@@ -68,6 +69,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const [preview, setPreview] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [typed, setTyped] = useState("");
+  const [tried, attempt] = useTried();
   const [soFar, setSoFar] = useState(0);
 
   const key = JSON.stringify(selection);
@@ -89,8 +91,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 
   const confirmed = preview !== null && isConfirmed({ count: preview.total, more: false }, typed);
   const begin = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (!confirmed) return;
+    if (!attempt(event, confirmed) || !preview) return;
     const answer = await beginRevocation(api, selection, preview);
     if (!answer.ok) return setProblem(answer.problem);
     noteRevocation(selection);
@@ -99,7 +100,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 
   return (
     <Dialog title="Revoke tokens" onClose={onClose}>
-      <form class="stack" onSubmit={begin}>
+      <form class="stack" onSubmit={begin} noValidate>
         <p class="break">{text}, with everything below them.</p>
         {!preview && !problem && (
           <p class="muted" aria-live="polite">
@@ -108,7 +109,10 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
         )}
         {preview && <PreviewFacts preview={preview} />}
         {preview && preview.total > 0 && (
-          <Field label={`Type ${preview.total} to confirm`}>
+          <Field
+            label={`Type ${preview.total} to confirm`}
+            wrong={tried ? typedMistake(String(preview.total), typed, "the number of all tokens that end") : ""}
+          >
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>
         )}
@@ -117,9 +121,11 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           <button type="button" class="button" onClick={onClose}>
             Keep them
           </button>
-          <button type="submit" class="button danger solid" disabled={!confirmed}>
-            {preview ? `Revoke ${counted(preview.total, "token")}` : "Revoke"}
-          </button>
+          {preview && preview.total > 0 && (
+            <button type="submit" class="button danger solid">
+              Revoke {counted(preview.total, "token")}
+            </button>
+          )}
         </div>
       </form>
     </Dialog>

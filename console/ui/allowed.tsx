@@ -37,37 +37,38 @@ export function AllowedLink({ look, needs, href, isExample = false, children }: 
 interface AllowedButtonProps extends AllowedProps {
   /** Absent for a submit button. */
   readonly onClick?: () => void;
-  readonly disabled?: boolean | undefined;
+  /** Why there is nothing to do now: it is the description of the disabled button. "": there is. */
+  readonly idle?: string | undefined;
+  /** The id of the form that it submits, where it is not in it. */
+  readonly form?: string;
   /** True while the action is under way. */
   readonly busy?: boolean;
 }
 
 /** A button. If the policies refuse its action, it is disabled and gives the reason. */
-export function AllowedButton({ look, needs, onClick, disabled, busy, children }: AllowedButtonProps) {
+export function AllowedButton({ look, needs, onClick, idle = "", form, busy, children }: AllowedButtonProps) {
   const refusal = useRefusal(needs);
   if (refusal !== "") return <Refused look={look} refusal={refusal} content={children} />;
+  if (idle !== "") {
+    return (
+      <button type="button" class={refusedLook(look)} aria-disabled="true" title={idle}>
+        {children}
+      </button>
+    );
+  }
   return (
-    <button
-      type={onClick ? "button" : "submit"}
-      class={look}
-      onClick={onClick}
-      disabled={disabled}
-      aria-disabled={busy}
-    >
+    <button type={onClick ? "button" : "submit"} class={look} onClick={onClick} form={form} aria-disabled={busy}>
       {children}
     </button>
   );
 }
 
+const refusedLook = (look: string): string => `${look.replace(/ (?:primary|danger)/, "")} refused`;
+
 /** Uses aria-disabled, so that the keyboard reaches the button and a screen reader reads the reason. */
 function Refused({ look, refusal, content }: { look: string; refusal: string; content: ComponentChildren }) {
   return (
-    <button
-      type="button"
-      class={`${look.replace(/ (?:primary|danger)/, "")} refused`}
-      aria-disabled="true"
-      title={refusal}
-    >
+    <button type="button" class={refusedLook(look)} aria-disabled="true" title={refusal}>
       {content}
       <span class="visually-hidden">, refused: {refusal}</span>
     </button>

@@ -18,3 +18,4 @@ export * from "./time.tsx";
 export * from "./use-draft.ts";
 export * from "./use-drawn-rows.ts";
 export * from "./use-load.ts";
+export * from "./use-tried.ts";

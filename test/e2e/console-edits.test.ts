@@ -1,9 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, signIn } from "./support/console-page.ts";
-import { focusedLabel } from "./support/keyboard.ts";
+import { focusedField, focusedLabel } from "./support/keyboard.ts";
 import { call, type RunningServer, startServe } from "./support/server.ts";
 
 interface Stored {
@@ -13,6 +14,7 @@ interface Stored {
 }
 
 const executable = browserPath();
+const PUBLIC_KEY = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
 describe.skipIf(executable === undefined)("changes in the console", () => {
   let server: RunningServer;
@@ -121,7 +123,14 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await dialog.getByRole("link", { name: "1 token", exact: true }).waitFor();
     await expectAccessible(page);
     const remove = dialog.getByRole("button", { name: "Delete", exact: true });
-    expect(await remove.isDisabled()).toBe(true);
+    await remove.click();
+    await dialog.getByText("Needed: nothing was sent.").waitFor();
+    await dialog.getByLabel("Type ship to confirm").fill("shop");
+    await remove.click();
+    await dialog.getByText("Not ship: nothing was sent.").waitFor();
+    await expect.poll(() => focusedField(page)).toBe("Type ship to confirm");
+    await expectAccessible(page);
+    expect((await stored("ship")).version).toBe(4);
     await dialog.getByLabel("Type ship to confirm").fill("ship");
     await api("POST", "sys/policies/acl/ship", { policy: rule("later") });
     await remove.click();
@@ -218,7 +227,9 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await openPlace(page, "methods");
     await page.getByRole("link", { name: "Set up a login…" }).click();
     await page.getByRole("link", { name: "AWS" }).click();
-    await page.getByText("Still missing: Account, IAM role, Role.").waitFor();
+    await page.getByRole("button", { name: "Set up AWS" }).click();
+    await expect.poll(() => page.getByText("Needed", { exact: true }).count()).toBe(3);
+    await expect.poll(() => focusedField(page)).toBe("Account");
     await page.getByLabel("Account").fill("1111");
     await page.getByText("The number of an account: twelve digits.").waitFor();
     await page.getByLabel("Account").fill("111111111111");
@@ -232,6 +243,11 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByText("Grove can't answer now").waitFor();
     await page.getByText("Whom it trusts: not written").waitFor();
+    await page.getByText("The policy web-servers: written").waitFor();
+    // What was written for these values says nothing of others.
+    await page.getByLabel("Role", { exact: true }).fill("other-servers");
+    await page.getByText(": written").waitFor({ state: "detached" });
+    await page.getByText("Grove can't answer now").waitFor({ state: "detached" });
     // Somebody leaves the page, and comes back to it.
     await openPlace(page, "methods?setup=aws");
     await page.getByLabel("Account").fill("111111111111");
@@ -242,6 +258,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
       .waitFor();
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByRole("heading", { name: "Check a login" }).waitFor();
+    await page.getByText("Whom it trusts: written").waitFor();
     const config = (await api("GET", "auth/aws/config/client")).body.data;
     expect(config).toMatchObject({ iam_server_id_header_value: "127.0.0.1" });
     await expectAccessible(page);
@@ -249,10 +266,99 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByText("This login gets a token").waitFor();
     const role = (await api("GET", "auth/aws/role/web-servers")).body.data;
     expect(role).toMatchObject({ bound_iam_principal_arn: ["arn:aws:iam::111111111111:role/web"] });
-    // What is there stays: only the role is written again.
+    // What is there stays: only the role would be written again.
+    await page.getByLabel("IAM role", { exact: true }).fill("web2");
     await page
       .getByText("Exists, and stays as it is: the policy web-servers, the method aws at auth/aws/, whom it trusts.")
       .waitFor();
+    await page.getByLabel("Path").fill("token");
+    await page.getByText("auth/token/ is a method of the type token: choose another path.").waitFor();
+    await page.getByRole("button", { name: "Set up AWS" }).click();
+    await expect.poll(() => focusedField(page)).toBe("Path");
+  });
+
+  it("shows the policy that exists in the place of one that is not written, and whether other machines reach the address", async () => {
+    await api("POST", "sys/policies/acl/releases", { policy: rule("releases/*") });
+    await openPlace(page, "methods?setup=gitlab");
+    await page.getByText("No other machine reaches this one: write the address that clients use").waitFor();
+    await page.getByLabel("GitLab", { exact: true }).fill("https://gitlab.example.com");
+    await page.getByLabel("Project").fill("acme/shop");
+    await page.getByLabel("Role", { exact: true }).fill("releases");
+    const shown = page.getByRole("region", { name: "What it is" }).getByRole("status").last();
+    await page.getByText("There is a policy releases already: it stays as it is").waitFor();
+    expect(await shown.textContent()).toBe(rule("releases/*"));
+    await expectAccessible(page);
+    await page.getByText("API calls", { exact: true }).click();
+    expect(await shown.textContent()).not.toContain("lookup-self");
+    await page.getByText("For the client", { exact: true }).click();
+    // The job fails, and its log says why and by which request.
+    const text = (await shown.textContent()) ?? "";
+    const script = text.slice(text.indexOf("- |") + 3);
+    const env = { ...process.env, VAULT_ADDR: server.address, JWT: "ey.secret" };
+    const job = spawnSync("sh", ["-e"], { input: `${script}\necho went on`, env, encoding: "utf8" });
+    expect([job.status, job.stdout]).toEqual([5, ""]);
+    expect(job.stderr).toMatch(/HTTP\/1\.1 40\d [^,]+, X-Request-Id: [\w-]{36}, \S/i);
+    expect(job.stderr).not.toContain("secret");
+    await page.getByLabel("Address of Grove").fill("https://grove.example.com");
+    await page.getByText("No other machine reaches").waitFor({ state: "detached" });
+    expect(await shown.textContent()).toContain("VAULT_ADDR: https://grove.example.com\n");
+    await page.getByLabel("Address of Grove").fill("grove.example.com");
+    await page.getByText("As in https://grove.example.com.").waitFor();
+  });
+
+  it("opens a method that was just enabled where its next step is", async () => {
+    await openPlace(page, "methods?new=1");
+    await page.getByLabel("Type").selectOption("jwt");
+    await page.getByLabel("Path").fill("by-hand");
+    await page.getByRole("button", { name: "Enable", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "auth/by-hand/" }).waitFor();
+    const tab = (name: string) => page.getByRole("link", { name, exact: true });
+    await expect.poll(() => tab("Issuer").getAttribute("aria-current")).toBe("page");
+    await page.getByLabel("Issuer, by discovery").waitFor();
+    await tab("Roles").click();
+    await page.getByText("No login works before “Issuer” is set").waitFor();
+    await page.getByRole("link", { name: "Set it" }).waitFor();
+    await expectAccessible(page);
+    await api("POST", "auth/by-hand/config", { jwt_validation_pubkeys: PUBLIC_KEY });
+    await openPlace(page, "methods/by-hand");
+    await page.getByText("No roles yet").waitFor();
+    expect(await tab("Roles").getAttribute("aria-current")).toBe("page");
+    expect(await page.getByText("No login works before").count()).toBe(0);
+  });
+
+  it("says at the field what keeps a form from being sent, and goes there", async () => {
+    const cases: readonly (readonly [place: string, button: string, field: string])[] = [
+      ["policies?new=1", "Save", "Name"],
+      ["policies/default", "Check", "Path"],
+      ["new-token", "Make the token", "Policies"],
+      ["methods?new=1", "Enable", "Path"],
+      ["methods/by-hand?part=login-check", "Check the login", "Token or claims"],
+    ];
+    for (const [place, button, field] of cases) {
+      await openPlace(page, place);
+      await page.getByRole("button", { name: button, exact: true }).click();
+      await expect.poll(() => focusedField(page), { message: place }).toBe(field);
+      const described = page.getByRole("textbox", { name: field }).first();
+      expect(await described.getAttribute("aria-invalid"), place).toBe("true");
+      await expectAccessible(page);
+    }
+    // A name that is there already would change that role.
+    await api("POST", "auth/token/roles/there", { token_period: "1h" });
+    await openPlace(page, "methods/token?part=roles&new=1");
+    await page.getByLabel("Role", { exact: true }).fill("there");
+    await page.getByRole("button", { name: "Make the role" }).click();
+    await page.getByText("There is there already: change it on its page, or choose another name").waitFor();
+    await expect.poll(() => focusedField(page)).toBe("Role");
+  });
+
+  it("says of a button that does nothing now why", async () => {
+    await openPlace(page, "methods/token?part=roles&name=there");
+    const save = page.getByRole("button", { name: "Save", exact: true });
+    await save.and(page.getByTitle("nothing is changed")).waitFor();
+    await page.getByLabel("Uses").fill("3");
+    await save.and(page.getByTitle("nothing is changed")).waitFor({ state: "detached" });
+    await save.click();
+    await page.getByText("Saved", { exact: true }).waitFor();
   });
 
   it("names fields as the API does, and gives what a form holds as a command that works", async () => {

@@ -65,3 +65,8 @@ export function focusedLabel(page: Page): Promise<string> {
     return (element.getAttribute("aria-label") ?? (by && document.getElementById(by)?.textContent) ?? element.textContent ?? element.id).trim();
   })()`);
 }
+
+/** The label of the field that has the focus; "" when none has it. */
+export function focusedField(page: Page): Promise<string> {
+  return page.evaluate(`document.activeElement.labels?.[0]?.textContent.trim() ?? ""`);
+}

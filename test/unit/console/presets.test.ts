@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { type Existing, planOf, stepsLeft } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
-import { trimmed, valuesProblem } from "../../../console/presets/values.ts";
+import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/values.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 
 const ADDRESS = "https://grove.example.com";
@@ -21,31 +22,37 @@ const VALUES: Readonly<Record<string, PresetValues>> = {
   keycloak: { realm: "https://sso.example.com/realms/acme", client: "ci" },
   aws: { account: "111111111111", name: "web" },
 };
-const valuesOf = (id: string): PresetValues => ({ ...VALUES[id], role: "deploy" });
+const valuesOf = (id: string): PresetValues => ({
+  ...valuesWithUsual(presetOf(id) ?? fail(), ADDRESS),
+  ...VALUES[id],
+  role: "deploy",
+});
 const roleOf = (id: string) =>
   ({ people: "people", "kubernetes-review": "web-api", entra: "entra-11111111" })[id] ?? "deploy";
 const cases = PRESETS.map((preset) => [preset.id, preset] as const);
 const presetOf = (id: string) => PRESETS.find((preset) => preset.id === id) ?? PRESETS[0];
 
 describe.each(cases)("the preset %s", (id, preset) => {
-  const plan = planOf(preset, valuesOf(id), ADDRESS);
+  const plan = planOf(preset, valuesOf(id), { address: ADDRESS });
 
   it("asks for three things, and takes what its hints say", () => {
     expect(preset.fields).toHaveLength(3);
-    expect(valuesProblem(preset, valuesOf(id))).toBe("");
-    expect(valuesProblem(preset, {})).toContain("Still missing");
+    expect([...mistakesIn(preset, valuesOf(id))]).toEqual([]);
+    const names = [...preset.fields.map(({ name }) => name), "mount", "address"];
+    expect([...mistakesIn(preset, {})]).toEqual(names.map((name) => [name, "Needed"]));
   });
 
   it.each(['a"b', "a$(id)", "a'b", "a b\nc", "{{x}}", "a`id`"])(
     "takes no text that would be another text in a shell: %j",
     (text) => {
-      for (const { name } of preset.fields.filter(({ isSecret }) => !isSecret))
-        expect(valuesProblem(preset, { ...valuesOf(id), [name]: text })).not.toBe("");
+      const names = preset.fields.flatMap(({ name, isSecret }) => (isSecret ? [] : [name]));
+      for (const name of [...names, "mount", "address"])
+        expect([...mistakesIn(preset, { ...valuesOf(id), [name]: text }).keys()]).toEqual([name]);
     },
   );
 
   it("has a policy that is one, and a role that gives it", () => {
-    expect(parsePolicy(plan.policy, 0).ok).toBe(true);
+    expect(parsePolicy(plan.policy ?? fail(), 0).ok).toBe(true);
     expect(plan.steps.map(({ what }) => what)).toEqual(["policy", "mount", "config", "role"]);
     expect(plan.steps[3]?.request.body).toMatchObject({ token_policies: [roleOf(id)] });
   });
@@ -64,11 +71,31 @@ describe.each(cases)("the preset %s", (id, preset) => {
   it("fails in a shell that stops at an error when the login is refused, and sets no token", () => {
     for (const { title, text } of plan.snippets.filter((one) => one.text.includes("VAULT_TOKEN"))) {
       const script = shellOf(title, text);
-      for (const answer of ["return 22", "printf '{\"errors\": []}'"]) {
-        const fakes = `cat() { printf ey.x; }\ncurl() { ${answer}; }\nbao() { return 2; }\nGITHUB_ENV=/dev/stdout`;
-        const run = spawnSync("bash", ["-e"], { input: `${fakes}\n${script}\necho "went on"`, encoding: "utf8" });
+      for (const answer of ["return 6", "printf '{\"errors\": []}'"]) {
+        const run = runAs("bash", script, `curl() { ${answer}; }`);
         expect([run.status === 0, run.stdout]).toEqual([false, expect.not.stringContaining("went on") as unknown]);
       }
+    }
+  });
+
+  it.each(["bash", "sh"])("says in the log of a job why the login was refused, and nothing else (%s)", (shell) => {
+    for (const { title, text } of plan.snippets.filter((one) => one.text.includes("/login"))) {
+      const body = JSON.stringify({ errors: ["permission denied"], auth: null, data: "a secret" });
+      const run = runAs(shell, shellOf(title, text), curlOf("HTTP/1.1 403 Forbidden", body));
+      expect(run.status).not.toBe(0);
+      expect(run.stdout).toBe("");
+      expect(run.stderr).toContain("HTTP/1.1 403 Forbidden, X-Request-Id: 0f-id, permission denied");
+      expect(run.stderr).not.toContain("secret");
+    }
+  });
+
+  it.each(["bash", "sh"])("has the token after a login, and the log does not (%s)", (shell) => {
+    for (const { title, text } of plan.snippets.filter((one) => one.text.includes("/login"))) {
+      const body = JSON.stringify({ auth: { client_token: "hvs.x" }, errors: null });
+      const script = shellOf(title, text).replace("$GITHUB_ENV", "/dev/null");
+      const run = runAs(shell, script, curlOf("HTTP/2 200 ", body));
+      const masked = id === "github" ? "::add-mask::hvs.x\n" : "";
+      expect([run.status, run.stdout, run.stderr]).toEqual([0, `${masked}went on with hvs.x\n`, ""]);
     }
   });
 
@@ -79,6 +106,49 @@ describe.each(cases)("the preset %s", (id, preset) => {
     expect(plan.terraform).toMatch(/token_policies +(?:[a-z_]+ +)?= \[vault_policy\.[\w-]+\.name\]/);
     expect(plan.terraform).not.toMatch(/undefined|\[object/);
   });
+});
+
+/** A curl that gives an identity, and answers a login with a status line, the id of the request and a body. */
+function curlOf(status: string, body: string): string {
+  return [
+    "curl() {",
+    '  case "$*" in',
+    `    */v1/auth/*) printf '%s\\r\\nX-Request-Id: 0f-id\\r\\n\\r\\n%s' '${status}' '${body}' ;;`,
+    `    *) printf '{"value": "ey.x", "access_token": "ey.x"}' ;;`,
+    "  esac",
+    "}",
+  ].join("\n");
+}
+
+/** Runs a snippet in a shell that stops at an error, with a function in the place of curl. */
+function runAs(shell: string, script: string, curl: string) {
+  const fakes = `cat() { printf ey.x; }\nbao() { return 2; }\nGITHUB_ENV=/dev/stdout\n${curl}`;
+  const input = `${fakes}\n${script}\necho "went on with $VAULT_TOKEN"`;
+  return spawnSync(shell, ["-e"], { input, encoding: "utf8" });
+}
+
+it("commands of docs/login.md fail with what the issuer says, and show nothing else of its answer", () => {
+  const text = readFileSync("docs/login.md", "utf8");
+  const commands = text.match(/^JWT=\$\(curl .*$/gm) ?? [];
+  expect(commands).toHaveLength(3);
+  for (const command of commands) {
+    const refusal = runAs("bash", command, `curl() { printf '{"error": "invalid_client", "id": "a secret"}'; }`);
+    expect([refusal.status, refusal.stdout]).toEqual([5, ""]);
+    expect(refusal.stderr).toMatch(/invalid_client$/m);
+    expect(refusal.stderr).not.toContain("secret");
+    const { stdout } = runAs("bash", `${command}\nVAULT_TOKEN=$JWT`, curlOf("", ""));
+    expect(stdout).toBe("went on with ey.x\n");
+  }
+});
+
+it.each([
+  ["http://127.0.0.1:8200", true],
+  ["http://localhost:8200", true],
+  ["http://[::1]:8200", true],
+  ["https://grove.example.com", false],
+  ["http://10.0.0.11:8200", false],
+])("%s is reached from the same machine alone: %s", (address, isOwn) => {
+  expect(isOwnMachine(address)).toBe(isOwn);
 });
 
 /** The commands of a snippet: all of it, or the script in a job's YAML. */
@@ -95,13 +165,13 @@ it.each([
   ["kubernetes-review", "token_reviewer_jwt"],
   ["people", "oidc_client_secret"],
 ])("no text of %s has its secret, and the request has it", (id, field) => {
-  const { steps, ...texts } = planOf(presetOf(id) ?? fail(), valuesOf(id), ADDRESS);
+  const { steps, ...texts } = planOf(presetOf(id) ?? fail(), valuesOf(id), { address: ADDRESS });
   expect(JSON.stringify(texts)).not.toContain("ey.secret.x");
   expect(steps[2]?.request.body).toMatchObject({ [field]: "ey.secret.x" });
 });
 
 it("people find the method before they sign in, also where Terraform made it", () => {
-  const { steps, terraform } = planOf(presetOf("people") ?? fail(), valuesOf("people"), ADDRESS);
+  const { steps, terraform } = planOf(presetOf("people") ?? fail(), valuesOf("people"), { address: ADDRESS });
   expect(steps[1]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
   expect(terraform).toMatch(/ type += "oidc"\n/);
   expect(terraform).toContain('  tune {\n    listing_visibility = "unauth"\n  }\n}\n');
@@ -109,7 +179,7 @@ it("people find the method before they sign in, also where Terraform made it", (
 
 describe("the steps that are left", () => {
   const preset = presetOf("github");
-  const plan = planOf(preset ?? fail(), valuesOf("github"), ADDRESS);
+  const plan = planOf(preset ?? fail(), valuesOf("github"), { address: ADDRESS });
   const whatIsLeft = (existing: Existing) => stepsLeft(plan, preset ?? fail(), existing);
 
   it("are all where nothing is there", () => {
@@ -141,11 +211,29 @@ describe("the steps that are left", () => {
 });
 
 it("another path is used by every text", () => {
-  const { curl, terraform, snippets } = planOf(presetOf("gitlab") ?? fail(), valuesOf("gitlab"), ADDRESS, "ci/gitlab");
+  const { curl, terraform, snippets } = planOf(presetOf("gitlab") ?? fail(), valuesOf("gitlab"), {
+    address: ADDRESS,
+    mount: "ci/gitlab",
+  });
   for (const text of [curl, terraform, ...snippets.map(({ text }) => text)]) {
     expect(text).toMatch(/auth\/ci\/gitlab|ci_gitlab/);
     expect(text).not.toContain("auth/gitlab");
   }
+});
+
+it("texts have a policy that exists as it is, and leave out one that may not be read", () => {
+  const planWith = (policy: string | null) =>
+    planOf(presetOf("github") ?? fail(), valuesOf("github"), { address: ADDRESS, policy });
+  const own = 'path "notes/%{x}" {\n  capabilities = ["read"]\n}\n';
+  const shown = planWith(own);
+  expect(shown.policy).toBe(own);
+  expect(shown.curl).toContain("notes/%{x}");
+  expect(shown.terraform).toContain('    path "notes/%%{x}" {\n');
+  expect(shown.curl + shown.terraform).not.toContain("lookup-self");
+  const hidden = planWith(null);
+  expect(hidden.policy).toBeNull();
+  expect(hidden.curl + hidden.terraform).not.toMatch(/lookup-self|sys\/policies|vault_policy/);
+  expect(hidden.terraform).toMatch(/token_policies += \["deploy"\]/);
 });
 
 it("blanks around a value do not count", () => {

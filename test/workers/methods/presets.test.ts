@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { planOf } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
-import { valuesProblem } from "../../../console/presets/values.ts";
+import { mistakesIn, valuesWithUsual } from "../../../console/presets/values.ts";
 import { signCaller } from "../../support/cloud-login.ts";
 import { HOME } from "../../support/cloud-mount.ts";
 import { CLUSTER, FakeApiServer } from "../../support/fake-api-server.ts";
@@ -28,9 +28,9 @@ const post = (path: string, body: unknown) => call("POST", path, { token: root, 
 async function setUp(id: string, values: PresetValues) {
   const preset = PRESETS.find((one) => one.id === id);
   if (!preset) throw new Error(`there is no preset ${id}`);
-  const given = { ...values, role: `role-${id}` };
-  expect(valuesProblem(preset, given)).toBe("");
-  const plan = planOf(preset, given, ADDRESS);
+  const given = { ...valuesWithUsual(preset, ADDRESS), ...values, role: `role-${id}` };
+  expect([...mistakesIn(preset, given)]).toEqual([]);
+  const plan = planOf(preset, given, { address: ADDRESS });
   for (const { request } of plan.steps) {
     const answer = await post(request.path, request.body);
     expect([request.path, answer.status, answer.body]).toEqual([

@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import type { StoredPolicy } from "../../client/answers.d.ts";
+import { pathOf } from "../href.ts";
+import { belowMount } from "../methods/mount-paths.ts";
+import type { RecordValue } from "../records/field.ts";
+import { type Answer, done, type Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/index.ts";
+import { configPath, type Existing, type PlanStep } from "./plan.ts";
+import type { Preset } from "./preset.ts";
+
+/** What the installation has at the places of a plan. */
+interface Found extends Pick<Existing, "trust"> {
+  /** The text of the policy; undefined where there is none, null where it may not be read. */
+  readonly policy: string | null | undefined;
+}
+
+const NOTHING: Found = { trust: null, policy: undefined };
+
+/** Reads what a plan would meet. `busy` as long as it is not known. */
+export function useFound(preset: Preset, mount: string, role: string, { mounts, policies }: Omit<Existing, "trust">) {
+  const { api } = useSession();
+  const type = mounts[`${mount}/`];
+  const name = role.toLowerCase();
+  const hasPolicy = policies.includes(name);
+  const key = JSON.stringify([mount, type, hasPolicy && name]);
+  const found = useLoad(key, async () => {
+    const [trust, policy] = await Promise.all([
+      // A mount can be there without whom it trusts, which was refused then.
+      type === preset.method ? ifShown(api.read<RecordValue>(belowMount(mount, configPath(preset)))) : done(null),
+      hasPolicy ? ifShown(api.read<StoredPolicy>(`sys/policies/acl/${pathOf(name)}`)) : done(null),
+    ]);
+    if (!trust.ok) return trust;
+    if (!policy.ok) return policy;
+    const text = policy.value === "hidden" ? null : policy.value?.policy;
+    return done({ at: key, is: { trust: trust.value, policy: text } });
+  });
+  // The answer for what was typed before is none for what stands there now.
+  const isNow = found.value?.at === key;
+  const { problem, reload } = found;
+  return { found: isNow ? (found.value?.is ?? NOTHING) : NOTHING, problem, reload, busy: found.busy || !isNow };
+}
+
+/** A record that is not there is null, and one that may not be read is hidden. */
+async function ifShown<T>(asked: Promise<Answer<T>>): Promise<Answer<T | "hidden" | null>> {
+  const answer = await asked;
+  if (answer.ok) return answer;
+  const { status } = answer.problem;
+  return status === 404 ? done(null) : status === 403 ? done("hidden" as const) : answer;
+}
+
+/** What became of the steps of a plan. */
+interface Outcome {
+  /** The values that they were sent for. */
+  readonly of: string;
+  readonly sent: readonly PlanStep[];
+  /** The step that was refused, and why. */
+  readonly refused: PlanStep | null;
+  readonly problem: Problem | null;
+}
+
+const NONE: Outcome = { of: "", sent: [], refused: null, problem: null };
+
+/**
+ * Sends the steps of a plan that are left, one after the other, and stops at the first that is refused.
+ *
+ * @param of the values of the plan: what was sent for others is not shown with it
+ * @param onSent something was written
+ */
+export function useSteps(of: string, onSent: () => void) {
+  const { api } = useSession();
+  const [busy, setBusy] = useState(false);
+  const [last, setLast] = useState(NONE);
+  const run = async (steps: readonly PlanStep[]): Promise<void> => {
+    setBusy(true);
+    const sent: PlanStep[] = [];
+    let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
+    for (const step of steps) {
+      const answer = await api.call(step.request.path, { body: step.request.body });
+      if (!answer.ok) {
+        refused = { refused: step, problem: answer.problem };
+        break;
+      }
+      sent.push(step);
+      setLast({ of, sent: [...sent], refused: null, problem: null });
+    }
+    setBusy(false);
+    setLast({ of, sent, ...refused });
+    // What was written so far is there now.
+    onSent();
+  };
+  return { busy, outcome: last.of === of ? last : NONE, run };
+}
