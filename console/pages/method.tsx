@@ -53,11 +53,13 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
             )}
           />
           {needed && missing.value && current !== needed.part && (
-            <Notice tone="warn" title={`No login works before “${needed.title}” is set`}>
-              <a class="button slim" href={href(["methods", path], { part: needed.part })}>
-                Set it
-              </a>
-            </Notice>
+            <div class="before">
+              <Notice tone="warn" title={`No login works before “${needed.title}” is set`}>
+                <a class="button slim" href={href(["methods", path], { part: needed.part })}>
+                  Set it
+                </a>
+              </Notice>
+            </div>
           )}
           {part?.kind === "collection" && (
             <CollectionPart

@@ -171,4 +171,6 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
 }
 
 const titleOf = ({ description, "team-name": team }: TeamToken): string =>
-  description === null ? `the token of ${team} without a description` : `the token ${description} of ${team}`;
+  description === null || description === ""
+    ? `the token of ${team} without a description`
+    : `the token ${description} of ${team}`;

@@ -38,7 +38,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
       cell: ({ id, attributes }) => (
         <input
           type="checkbox"
-          aria-label={`Select ${attributes.description ?? "the token without a description"} of ${attributes["team-name"]}`}
+          aria-label={`Select ${attributes.description || "the token without a description"} of ${attributes["team-name"]}`}
           checked={selected.has(id)}
           onChange={() => toggle(id)}
         />
@@ -58,7 +58,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
       label: "Description",
       cell: ({ attributes: { description, "rotated-at": rotated } }) => (
         <>
-          {description ?? <span class="muted">none</span>}{" "}
+          {description || <span class="muted">none</span>}{" "}
           {rotated !== undefined && <span class="tag warn">rotated</span>}
         </>
       ),

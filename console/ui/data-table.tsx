@@ -41,7 +41,7 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ label: head, right, cell }) => (
-                <td key={head} class={right ? "right" : "wide"}>
+                <td key={head} class={right ? "right" : "wide whole"} onMouseEnter={right ? undefined : nameIfCut}>
                   {cell(row)}
                 </td>
               ))}
@@ -51,6 +51,12 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
       </table>
     </Scroll>
   );
+}
+
+/** A cell that is cut shows the whole of its text to a pointer that rests on it. */
+function nameIfCut({ currentTarget: cell }: { readonly currentTarget: HTMLElement }): void {
+  const isCut = cell.scrollWidth > cell.clientWidth && cell.querySelector("[title]") === null;
+  cell.title = isCut ? (cell.textContent ?? "") : "";
 }
 
 interface PagerProps {
