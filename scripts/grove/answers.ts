@@ -250,14 +250,23 @@ export const AUDIT_EVENTS = z.object({
   accessor: z.string().optional(),
   makers: z.array(MADE).optional(),
   uses: z
-    .array(z.looseObject({ hour: z.string(), address: z.string().nullable(), count: z.number(), last: z.string() }))
+    .array(
+      z.looseObject({
+        ...{ hour: z.string(), address: z.string().nullable(), count: z.number(), last: z.string() },
+        // Of which token, in an answer about several.
+        accessor: z.string().optional(),
+      }),
+    )
     .optional(),
   more_uses: z.boolean().optional(),
   attempts: z.array(EVENT).optional(),
   below: z.array(MADE.extend({ depth: z.number() })).optional(),
   complete: z.boolean().optional(),
 });
-export type AuditEvents = AnsweredBy<Api.AuditEvents, typeof AUDIT_EVENTS>;
+export type AuditEvents = AnsweredBy<Api.AuditEvents, typeof AUDIT_EVENTS> & {
+  /** Of an answer about several tokens, which has no next page: whether there are more events. */
+  readonly more?: boolean;
+};
 export type AuditEvent = AuditEvents["events"][number];
 
 /** A part of the check of the audit store. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { tlsThere, wantsTls, whyNoAnswer } from "./no-answer.ts";
 import { hasToken } from "./secret-like.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -127,7 +128,10 @@ export class GroveClient {
       }
       if (!answered.ok) return answered;
       const { status, retryAfter, ...answer } = answered.value;
-      return status < 400 ? ok({ status, ...answer }) : err({ status, message: messageOf(answer.body, status) });
+      if (status < 400) return ok({ status, ...answer });
+      if (typeof answer.body === "string" && wantsTls(answer.body))
+        return failed(`no answer from ${this.#address}: ${tlsThere(this.#address)}`);
+      return err({ status, message: messageOf(answer.body, status) });
     }
   }
 
@@ -152,8 +156,8 @@ export class GroveClient {
       const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
       return ok({ status: answer.status, body: parse(answer.text), retryAfter: secondsOf(answer.retryAfter) });
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      return err({ status: null, message: `no answer from ${this.#address}: ${cause}` });
+      const why = await whyNoAnswer(error, this.#address);
+      return err({ status: null, message: `no answer from ${this.#address}: ${why}` });
     }
   }
 }

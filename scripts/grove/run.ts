@@ -33,8 +33,9 @@ export async function runGrove(
     return 0;
   }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
-  if (!/^https?:\/\/\S+$/.test(address)) {
-    terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
+  const problem = addressProblem(address);
+  if (problem !== null) {
+    terminal.say(`grove: ${problem}`);
     return command.kind === "apply" ? 1 : 2;
   }
   const token = environment.VAULT_TOKEN ?? "";
@@ -48,6 +49,15 @@ export async function runGrove(
     styled(terminal, "red", `grove: ${harmlessLines(done.error.message)}${adviceOn(done.error, command, token)}`),
   );
   return 1;
+}
+
+/** What is wrong with an address, without the address: it may have a password. */
+function addressProblem(address: string): string | null {
+  const url = /^https?:\/\/[^\s/]/.test(address) && URL.canParse(address) ? new URL(address) : null;
+  if (url === null) return "VAULT_ADDR is no address such as https://grove.example";
+  return url.username + url.password === ""
+    ? null
+    : "VAULT_ADDR has a name or password in it, which Grove does not take";
 }
 
 function harmlessLines(text: string): string {
@@ -104,7 +114,8 @@ function carryOut(
 }
 
 function adviceOn({ status, message }: CallFailure, command: GroveCommand, token: string): string {
-  if (status === null) return message.startsWith("no answer") ? " (is VAULT_ADDR right?)" : "";
+  if (status === null)
+    return message.startsWith("no answer") && !message.includes(": try ") ? " (is VAULT_ADDR right?)" : "";
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";

@@ -1,6 +1,5 @@
 import { ok } from "../../../src/base/result.ts";
 import {
-  AUDIT_EVENTS,
   AUDIT_VERIFICATION,
   type AuditEvent,
   type AuditEvents,
@@ -8,11 +7,12 @@ import {
   type MadeToken,
 } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed, type GroveClient } from "../client.ts";
+import { type Called, failed } from "../client.ts";
 import { harmless, linesOfTree, type Node, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
+import { withAllBelow } from "./audit-below.ts";
+import { problemOfName } from "./audit-names.ts";
+import { readEvents } from "./audit-pages.ts";
 import { number, shortAccessor } from "./token-lines.ts";
-
-const PAGE_SIZE = 1000;
 
 /** Shows events of the audit store; of a token who made it, its reads, and what hangs below it. */
 export async function showEvents(
@@ -23,51 +23,26 @@ export async function showEvents(
   if (hasText && token === "") return failed("there is no token: give it on standard input");
   if (/\s/.test(token)) return failed("this is more than one text: give one token");
   const question = hasText ? { ...fields, token } : fields;
-  const found = await readEvents(client, terminal, question, limit === 0 ? Number.POSITIVE_INFINITY : limit);
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const own = await readEvents(client, terminal, question, most);
+  if (!own.ok) return own;
+  const unknown = await problemOfName(client, question, own.value);
+  if (!unknown.ok) return unknown;
+  const found = own.value.below ? await withAllBelow(client, terminal, fields, own.value, most) : own;
   if (!found.ok) return found;
   if (json) terminal.out(JSON.stringify(found.value));
   else showAnswer(terminal, found.value);
   return ok(0);
 }
 
-/** Reads pages of events until there are as many as are wanted; what the first page says besides stays. */
-export async function readEvents(
-  client: GroveClient,
-  terminal: Pick<Terminal, "progress">,
-  question: Readonly<Record<string, string>>,
-  most: number,
-): Promise<Called<AuditEvents>> {
-  const path = "sys/audit/events";
-  const events: AuditEvent[] = [];
-  let first: AuditEvents | null = null;
-  let next = "";
-  do {
-    const limit = String(Math.min(PAGE_SIZE, most - events.length));
-    const asked = { ...question, limit, ...(next !== "" && { after: next }) };
-    // An address must not carry a token; without one a token that may only read is enough.
-    const page: Called<AuditEvents> =
-      "token" in question ? await client.post(path, AUDIT_EVENTS, asked) : await client.get(path, AUDIT_EVENTS, asked);
-    terminal.progress(null);
-    if (!page.ok) return page;
-    first ??= page.value;
-    events.push(...page.value.events);
-    next = page.value.next;
-    if (next !== "") terminal.progress(number(events.length, "event"));
-  } while (next !== "" && events.length < most);
-  terminal.progress(null);
-  return ok({ ...first, events, next });
-}
-
 function showAnswer(terminal: Terminal, answer: AuditEvents): void {
-  const { accessor, makers, events, next, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
+  const { accessor, makers, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
   for (const line of makers ? originLines(makers, events) : []) terminal.out(harmless(line));
   if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
   for (const line of eventLines(terminal, events)) terminal.out(line);
   if (uses.length > 0) {
-    const rows = uses.map(({ hour, last, address, count }) => [hour, last, String(count), address ?? "-"]);
     terminal.out("");
-    for (const line of renderTable(terminal, ["READS IN THE HOUR", "LAST", "COUNT", "FROM"], rows.map(timeCells)))
-      terminal.out(line);
+    for (const line of useLines(terminal, uses, below)) terminal.out(line);
     if (moreUses) terminal.say("there are more reads: --since, --json");
   }
   if (attempts.length > 0) {
@@ -84,11 +59,28 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
   }
   if (terminal.columns !== null && events.length > 0)
     terminal.say("whole accessors and ids of requests: --json, or into a file");
-  terminal.say(`${number(events.length, "event")}${next === "" ? "" : " of more: --limit 0 shows all"}`);
+  const isAll = answer.next === "" && !answer.more;
+  terminal.say(`${number(events.length, "event")}${isAll ? "" : " of more: --limit 0 shows all"}`);
 }
 
-const timeCells = ([hour = "", last = "", ...others]: readonly string[]): string[] =>
-  [preciseTime(hour), preciseTime(last), ...others].map(harmless);
+/** Reads by hour and address; where there are those of several tokens, also by whom. */
+function useLines(
+  terminal: Terminal,
+  uses: NonNullable<AuditEvents["uses"]>,
+  below: readonly MadeToken[] | undefined,
+): string[] {
+  const names = new Map(below?.map((token) => [token.accessor, token.display_name]));
+  const nameOf = (accessor: string) => {
+    const shown = terminal.columns === null ? accessor : shortAccessor(accessor);
+    return `${shown} ${names.get(accessor) ?? ""}`.trim();
+  };
+  const rows = uses.map(({ hour, last, address, count, accessor = "" }) =>
+    [preciseTime(hour), preciseTime(last), String(count), address ?? "-", ...(below ? [nameOf(accessor)] : [])].map(
+      harmless,
+    ),
+  );
+  return renderTable(terminal, ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])], rows, 2);
+}
 
 /** Who made a token, then how its maker was made, and so on. */
 function originLines(makers: readonly MadeToken[], events: readonly AuditEvent[]): string[] {

@@ -4,7 +4,7 @@ import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { harmless, type Session } from "../terminal.ts";
-import { readEvents } from "./audit.ts";
+import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
 
 /** The line of an audit log, or an event of the audit store, that ends a request. Unknown fields are left out. */

@@ -8,12 +8,14 @@ const ACCESSOR = `k-${"A".repeat(76)}12345678`;
 
 /** What the server answers, one after the other. */
 let answers: object[];
+/** Paths that it has nothing at. */
+let missing: string[];
 let asked: { readonly method: string; readonly path: string; readonly body: unknown }[];
 let out: string[];
 let said: string[];
 
 beforeEach(() => {
-  [answers, asked, out, said] = [[], [], [], []];
+  [answers, missing, asked, out, said] = [[], [], [], [], []];
 });
 
 /** Carries out a command that reads the audit store. */
@@ -21,6 +23,7 @@ function grove(words: string, columns: number | null = null, secret = ""): Promi
   const client = new GroveClient("http://127.0.0.1:1", "s.own", {
     send: async ({ method, path, body }) => {
       asked.push({ method, path, body });
+      if (missing.includes(path)) return { status: 404, retryAfter: null, text: '{"errors":[]}' };
       return { status: 200, retryAfter: null, text: JSON.stringify({ data: answers.shift() }) };
     },
   });
@@ -103,12 +106,135 @@ describe("grove audit", () => {
 
   it("draws what hangs below, by what made it", async () => {
     const below = [made("b", "a", { depth: 1 }), made("d", "a", { depth: 1 }), made("c", "b", { depth: 2 })];
-    answers = [{ events: [], next: "", accessor: "a", makers: [], below, complete: false }];
+    const nothing = { events: [], next: "" };
+    answers = [{ ...nothing, accessor: "a", makers: [], below, complete: false }, nothing, nothing, nothing];
     await grove("audit a --below");
     expect(asked[0]?.path).toContain("&lineage=true&");
     const about = "auth/token/create, 2026-11-22 01:02:03Z from 192.0.2.1";
     expect(out.slice(-4)).toEqual(["a", `├── name-b b ${about}`, `│   └── name-c c ${about}`, `└── name-d d ${about}`]);
     expect(said).toContain("3 tokens below it, and more that are not shown");
+  });
+
+  describe("with what hangs below", () => {
+    const use = (address: string, hour: string) => ({
+      ...{ address, count: 1, hour: `2026-11-22T${hour}:00:00Z`, last: `2026-11-22T${hour}:01:00Z` },
+    });
+    const at = (second: number, change: object) => event({ time: `2026-11-22T01:02:0${second}.000Z`, ...change });
+    const making = at(3, { request_id: "making" });
+    beforeEach(() => {
+      const below = [made("b", "a", { depth: 1 }), made("c", "b", { depth: 2 })];
+      answers = [
+        {
+          events: [making],
+          next: "",
+          accessor: "a",
+          makers: [],
+          uses: [use("192.0.2.1", "01")],
+          below,
+          complete: true,
+        },
+        { events: [at(9, { request_id: "later", client_address: "198.51.100.9" }), making], next: "", accessor: "b" },
+        { events: [at(1, { request_id: "first" })], next: "", accessor: "c", uses: [use("198.51.100.9", "02")] },
+      ];
+    });
+
+    it("shows the events of all in the order of time, each once, and who read from where", async () => {
+      expect(await grove("audit a --below --kind change,refusal")).toEqual({ ok: true, value: 0 });
+      expect(asked.map(({ path }) => path)).toEqual([
+        "/v1/sys/audit/events?kind=change%2Crefusal&accessor=a&lineage=true&limit=100",
+        "/v1/sys/audit/events?kind=change%2Crefusal&accessor=b&limit=100",
+        "/v1/sys/audit/events?kind=change%2Crefusal&accessor=c&limit=100",
+      ]);
+      const shown = out
+        .filter((line) => line.includes("auth/token/create  "))
+        .map((line) => line.split(/ {2,}/).at(-1));
+      expect(shown).toEqual(["later", "making", "first"]);
+      const reads = out.slice(out.findIndex((line) => line.startsWith("READS")));
+      expect(reads[0]).toMatch(/FROM +BY$/);
+      expect(reads.slice(1, 3).map((line) => line.split(/ {2,}/).slice(-2))).toEqual([
+        ["198.51.100.9", "c name-c"],
+        ["192.0.2.1", "a"],
+      ]);
+      expect(said.slice(-2)).toEqual(["2 tokens below it", "3 events"]);
+    });
+
+    it("shows as many as were asked for, the newest of all, and says that there are more", async () => {
+      expect(await grove("audit a --below --limit 2 --json")).toEqual({ ok: true, value: 0 });
+      const { events, more, below, uses } = JSON.parse(out[0] ?? "");
+      expect(events.map(({ request_id: id }: { readonly request_id: string }) => id)).toEqual(["later", "making"]);
+      expect({ more, below: below.length }).toEqual({ more: true, below: 2 });
+      expect(uses.map(({ accessor }: { readonly accessor: string }) => accessor)).toEqual(["c", "a"]);
+    });
+
+    it("fits the terminal", async () => {
+      await grove("audit a --below", 80);
+      const tables = out.slice(2).filter((line) => !/^[│├└]/.test(line));
+      for (const line of tables) expect(line.length).toBeLessThanOrEqual(80);
+    });
+
+    it("of a token by its text sends the text in no address", async () => {
+      await grove("audit - --below", null, "s.leaked");
+      expect(asked.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);
+      expect(asked[0]?.body).toEqual({ lineage: "true", limit: "100", token: "s.leaked" });
+      expect(JSON.stringify(asked.map(({ path }) => path))).not.toContain("s.leaked");
+    });
+
+    it("says what was refused of one of them", async () => {
+      answers[1] = { wrong: true };
+      expect(await grove("audit a --below")).toMatchObject({ ok: false });
+      expect(out).toEqual([]);
+    });
+  });
+
+  describe("of a name that nothing is known of", () => {
+    const nothing = { events: [], next: "" };
+
+    it.each([
+      ["audit nonsense", /^nothing is known of nonsense: no token has this accessor, and no event is of it/],
+      ["audit --request r9", /^no event is of the request r9: /],
+      ["audit --entity e9", /^no event is of the entity e9: /],
+      ["audit --role web --mount auth/aws/", /^no event is of the role web of auth\/aws\/: /],
+    ])("%s says so, also with a time", async (words, message) => {
+      missing = ["/v1/sys/tokens/nonsense"];
+      for (const more of ["", " --since 1h"]) {
+        answers = [nothing, nothing];
+        expect(await grove(words + more)).toEqual({
+          ok: false,
+          error: { status: null, message: expect.stringMatching(message) },
+        });
+      }
+      expect(out).toEqual([]);
+    });
+
+    it("of a text sends it to no address", async () => {
+      missing = ["/v1/sys/tokens/hmac-sha256%3A0"];
+      answers = [{ ...nothing, accessor: "hmac-sha256:0", makers: [] }];
+      expect(await grove("audit -", null, "s.leaked")).toMatchObject({
+        error: { message: "nothing is known of this token: grove find says what the text is" },
+      });
+      expect(JSON.stringify(asked.map(({ path }) => path))).not.toContain("s.leaked");
+    });
+
+    it("is none when only the selected time has nothing", async () => {
+      answers = [nothing, { events: [event()], next: "" }];
+      expect(await grove("audit --request r1 --since 1h")).toEqual({ ok: true, value: 0 });
+      expect(asked.at(-1)?.path).toBe("/v1/sys/audit/events?request_id=r1&limit=1");
+      expect(said).toEqual(["0 events"]);
+    });
+
+    it("is none when a token has this accessor", async () => {
+      answers = [{ ...nothing, accessor: "a", makers: [] }, {}];
+      expect(await grove("audit a")).toEqual({ ok: true, value: 0 });
+      expect(asked.at(-1)?.path).toBe("/v1/sys/tokens/a");
+    });
+
+    it.each(["audit --address 192.0.2.1", "audit --kind fault", "audit --mount auth/aws/"])(
+      "is none in %s, which only selects",
+      async (words) => {
+        answers = [nothing];
+        expect(await grove(words)).toEqual({ ok: true, value: 0 });
+      },
+    );
   });
 
   it("reads pages, also short ones, until there are as many as were asked for", async () => {
@@ -161,9 +287,9 @@ describe("grove audit", () => {
     const name = "\u001b]0;owned\u0007\u202egpj\nroot";
     const evil = event({ auth: { accessor: "a", display_name: name }, role: name, error: name, status: 400 });
     const token = made("b", "a", { display_name: name, path: name, depth: 1 });
-    answers = [0, 1].map(() => ({
-      ...{ events: [evil], next: "", accessor: name, makers: [token], attempts: [evil], below: [token] },
-    }));
+    const answer = { events: [evil], next: "", accessor: name };
+    const own = { ...answer, makers: [token], attempts: [evil], below: [token] };
+    answers = [own, answer, own, answer];
     for (const columns of [null, 200]) expect(await grove("audit a --below", columns)).toMatchObject({ ok: true });
     expect([...out, ...said].join("")).not.toMatch(/\p{Cc}|\p{Cf}/u);
   });

@@ -1,0 +1,51 @@
+import { inPool } from "../../../src/base/parallel.ts";
+import { ok } from "../../../src/base/result.ts";
+import type { AuditEvent, AuditEvents } from "../answers.ts";
+import type { Called, GroveClient } from "../client.ts";
+import type { Terminal } from "../terminal.ts";
+import { readEvents } from "./audit-pages.ts";
+
+/** Tokens that are asked about at the same time. */
+const PARALLEL = 4;
+
+/**
+ * Adds to the answer about a token the events and reads of all that hangs below it, the newest first.
+ *
+ * @param fields the question, with what else selects events.
+ * @param most how many events are wanted.
+ */
+export async function withAllBelow(
+  client: GroveClient,
+  terminal: Pick<Terminal, "progress">,
+  { lineage: _, ...fields }: Readonly<Record<string, string>>,
+  own: AuditEvents,
+  most: number,
+): Promise<Called<AuditEvents>> {
+  const below = own.below ?? [];
+  let done = 0;
+  const answers = await inPool(below, PARALLEL, async ({ accessor }) => {
+    const answer = await readEvents(client, { progress: () => {} }, { ...fields, accessor }, most);
+    terminal.progress(`${++done} of ${below.length} tokens below it`);
+    return answer;
+  });
+  terminal.progress(null);
+  const failure = answers.find((answer) => !answer.ok);
+  if (failure && !failure.ok) return failure;
+  const all = [own, ...answers.flatMap((answer) => (answer.ok ? [answer.value] : []))];
+  const events = newestFirst(all.flatMap((answer) => answer.events));
+  const uses = all.flatMap(({ uses = [], accessor }) => uses.map((use) => ({ ...use, accessor })));
+  return ok({
+    ...own,
+    events: events.slice(0, most),
+    uses: uses.sort((a, b) => (a.last < b.last ? 1 : -1)),
+    more_uses: all.some((answer) => answer.more_uses),
+    next: "",
+    more: events.length > most || all.some((answer) => answer.next !== ""),
+  });
+}
+
+/** An event about two of the tokens, such as the making of one by the other, is in the answers of both. */
+function newestFirst(events: readonly AuditEvent[]): AuditEvent[] {
+  const unique = [...new Map(events.map((event) => [JSON.stringify(event), event])).values()];
+  return unique.sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
+}

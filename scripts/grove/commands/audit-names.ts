@@ -1,0 +1,52 @@
+import { ok } from "../../../src/base/result.ts";
+import type { AuditEvents } from "../answers.ts";
+import { type Called, failed, type GroveClient } from "../client.ts";
+import { harmless } from "../terminal.ts";
+import { readEvents } from "./audit-pages.ts";
+
+type Fields = Readonly<Record<string, string>>;
+
+const MISTYPED = "it is mistyped, or its events are not kept any more";
+
+/**
+ * Refuses the name of something that nothing is known of: a mistyped name must not look like one that did nothing. What
+ * only selects, such as an address or a time, may select nothing.
+ *
+ * @param fields the question.
+ */
+export async function problemOfName(client: GroveClient, fields: Fields, found: AuditEvents): Promise<Called<null>> {
+  const named = namesIn(fields);
+  if (named === null || isKnown(found)) return ok(null);
+  if (Object.keys(named).length < Object.keys(fields).length) {
+    const all = await readEvents(client, { progress: () => {} }, named, 1);
+    if (!all.ok) return all;
+    if (isKnown(all.value)) return ok(null);
+  }
+  const { token: text, accessor = found.accessor } = named;
+  if (accessor === undefined) return failed(`no event is of ${harmless(nameText(named))}: ${MISTYPED}`);
+  const token = await client.call("GET", `sys/tokens/${encodeURIComponent(accessor)}`);
+  if (token.ok) return ok(null);
+  const has = token.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
+  if (text !== undefined) return failed("nothing is known of this token: grove find says what the text is");
+  return failed(
+    `nothing is known of ${harmless(accessor)}: ${has}. audit takes an accessor, - for a token, or --request, --entity, --role, --address`,
+  );
+}
+
+/** The fields that name one thing; null for none. */
+function namesIn({ token, accessor, request_id: request, entity_id: entity, role, mount = "" }: Fields): Fields | null {
+  if (token !== undefined) return { token };
+  if (accessor !== undefined) return { accessor };
+  if (request !== undefined) return { request_id: request };
+  if (entity !== undefined) return { entity_id: entity };
+  return role === undefined ? null : { role, mount };
+}
+
+function nameText({ request_id: request, entity_id: entity, role, mount }: Fields): string {
+  if (request !== undefined) return `the request ${request}`;
+  return entity === undefined ? `the role ${role} of ${mount}` : `the entity ${entity}`;
+}
+
+function isKnown({ events, next, makers = [], uses = [], attempts = [], below = [] }: AuditEvents): boolean {
+  return next !== "" || [events, makers, uses, attempts, below].some((list) => list.length > 0);
+}

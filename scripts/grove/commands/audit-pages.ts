@@ -1,0 +1,35 @@
+import { ok } from "../../../src/base/result.ts";
+import { AUDIT_EVENTS, type AuditEvent, type AuditEvents } from "../answers.ts";
+import type { Called, GroveClient } from "../client.ts";
+import type { Terminal } from "../terminal.ts";
+import { number } from "./token-lines.ts";
+
+const PAGE_SIZE = 1000;
+
+/** Reads pages of events until there are as many as are wanted; what the first page says besides stays. */
+export async function readEvents(
+  client: GroveClient,
+  terminal: Pick<Terminal, "progress">,
+  question: Readonly<Record<string, string>>,
+  most: number,
+): Promise<Called<AuditEvents>> {
+  const path = "sys/audit/events";
+  const events: AuditEvent[] = [];
+  let first: AuditEvents | null = null;
+  let next = "";
+  do {
+    const limit = String(Math.min(PAGE_SIZE, most - events.length));
+    const asked = { ...question, limit, ...(next !== "" && { after: next }) };
+    // An address must not carry a token; without one a token that may only read is enough.
+    const page: Called<AuditEvents> =
+      "token" in question ? await client.post(path, AUDIT_EVENTS, asked) : await client.get(path, AUDIT_EVENTS, asked);
+    terminal.progress(null);
+    if (!page.ok) return page;
+    first ??= page.value;
+    events.push(...page.value.events);
+    next = page.value.next;
+    if (next !== "") terminal.progress(number(events.length, "event"));
+  } while (next !== "" && events.length < most);
+  terminal.progress(null);
+  return ok({ ...first, events, next });
+}
