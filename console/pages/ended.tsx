@@ -8,7 +8,17 @@ import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
-import { Accessor, DataTable, Empty, MoreButton, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import {
+  Accessor,
+  DataTable,
+  Empty,
+  Loading,
+  MoreButton,
+  PageHead,
+  ProblemNotice,
+  Time,
+  useLoad,
+} from "../ui/index.ts";
 
 /** Tokens of a page. Of all, those of one revocation are one row. */
 const PAGE = 500;
@@ -28,14 +38,14 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
     setProblem(answer.ok ? null : answer.problem);
     if (answer.ok) setLater({ tokens: [...(later?.tokens ?? []), ...answer.value.tokens], next: answer.value.next });
   };
-  const wrong = first.problem ?? problem;
   return (
     <>
       <PageHead
         title="Ended lately"
         text={of.job !== "" ? <a href={href(["receipts", of.job])}>Receipt of the revocation</a> : undefined}
       />
-      {wrong && <ProblemNotice problem={wrong} onRetry={first.reload} />}
+      <Loading of={first} />
+      {problem && <ProblemNotice problem={problem} onRetry={more} />}
       {first.value && (
         <section class="card" aria-label="Tokens that have ended">
           <header>

@@ -18,6 +18,7 @@ import {
   Card,
   Empty,
   Figures,
+  Loading,
   PageHead,
   ProblemNotice,
   Segments,
@@ -87,7 +88,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
         <GroupChoice by={by} keys={keys} onChange={(next) => show({ by: next })} />
       </PageHead>
       <div class="stack">
-        {summary.problem && <ProblemNotice problem={summary.problem} onRetry={summary.reload} />}
+        <Loading of={summary} />
         {summary.value && (
           <>
             <Figures

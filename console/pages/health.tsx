@@ -7,7 +7,7 @@ import { Tidy } from "../health/tidy.tsx";
 import { Walks } from "../health/walks.tsx";
 import { IrrevocableCard } from "../leases/irrevocable.tsx";
 import { useSession } from "../session.ts";
-import { Figures, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { Figures, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** The checks of the service, what it did in the last day, its keys, tidy and quotas. */
 export function HealthPage() {
@@ -18,7 +18,7 @@ export function HealthPage() {
     <>
       <PageHead title="Health" />
       <div class="stack">
-        {health.problem && <ProblemNotice problem={health.problem} onRetry={health.reload} />}
+        <Loading of={health} />
         {value && (
           <Figures
             rows={{

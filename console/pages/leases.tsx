@@ -6,7 +6,7 @@ import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Card, Empty, End, Facts, Notice, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { Card, Empty, End, Facts, Loading, Notice, PageHead, Time, useLoad } from "../ui/index.ts";
 
 /** Leases by the path that they were issued at, folder by folder, and one of them. */
 export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
@@ -22,7 +22,7 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   return (
     <>
       <PageHead title="Leases" text={<Way prefix={prefix} />} />
-      {names.problem && <ProblemNotice problem={names.problem} onRetry={names.reload} />}
+      <Loading of={names} />
       <div class="columns">
         {names.value && (
           <section class="card" aria-label="Leases">

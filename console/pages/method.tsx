@@ -14,7 +14,7 @@ import type { Part } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Empty, Notice, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
+import { Empty, Loading, Notice, PageHead, Tabs, useLoad } from "../ui/index.ts";
 
 const TUNING = "tuning";
 /** Types whose roles can be narrowed by a tag of the instance. */
@@ -41,7 +41,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
           Its tokens
         </a>
       </PageHead>
-      {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
+      <Loading of={mounts} />
       {mounts.value && !mount && <Empty title="No auth method is at this path" />}
       {mount && (asked !== null || missing.isKnown) && (
         <>

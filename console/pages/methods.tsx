@@ -7,7 +7,7 @@ import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink, DataTable, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { AllowedLink, DataTable, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** All auth methods. */
 export function MethodsPage() {
@@ -29,7 +29,7 @@ export function MethodsPage() {
           <Icon name="plus" /> Enable a method
         </AllowedLink>
       </PageHead>
-      {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
+      <Loading of={mounts} />
       {mounts.value && (
         <section class="card" aria-label="Auth methods">
           <DataTable

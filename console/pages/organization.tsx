@@ -6,7 +6,7 @@ import { OrganizationTokens } from "../teams/organization-tokens.tsx";
 import { type Organization, readResource, teamsPath } from "../teams/resources.ts";
 import { NewTeam, Teams } from "../teams/team-list.tsx";
 import { Webhooks } from "../teams/webhooks.tsx";
-import { AllowedLink, Icon, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
+import { AllowedLink, Icon, Loading, PageHead, Tabs, useLoad } from "../ui/index.ts";
 
 const PARTS = [
   ["teams", "Teams"],
@@ -33,7 +33,7 @@ export function OrganizationPage({ name, query }: { readonly name: string; reado
           </AllowedLink>
         )}
       </PageHead>
-      {organization.problem && <ProblemNotice problem={organization.problem} onRetry={organization.reload} />}
+      <Loading of={organization} />
       {organization.value && (
         <>
           <Tabs

@@ -7,18 +7,7 @@ import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
 import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
-import {
-  AllowedLink,
-  Card,
-  DataTable,
-  Empty,
-  Icon,
-  PageHead,
-  Pager,
-  ProblemNotice,
-  Time,
-  useLoad,
-} from "../ui/index.ts";
+import { AllowedLink, Card, DataTable, Empty, Icon, Loading, PageHead, Pager, Time, useLoad } from "../ui/index.ts";
 
 /** The organizations that teams are in. */
 export function OrganizationsPage() {
@@ -39,7 +28,7 @@ export function OrganizationsPage() {
           <Icon name="plus" /> New organization
         </AllowedLink>
       </PageHead>
-      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      <Loading of={list} />
       {list.value && (
         <Card
           title={

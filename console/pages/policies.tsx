@@ -5,7 +5,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
-import { AllowedLink, DataTable, Empty, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { AllowedLink, DataTable, Empty, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** All policies, with how many tokens have each. */
 export function PoliciesPage() {
@@ -29,7 +29,7 @@ export function PoliciesPage() {
           <Icon name="plus" /> New policy
         </AllowedLink>
       </PageHead>
-      {names.problem && <ProblemNotice problem={names.problem} onRetry={names.reload} />}
+      <Loading of={names} />
       <div class="columns">
         {names.value && (
           <section class="card" aria-label="Policies">

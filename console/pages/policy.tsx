@@ -10,7 +10,7 @@ import { Confirm } from "../records/confirm.tsx";
 import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Card, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
 import { dropUnsaved } from "../unsaved.ts";
 
 /** These can't be changed. */
@@ -73,7 +73,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
           </AllowedButton>
         )}
       </PageHead>
-      {policy.problem && <ProblemNotice problem={policy.problem} onRetry={policy.reload} />}
+      <Loading of={policy} />
       <div class="columns">
         {value && (
           <Editor

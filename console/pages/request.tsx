@@ -8,7 +8,7 @@ import { readEvents } from "../audit/read.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
-import { Card, Empty, Facts, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
+import { Card, Empty, Facts, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
 
 /** A request by its id: who asked for what, what came of it, and why it was refused. */
 export function RequestPage({ id }: { readonly id: string }) {
@@ -22,7 +22,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           To the audit log
         </a>
       </PageHead>
-      {found.problem && <ProblemNotice problem={found.problem} onRetry={found.reload} />}
+      <Loading of={found} />
       {found.value && !event && (
         <Empty title="No event has this id">
           <p>

@@ -4,7 +4,7 @@ import { PRESETS } from "../presets/presets.ts";
 import { SetUp } from "../presets/set-up.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, Copy, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { Card, Copy, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** Sets up a login from nothing: who logs in, three fields, the texts, and the check. */
 export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
@@ -35,7 +35,7 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
           </a>
         ))}
       </nav>
-      {existing.problem && <ProblemNotice problem={existing.problem} onRetry={existing.reload} />}
+      <Loading of={existing} />
       {preset && (
         <div class="stack" key={preset.id}>
           {preset.first && (

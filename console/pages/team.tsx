@@ -22,7 +22,7 @@ import {
 } from "../teams/resources.ts";
 import { ShownOnce } from "../teams/shown-once.tsx";
 import { TokenList } from "../teams/token-list.tsx";
-import { AllowedButton, Card, Dialog, Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
 
@@ -57,7 +57,7 @@ export function TeamPage({ organization, id }: TeamPageProps) {
           <p>Its tokens are refused from the answer on.</p>
         </DeleteButton>
       </PageHead>
-      {team.problem && <ProblemNotice problem={team.problem} onRetry={team.reload} />}
+      <Loading of={team} />
       {value && (
         <div class="stack">
           <Tokens organization={organization} id={id} name={value.attributes.name} />

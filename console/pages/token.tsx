@@ -22,6 +22,7 @@ import {
   End,
   Figures,
   Icon,
+  Loading,
   Notice,
   PageHead,
   ProblemNotice,
@@ -71,8 +72,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
           </AllowedButton>
         )}
       </PageHead>
-      {detail.problem && <ProblemNotice problem={detail.problem} onRetry={detail.reload} />}
-      {!value && detail.busy && <p class="muted">Loading…</p>}
+      <Loading of={detail} />
       {value && <Detail detail={value} />}
       {detail.problem && <Unknown accessor={accessor} />}
       {asking && value && (

@@ -6,19 +6,12 @@ import { useSession } from "../session.ts";
 import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
-import { groupsText, type Preview } from "../tokens/numbers.ts";
+import { groupRows, type Preview } from "../tokens/numbers.ts";
 import { Card, download, Facts, ProblemNotice, Time } from "../ui/index.ts";
 import { CheckAgain } from "./check-again.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeReceipt } from "./whole.ts";
-
-const GROUPS = [
-  ["owner", "By owner"],
-  ["type", "By type"],
-  ["role", "By role"],
-  ["mount", "By method"],
-] as const;
 
 interface ReceiptCardProps {
   readonly receipt: Receipt;
@@ -34,10 +27,6 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => download(`receipt-${job}.json`, "application/json", `${JSON.stringify(whole, null, 2)}\n`),
   );
-  const groups = GROUPS.flatMap(([name, label]) => {
-    const text = preview && groupsText(preview.by[name], preview.total);
-    return text ? [[label, text] as const] : [];
-  });
   const rows = {
     "Asked by": <AskedBy by={by} />,
     Request: receipt.request_id !== "" && <RequestLink id={receipt.request_id} />,
@@ -47,7 +36,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases asked to end": amountText(numbers.leases),
-    ...Object.fromEntries(groups),
+    ...(preview && groupRows(preview)),
     Tokens: (
       <>
         <a href={href(["ended"], { job })}>{counted(numbers.total, "accessor")}</a>

@@ -4,7 +4,7 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { type Loaded, ProblemNotice, useLoad } from "../ui/index.ts";
+import { type Loaded, Loading, useLoad } from "../ui/index.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
 import { type Organization, type Resource, resourceRequest, teamsPath } from "./resources.ts";
 
@@ -51,7 +51,7 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
             onSaved={organization.reload}
           />
         )}
-        {ttl.problem && <ProblemNotice problem={ttl.problem} onRetry={ttl.reload} />}
+        <Loading of={ttl} />
         {team && (
           <RecordForm
             groups={TTL_POLICY}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
-import { Empty, Pager, ProblemNotice, useLoad } from "../ui/index.ts";
+import { Empty, Loading, Pager, useLoad } from "../ui/index.ts";
 import { Find } from "./find.tsx";
 import { listResources, type TeamToken, tokensPath } from "./resources.ts";
 import { TokenList } from "./token-list.tsx";
@@ -38,7 +38,7 @@ export function OrganizationTokens({ organization }: { readonly organization: st
           {list.value && <span class="muted number">{counted(list.value.total, "token")}</span>}
         </div>
       </header>
-      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      <Loading of={list} />
       {list.value?.items.length === 0 && <Empty title="No tokens of teams" />}
       {list.value && list.value.items.length > 0 && (
         <TokenList organization={organization} tokens={list.value.items} onChange={list.reload} />

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { DataTable, Empty, Pager, ProblemNotice, Tags, Time, useLoad } from "../ui/index.ts";
+import { DataTable, Empty, Loading, Pager, Tags, Time, useLoad } from "../ui/index.ts";
 import { Find } from "./find.tsx";
 import { TEAM, TERRAFORM_TEAM } from "./forms.ts";
 import { listResources, type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
@@ -22,7 +22,7 @@ export function Teams({ organization }: { readonly organization: string }) {
         <Find label="Find a team" onFind={setSearch} onPage={setPage} />
         {list.value && <span class="muted number">{counted(list.value.total, "team")}</span>}
       </header>
-      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      <Loading of={list} />
       <DataTable
         empty={
           <Empty title={search === "" ? "No teams yet" : "No team has that in its name"}>

@@ -23,6 +23,23 @@ export function groupsText(groups: readonly Group[], total: number): string | nu
   return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
 }
 
+/** What the ending tokens are grouped by, as people call it. */
+const GROUPINGS = [
+  ["type", "By type"],
+  ["owner", "By owner"],
+  ["role", "By role"],
+  ["mount", "By method"],
+] as const;
+
+/** The groups of what ends, by their labels: before a revocation and on its receipt alike. */
+export const groupRows = ({ by, total }: Pick<Preview, "by" | "total">): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    GROUPINGS.flatMap(([name, label]) => {
+      const text = groupsText(by[name], total);
+      return text === null ? [] : [[label, text] as const];
+    }),
+  );
+
 /** The progress or result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
 export function jobText({ state, total, preview, counted: soFar, matched }: RevocationJob): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;

@@ -10,7 +10,7 @@ import { useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
-import { endsText, groupsText, type Preview } from "./numbers.ts";
+import { endsText, groupRows, type Preview } from "./numbers.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token.ts";
 
 interface RevokeOneProps {
@@ -137,16 +137,13 @@ const SHOWN_NAMES = 8;
 
 /** The numbers of what a revocation would end, and some names. */
 export function PreviewFacts({ preview }: { readonly preview: Preview }) {
-  const { sample = [], skipped, leases, total, by } = preview;
+  const { sample = [], skipped, leases, total } = preview;
   const kept = [
     ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),
     ...(skipped.self > 0 ? ["the token you are signed in with stays"] : []),
   ];
   const names = [...new Set(sample.map(nameOf))];
-  const groups = (["type", "owner", "role", "mount"] as const).flatMap((name) => {
-    const text = groupsText(by[name], total);
-    return text === null ? [] : [[`By ${name}`, text] as const];
-  });
+  const groups = groupRows(preview);
   return (
     <>
       <Figures
@@ -157,7 +154,7 @@ export function PreviewFacts({ preview }: { readonly preview: Preview }) {
         }}
       />
       <p>{endsText(preview)}</p>
-      {groups.length > 0 && <Facts rows={Object.fromEntries(groups)} />}
+      {Object.keys(groups).length > 0 && <Facts rows={groups} />}
       {kept.length > 0 && <p class="muted">{kept.join("; ")}.</p>}
       {sample.length > 0 && (
         <p class="small muted break">

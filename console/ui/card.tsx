@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { ProblemNotice } from "./notice.tsx";
+import { Loading } from "./loading.tsx";
 import type { Loaded } from "./use-load.ts";
 
 interface CardProps {
@@ -17,22 +17,16 @@ interface CardProps {
 /** A part of a page with a title. */
 export function Card({ title, beside, of, body = false, children }: CardProps) {
   const id = useId();
-  const state =
-    of &&
-    (of.problem ? (
-      <ProblemNotice problem={of.problem} onRetry={of.reload} />
-    ) : (
-      of.value === null && of.busy && <p class="muted">Loading…</p>
-    ));
+  const isPending = of !== undefined && (of.problem !== null || (of.value === null && of.busy));
   return (
     <section class="card" aria-labelledby={id}>
       <header>
         <h2 id={id}>{title}</h2>
         {beside}
       </header>
-      {(body || state) && (
+      {(body || isPending) && (
         <div class="body stack">
-          {state}
+          {of && <Loading of={of} />}
           {body && children}
         </div>
       )}

@@ -10,6 +10,7 @@ export * from "./facts.tsx";
 export * from "./icons.tsx";
 export * from "./keep-focus.ts";
 export * from "./line-chart.tsx";
+export * from "./loading.tsx";
 export * from "./menu.tsx";
 export * from "./narrow.ts";
 export * from "./notice.tsx";

@@ -141,6 +141,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     const alive = (await api("POST", "auth/token/create", { policies: ["default"], display_name: "alive" })).auth;
     const id = await refusedId("sys/policies/acl/other", alive.client_token);
     await page.getByLabel("Request id, address or path").fill(id);
+    await picture(page, "console-audit");
     await page.getByRole("button", { name: "Find", exact: true }).click();
     await page.waitForURL(new RegExp(`requests/${id}`));
     await card("Why it was refused").getByText("update of sys/policies/acl/other: refused").waitFor();

@@ -15,7 +15,15 @@ import {
   selectionText,
 } from "../../../console/tokens/filter.ts";
 import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/model.ts";
-import { endsText, groupsText, isStopping, isUnderWay, jobText, percentOf } from "../../../console/tokens/numbers.ts";
+import {
+  endsText,
+  groupRows,
+  groupsText,
+  isStopping,
+  isUnderWay,
+  jobText,
+  percentOf,
+} from "../../../console/tokens/numbers.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("times and numbers of the console", () => {
@@ -79,6 +87,13 @@ describe("the numbers of a revocation", () => {
     const owners = ["a", "", "b", "c", "d", "e"].map((key, at) => ({ key, count: 100 - at }));
     expect(groupsText(owners, 600)).toBe("100 a, 99 without, 98 b, 97 c, 96 d, 110 others");
     expect(groupsText([{ key: "", count: 3 }], 3)).toBeNull();
+    const by = {
+      type: [{ key: "service", count: 3 }],
+      owner: [{ key: "", count: 3 }],
+      role: [],
+      mount: [{ key: "auth/aws/", count: 3 }],
+    };
+    expect(groupRows({ by, total: 3 })).toEqual({ "By type": "3 service", "By method": "3 auth/aws/" });
   });
 
   it("of one token are its children, right below it, and its descendants, all below", () => {
