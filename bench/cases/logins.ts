@@ -1,9 +1,10 @@
 import { exportSPKI, generateKeyPair, SignJWT } from "jose";
-import { documentOf, signCaller } from "../../test/support/cloud-login.ts";
+import { DocumentSigner, documentOf, signCaller } from "../../test/support/cloud-login.ts";
 import { userArn } from "../../test/support/fake-cloud/world.ts";
 import type { LoadRequest } from "../load.ts";
 import { ask, type Client } from "../servers/client.ts";
 import { ACCOUNT, type LocalCloud, mountMethod, REGION, startCloud } from "../servers/cloud.ts";
+import { type LocalCluster, startCluster } from "../servers/cluster.ts";
 
 /** A login method and its requests. */
 export interface LoginKind {
@@ -19,17 +20,48 @@ const INSTANCES = 32;
 const SIGNATURES = 600;
 const TOKEN = { token_policies: "default", token_ttl: "1h" };
 
+/** Logins, and the services that these ask, which run until they are stopped. */
+export interface Logins {
+  readonly kinds: readonly LoginKind[];
+  stop(): Promise<void>;
+}
+
 /** Starts a fake cloud and prepares the requests of each login method. */
-export async function loginRequests(root: Client): Promise<{ kinds: LoginKind[]; stop(): Promise<void> }> {
+export async function loginRequests(root: Client): Promise<Logins> {
   const cloud = await startCloud(root);
+  const common = await commonLogins(root, "public CAs");
   const kinds = [
     { name: "login by a vm document", requests: await byDocument(root, cloud, "service"), atMost: 3500 },
     { name: "the same, batch token", requests: await byDocument(root, cloud, "batch") },
     { name: "login by a signed request", requests: await bySignedRequest(root, cloud), atMost: 2800 },
-    { name: "login by a JWT", requests: await byJwt(root) },
-    ...(await byAppRole(root)),
+    ...common.kinds,
+    { name: "login by AppRole, token ends with its secret-id", requests: await byAppRole(root, "ending", ENDING) },
   ];
-  return { kinds, stop: () => cloud.stop() };
+  const stop = async () => {
+    await Promise.all([cloud.stop(), common.stop()]);
+  };
+  return { kinds, stop };
+}
+
+type Trust = "public CAs" | "any CA";
+
+const ENDING = { token_ends_with_secret_id: true };
+
+/**
+ * Prepares the logins that another server with the same API has, too.
+ *
+ * @param trust how the server is told whom to trust as the cluster, which it asks without TLS. Grove takes no CA here, and
+ *   the other server takes no cluster without one.
+ */
+export async function commonLogins(root: Client, trust: Trust): Promise<Logins> {
+  const cluster = await startCluster();
+  await mountMethod(root, "approle");
+  const kinds = [
+    { name: "login by a JWT", requests: await byJwt(root) },
+    { name: "login by a service account", requests: await byServiceAccount(root, cluster, trust) },
+    { name: "login by AppRole", requests: await byAppRole(root, "job", {}) },
+  ];
+  return { kinds, stop: () => cluster.stop() };
 }
 
 async function byDocument(root: Client, { cloud, signer }: LocalCloud, type: string): Promise<LoadRequest[]> {
@@ -66,22 +98,26 @@ async function byJwt(root: Client): Promise<LoadRequest[]> {
   return [login("jwt", { role: "job", jwt })];
 }
 
-/** With one secret-id of any number of uses: as an orphan, and below the token of the secret-id. */
-async function byAppRole(root: Client): Promise<LoginKind[]> {
-  await mountMethod(root, "approle");
-  const withRole = async (role: string, fields: Readonly<Record<string, unknown>>): Promise<LoadRequest[]> => {
-    const path = `v1/auth/approle/role/${role}`;
-    await ask(root, "POST", path, { role_id: role, ...TOKEN, ...fields });
-    await ask(root, "POST", `${path}/custom-secret-id`, { secret_id: "bench" });
-    return [login("approle", { role_id: role, secret_id: "bench" })];
-  };
-  return [
-    { name: "login by AppRole", requests: await withRole("job", {}) },
-    {
-      name: "the same, token ends with its secret-id",
-      requests: await withRole("ending", { token_ends_with_secret_id: true }),
-    },
-  ];
+async function byServiceAccount(root: Client, { url, jwt }: LocalCluster, trust: Trust): Promise<LoadRequest[]> {
+  await mountMethod(root, "kubernetes");
+  const ca = trust === "any CA" && { kubernetes_ca_cert: new DocumentSigner().pem };
+  const config = { kubernetes_host: url, token_reviewer_jwt: jwt, disable_local_ca_jwt: true, ...ca };
+  await ask(root, "POST", "v1/auth/kubernetes/config", config);
+  const bound = { bound_service_account_names: "job", bound_service_account_namespaces: "bench" };
+  await ask(root, "POST", "v1/auth/kubernetes/role/job", { ...bound, ...TOKEN });
+  return [login("kubernetes", { role: "job", jwt })];
+}
+
+/** With one secret-id of any number of uses. */
+async function byAppRole(
+  root: Client,
+  role: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<LoadRequest[]> {
+  const path = `v1/auth/approle/role/${role}`;
+  await ask(root, "POST", path, { role_id: role, ...TOKEN, ...fields });
+  await ask(root, "POST", `${path}/custom-secret-id`, { secret_id: "bench" });
+  return [login("approle", { role_id: role, secret_id: "bench" })];
 }
 
 function login(mount: string, body: unknown): LoadRequest {

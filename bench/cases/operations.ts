@@ -14,7 +14,7 @@ import { startBare } from "../servers/bare.ts";
 import { type Client, makeToken } from "../servers/client.ts";
 import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
-import { loginRequests } from "./logins.ts";
+import { commonLogins, type Logins, loginRequests } from "./logins.ts";
 
 /**
  * The operations and their targets: CPU time per request as a ratio to that of the other server with an audit device,
@@ -51,18 +51,26 @@ const TREES = 64;
 export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
   const logins = await loginRequests(grove);
+  const others: { readonly peer: Peer; readonly logins: Logins }[] = [];
   try {
+    for (const peer of peersOf(bench, null)) others.push({ peer, logins: await commonLogins(peer.server, "any CA") });
     const operations = await withTmpfsServer((inMemory) => measureInTurns(bench, grove, inMemory));
     const rows: Row[] = [];
     const targets: Target[] = [];
     for (const { name, requests, atMost } of logins.kinds) {
-      const [samples = []] = await inTurns(bench, name, [[grove, requests]]);
-      rows.push({ login: name, ...figuresOf(samples) });
+      const peers = others.flatMap(({ peer, logins: { kinds } }) =>
+        kinds.filter((kind) => kind.name === name).map((kind) => ({ peer, requests: kind.requests })),
+      );
+      const sides = peers.map(({ peer, requests: same }) => [peer.server, same] as const);
+      const [samples = [], ...ofPeers] = await inTurns(bench, name, [[grove, requests], ...sides]);
+      const compared = peers.map(({ peer }, at) => comparedWith(peer, samples, ofPeers[at] ?? []));
+      rows.push({ login: name, ...figuresOf(samples), ...Object.assign({}, ...compared.map(comparison)) });
       const got = median(samples.map(({ workerMicros }) => workerMicros));
       if (atMost !== undefined) targets.push({ what: `${name}: CPU of the Worker, us`, got, atMost });
     }
     return { tables: [operations.rows, rows], targets: [...operations.targets, ...targets] };
   } finally {
+    for (const { logins: ofPeer } of others) await ofPeer.stop();
     await logins.stop();
     await grove.stop();
   }
@@ -88,11 +96,7 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
         isOrphan ? [bare, bareRequests] : null,
         ...peers.map(({ server, requests }) => [server, requests[name]] as const),
       ]);
-      const cpu = samples.map(cpuOf);
-      const compared = peers.map((peer, at) => {
-        const peerCpu = (others[at] ?? []).map(cpuOf);
-        return { name: peer.name, us: median(peerCpu), ratio: pairedRatio(cpu, peerCpu) };
-      });
+      const compared = peers.map((peer, at) => comparedWith(peer, samples, others[at] ?? []));
       rows.push({ operation: name, ...figuresOf(samples), ...Object.assign({}, ...compared.map(comparison)) });
       if (withoutDisk.length > 0) rows.push({ operation: `${name}, on a tmpfs`, ...figuresOf(withoutDisk) });
       for (const { name: peer, ratio } of compared) {
@@ -160,6 +164,12 @@ function figuresOf(samples: readonly Sample[]): Row {
     "Worker us": middle(({ workerMicros }) => workerMicros),
     "gateway us": middle(({ gatewayMicros }) => gatewayMicros),
   };
+}
+
+/** The CPU time of a peer for a request (us), and that of Grove as a ratio to it. */
+function comparedWith({ name }: Peer, samples: readonly Sample[], ofPeer: readonly Sample[]) {
+  const peerCpu = ofPeer.map(cpuOf);
+  return { name, us: median(peerCpu), ratio: pairedRatio(samples.map(cpuOf), peerCpu) };
 }
 
 function comparison({ name, us, ratio }: { name: string; us: number; ratio: ReturnType<typeof pairedRatio> }): Row {

@@ -29,7 +29,7 @@ export async function startCloud(root: Client): Promise<LocalCloud> {
 }
 
 /** Mounts an auth method at the path of its type, with a rate limit that does not throttle logins from one address. */
-export async function mountMethod(root: Client, type: "cloud" | "jwt" | "approle"): Promise<void> {
+export async function mountMethod(root: Client, type: "cloud" | "jwt" | "approle" | "kubernetes"): Promise<void> {
   await ask(root, "POST", `v1/sys/auth/${type}`, { type });
   await ask(root, "POST", `v1/sys/quotas/rate-limit/bench-${type}`, { path: `auth/${type}`, rate: 1_000_000 });
 }
