@@ -54,16 +54,24 @@ export function readJwtHead(token: string, allowed: readonly JwtAlgorithm[]) {
   }
 }
 
-/** Verifies the signature of a token with one of the keys. Returns its claims. */
+/** Key sets, which keep the keys that they have imported, by the list that they are made of. */
+const keySets = new WeakMap<readonly JWK[], ReturnType<typeof createLocalJWKSet>>();
+
+function keySetOf(keys: readonly JWK[]) {
+  const known = keySets.get(keys) ?? createLocalJWKSet({ keys: [...keys] });
+  keySets.set(keys, known);
+  return known;
+}
+
+/** Verifies the signature of a token with one of the keys, a list that never changes. Returns its claims. */
 export async function verifySignature(
   token: string,
   algorithm: JwtAlgorithm,
   keys: readonly JWK[],
 ): Promise<Result<Claims, string>> {
   const options = { algorithms: [algorithm] };
-  const keySet = createLocalJWKSet({ keys: [...keys] });
   try {
-    return readClaims(await compactVerify(token, keySet, options));
+    return readClaims(await compactVerify(token, keySetOf(keys), options));
   } catch (error) {
     return error instanceof errors.JWKSMultipleMatchingKeys ? tryEach(token, options, error) : refusalFor(error);
   }

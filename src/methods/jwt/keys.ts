@@ -18,7 +18,8 @@ const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
-const MAX_KEPT_CHARACTERS = 2 ** 19;
+const MAX_KEPT_CHARACTERS = 480 * 1024;
+const MAX_CONFIGURED_CHARACTERS = 32 * 1024;
 
 interface Fetched {
   readonly keys: readonly JWK[] | null;
@@ -41,7 +42,7 @@ export async function keysFor(
   listed: PrivateHosts,
   now: Ms,
 ): Promise<Result<readonly JWK[], string>> {
-  if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
+  if (config.publicKeys.length > 0) return ok(configuredKeys(config, kid));
   const known = fetched.get(config.revision) ?? null;
   const keys = known && isWithin(known.fetchedAt, KEEP_MS, now) ? known.keys : null;
   const hasKey = kid === undefined || keys?.some((key) => key.kid === kid);
@@ -71,10 +72,23 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   return ok(keys.filter(isObject).map(readJwk).filter(isVerificationKey));
 }
 
+/** Keys in PEM, as they were read for the key id of the last token. */
+interface Configured {
+  readonly kid: string | undefined;
+  readonly keys: readonly JWK[];
+}
+
+/** Configured keys, by the revision of the configuration. One entry for each, as a client can send any key id. */
+const configured = new GenerationalCache<string, Configured>(MAX_CONFIGURED_CHARACTERS);
+
 /** Keys in PEM have no id: all of them are tried for any. */
-function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
-  const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
-  return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));
+function configuredKeys({ revision, publicKeys }: JwtConfig, kid: string | undefined): readonly JWK[] {
+  const known = configured.get(revision);
+  if (known && known.kid === kid) return known.keys;
+  const read = publicKeys.flatMap((pem) => readPublicKey(pem) ?? []);
+  const keys = kid === undefined ? read : read.map((key) => ({ ...key, kid }));
+  configured.set(revision, { kid, keys }, JSON.stringify(keys).length);
+  return keys;
 }
 
 function remember(revision: string, entry: Fetched): void {

@@ -1,4 +1,4 @@
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../../src/base/outbound-hosts.ts";
 import { verifySignature } from "../../../../src/methods/jws.ts";
@@ -111,4 +111,20 @@ it("at most eight keys are tried for a token without a key id", async () => {
     }),
   );
   expect(verified).toEqual([...Array(8).fill(true), false]);
+});
+
+it("keys in PEM verify a token with any key id, and those of an earlier configuration none", async () => {
+  const [one, other] = [await generateKeyPair("ES256"), await generateKeyPair("ES256")];
+  const pemOf = async ({ publicKey }: typeof one) => [await exportSPKI(publicKey)];
+  const isVerified = async (kid: string | undefined) => {
+    const header = { alg: "ES256", ...(kid !== undefined && { kid }) };
+    const token = await new SignJWT({ sub: "a" }).setProtectedHeader(header).sign(one.privateKey);
+    const keys = await keysFor(config, kid, NO_PRIVATE_HOSTS, NOW);
+    return keys.ok && (await verifySignature(token, "ES256", keys.value)).ok;
+  };
+  config = { ...config, publicKeys: await pemOf(one) };
+  for (const kid of [undefined, "a", "b", "b", "a", undefined])
+    expect([kid, await isVerified(kid)]).toEqual([kid, true]);
+  config = { ...config, publicKeys: await pemOf(other), revision: `keys.test ${revision++}` };
+  for (const kid of [undefined, "a"]) expect([kid, await isVerified(kid)]).toEqual([kid, false]);
 });
