@@ -144,9 +144,9 @@ function readExplain(
 ) {
   if (path === undefined) return err("explain needs a path");
   if (accessors.length > 1) return err("explain takes one --accessor");
-  const pairs = parameter.map((pair) => /^([^=]+)=(.*)$/s.exec(pair));
-  if (!pairs.every((match) => match !== null)) return err("--parameter takes NAME=VALUE");
-  const parameters = Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
+  const parameters = Object.fromEntries(
+    parameter.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]),
+  );
   return ok({ kind: "explain", accessor: accessors[0] ?? null, path, operation, parameters } as const);
 }
 

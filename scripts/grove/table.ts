@@ -9,6 +9,8 @@ export interface OptionEntry {
   readonly values?: readonly string[];
   /** Its value is one of the values, or several with commas. */
   readonly several?: true;
+  /** Its value is a name and a value. */
+  readonly pairs?: true;
   /** Its value is a whole number from 0 on. */
   readonly counts?: true;
   /** Its value is a time; a duration means so long before or after now. */
@@ -34,6 +36,7 @@ interface CommandEntry {
 const flag = (about: string) => ({ type: "boolean", about }) as const;
 const text = (value: string, about: string) => ({ type: "string", value, about }) as const;
 const texts = (value: string, about: string) => ({ type: "string", multiple: true, value, about }) as const;
+const pairs = (about: string) => ({ ...texts("N=V", about), pairs: true }) as const;
 const number = (about: string) => ({ type: "string", value: "N", counts: true, about }) as const;
 const time = (side: "before" | "after", about: string) => ({ type: "string", value: "T", time: side, about }) as const;
 
@@ -45,7 +48,7 @@ const FILTERS = {
   "entity-id": text("ID", "of this entity"),
   "display-name": text("NAME", "with this name, or with NAME* one that begins so"),
   search: text("TEXT", "with this part of a name, metadata, role, path, entity or accessor"),
-  metadata: texts("N=V", "with this pair of metadata (may be repeated)"),
+  metadata: pairs("with this pair of metadata (may be repeated)"),
   "created-after": time("before", "created after T"),
   "created-before": time("before", "created before T"),
   "ends-after": time("after", "that end after T, or never"),
@@ -138,7 +141,7 @@ export const COMMANDS = {
         ...text("O", `read (unless given), ${OPERATIONS.slice(1, -1).join(", ")} or ${OPERATIONS.at(-1)}`),
         values: OPERATIONS,
       },
-      parameter: texts("N=V", "a field of the request (may be repeated)"),
+      parameter: pairs("a field of the request (may be repeated)"),
     },
   },
   audit: {

@@ -61,16 +61,17 @@ const MIN_WIDTH = 6;
 /**
  * Lines of a table. The last column is not padded. At a terminal the widest columns are cut so that it fits.
  *
- * @param whole number of columns, the first ones, that are not cut.
+ * @param whole names of columns that are not cut, such as times: a time without its end says nothing.
  */
 export function renderTable(
   terminal: Pick<Terminal, "colours" | "columns">,
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  whole = 0,
+  whole: readonly string[] = [],
 ): string[] {
-  const wanted = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
-  const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns, whole);
+  const wanted = widthsOf(head, rows);
+  const isCut = head.map((name) => !whole.includes(name));
+  const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns, isCut);
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, at) => cut(cell, widths[at] ?? 0))
@@ -80,16 +81,35 @@ export function renderTable(
   return [styled(terminal, "bold", line(head)), ...rows.map(line)];
 }
 
-/** Makes the widest columns narrower, one character after the other, until all fit into a line. */
-function fitted(wanted: readonly number[], columns: number, whole: number): number[] {
-  const widths = wanted.slice(whole);
-  let over = wanted.reduce((sum, width) => sum + width, GAP.length * (wanted.length - 1)) - columns;
-  for (; over > 0; over--) {
-    const widest = Math.max(...widths);
+function widthsOf(head: readonly string[], rows: readonly (readonly string[])[]): number[] {
+  return head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+}
+
+/** Characters in the longest line of a table whose columns are as narrow as they can be, but for those that are whole. */
+export function narrowest(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  whole: readonly string[],
+): number {
+  const widths = widthsOf(head, rows).map((width, at) =>
+    whole.includes(head[at] ?? "") ? width : Math.min(width, MIN_WIDTH),
+  );
+  return lineOf(widths);
+}
+
+const lineOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+
+/** Makes the widest columns that may be cut narrower, one character after the other, until all fit into a line. */
+function fitted(wanted: readonly number[], columns: number, isCut: readonly boolean[]): number[] {
+  const widths = [...wanted];
+  for (let over = lineOf(wanted) - columns; over > 0; over--) {
+    const widest = Math.max(...widths.filter((_, at) => isCut[at]));
     if (widest <= MIN_WIDTH) break;
-    widths[widths.indexOf(widest)] = widest - 1;
+    const at = widths.findIndex((width, column) => isCut[column] && width === widest);
+    widths[at] = widest - 1;
   }
-  return [...wanted.slice(0, whole), ...widths];
+  return widths;
 }
 
 /** The beginning of a text that is too long, which ends in `…` then. */

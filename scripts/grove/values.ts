@@ -20,11 +20,13 @@ export function readValues(
   const changed: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {
     const option = options[name];
-    if (!option || typeof value !== "string") continue;
-    const read = readValue(value, option, now);
-    if (!read.ok)
-      return err(`--${name} takes ${read.error}, not "${value}"${didYouMean(value, (option.values ?? []).map(shown))}`);
-    changed[name] = read.value;
+    if (!option || typeof value === "boolean") continue;
+    for (const one of [value ?? []].flat()) {
+      const read = readValue(one, option, now);
+      if (!read.ok)
+        return err(`--${name} takes ${read.error}, not "${one}"${didYouMean(one, (option.values ?? []).map(shown))}`);
+      if (typeof value === "string") changed[name] = read.value;
+    }
   }
   return ok(changed);
 }
@@ -33,6 +35,7 @@ export function readValues(
 function readValue(text: string, option: OptionEntry, now: Ms): Result<string, string> {
   if (option.counts) return /^\d{1,9}$/.test(text) ? ok(text) : err("a whole number from 0 on");
   if (option.time) return readTime(text, { side: option.time, orNow: option.orNow ?? false }, now);
+  if (option.pairs) return /^[^=]+=/.test(text) ? ok(text) : err("NAME=VALUE");
   if (!option.values) return text === "" ? err(`a value (${option.value})`) : ok(text);
   return readWords(text, option.values, option.several ?? false);
 }

@@ -54,7 +54,7 @@ function extend(file: string, lines: readonly string[]): void {
 }
 
 /** Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. */
-export async function archiveAudit({ client, terminal }: Session, directory: string): Promise<Called<number>> {
+export async function archiveAudit({ client, terminal, json }: Session, directory: string): Promise<Called<number>> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // The heads come first, so that every record that they cover is copied after them.
   const archive = await client.get("sys/audit/archive", ARCHIVE);
@@ -81,7 +81,9 @@ export async function archiveAudit({ client, terminal }: Session, directory: str
   keepKeys(join(directory, "jwks.json"), read.data.keys);
   keepHeads(join(directory, "heads.jsonl"), archive.value.signed_heads);
   terminal.progress(null);
-  terminal.out(`${copied} records were copied into ${directory}`);
+  terminal.out(
+    json ? JSON.stringify({ directory, records: copied }) : `${copied} records were copied into ${directory}`,
+  );
   return ok(0);
 }
 

@@ -79,7 +79,12 @@ function useLines(
       harmless,
     ),
   );
-  return renderTable(terminal, ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])], rows, 2);
+  return renderTable(
+    terminal,
+    ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])],
+    rows,
+    WHOLE_OF_READS,
+  );
 }
 
 /** Who made a token, then how its maker was made, and so on. */
@@ -96,8 +101,9 @@ function originLines(makers: readonly MadeToken[], events: readonly AuditEvent[]
 
 const HEAD = ["TIME", "RESULT", "REQUEST", "BY", "FROM", "ABOUT", "REQUEST ID"];
 
-/** The first columns, which are not cut: a time without its end says nothing. */
-const WHOLE = 2;
+/** Columns that are not cut. */
+const WHOLE = ["TIME", "RESULT"];
+const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];
 
 /** A terminal gets the columns that have something, and each failure with its request and reason in a second line. */
 function eventLines(terminal: Terminal, events: readonly AuditEvent[]): string[] {

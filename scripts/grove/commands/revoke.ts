@@ -50,6 +50,8 @@ export async function revokeSelected(
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
   const { job } = started.value;
+  if (!json)
+    terminal.say(`job ${job}; it continues without this command: --job ${job} follows it, --stop ${job} stops it`);
   // What a containment prints as JSON is its receipt.
   const code = await followJob(session, job, wanted.kind === "contain");
   return code.ok ? ok({ code: code.value, job }) : code;
@@ -69,8 +71,6 @@ export async function count(session: Session, asked: Readonly<Record<string, unk
 /** Shows the progress of a revocation until it ends. The revocation continues without this command. */
 export async function followJob(session: Session, id: string, isQuiet = false): Promise<Called<number>> {
   const { terminal, json } = session;
-  if (!json)
-    terminal.say(`job ${id}; it continues without this command: --job ${id} follows it, --stop ${id} stops it`);
   const job = await ended(session, id);
   return job.ok ? ok(showEnd(terminal, job.value, json, isQuiet)) : job;
 }

@@ -1,23 +1,32 @@
 import type { Count, Token } from "../answers.ts";
-import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
+import { harmless, narrowest, renderTable, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = [
   ...["NAME", "ENDS", "POLICIES", "ROLE", "METADATA", "PATH", "CREATED", "LAST USED", "USES LEFT", "CHILDREN"],
   "ACCESSOR",
 ];
 
-/** Tokens as a table. A terminal gets the columns that have something, and an accessor that does not fit by its end. */
+/** Columns with times and an end of an accessor: cut, they say nothing. */
+const WHOLE = ["ENDS", "CREATED", "LAST USED", "ACCESSOR"];
+/** What a narrow terminal goes without, the first one first. */
+const SPARED = ["LAST USED", "CREATED", "PATH", "USES LEFT", "CHILDREN", "METADATA", "ROLE"];
+/** Characters that each column that may be cut should have beyond the fewest. */
+const ROOM = 6;
+
+/** Tokens as a table. A terminal gets the columns that have something, as far as there is room, and the end of an accessor. */
 export function tokenTable(terminal: Terminal, tokens: readonly Token[]): string[] {
   const rows = tokens.map(cellsOf);
   if (terminal.columns === null) return renderTable(terminal, HEAD, rows);
-  const used = HEAD.map((name, at) => name === "ACCESSOR" || rows.some((row) => !EMPTY.has(row[at] ?? "")));
-  const isUsed = (_: unknown, at: number) => used[at];
   const short = rows.map((row) => row.map((cell, at) => (HEAD[at] === "ACCESSOR" ? shortAccessor(cell) : cell)));
-  return renderTable(
-    terminal,
-    HEAD.filter(isUsed),
-    short.map((row) => row.filter(isUsed)),
-  );
+  const used = HEAD.filter((name, at) => name === "ACCESSOR" || rows.some((row) => !EMPTY.has(row[at] ?? "")));
+  const only = (names: readonly string[]) => short.map((row) => row.filter((_, at) => names.includes(HEAD[at] ?? "")));
+  const { columns } = terminal;
+  const fits = (names: readonly string[]) => {
+    const cut = names.filter((name) => !WHOLE.includes(name)).length;
+    return narrowest(names, only(names), WHOLE) + cut * ROOM <= columns;
+  };
+  const shown = SPARED.reduce((names, spared) => (fits(names) ? names : names.filter((name) => name !== spared)), used);
+  return renderTable(terminal, shown, only(shown), WHOLE);
 }
 
 const EMPTY: ReadonlySet<string> = new Set(["-", "", "0"]);

@@ -128,7 +128,9 @@ describe("the command line of grove", () => {
     [["revoke", "--role", "a", "--accessor", "b"], "revoke takes a filter or --accessor, not both"],
     [["revoke", "--job", "a", "--role", "b"], "--job and --stop stand alone"],
     [["explain"], "explain needs a path"],
-    [["explain", "a", "--parameter", "b"], "--parameter takes NAME=VALUE"],
+    [["explain", "a", "--parameter", "b"], '--parameter takes NAME=VALUE, not "b"'],
+    [["tokens", "--metadata", "a=b", "--metadata", "=c"], '--metadata takes NAME=VALUE, not "=c"'],
+    [["revoke", "--accessor", ""], '--accessor takes a value (A), not ""'],
     [["explain", "a", "--accessor", "b", "--accessor", "c"], "explain takes one --accessor"],
     [["restore", "--preview"], "restore needs --from DIR"],
     [

@@ -677,7 +677,8 @@ describe("grove contain", () => {
   it("says that it knows no such job", async () => {
     for (const words of ["contain --job j9", "revoke --job j9", "revoke --stop j9"]) {
       expect(await grove(words)).toBe(1);
-      expect(said.at(-1)).toBe("grove: the server has no job of this id, or not any more");
+      expect(said).toEqual(["grove: the server has no job of this id, or not any more"]);
+      said.length = 0;
     }
   });
 
@@ -685,6 +686,16 @@ describe("grove contain", () => {
     expect(await grove("contain payments", { interactive: true, ask: async () => "1" })).toBe(1);
     expect(asked).toHaveLength(1);
   });
+});
+
+it("grove audit archive says as JSON how many records were copied", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "grove-archive-"));
+  replies["GET /v1/sys/audit/archive"] = data({ objects: [{ object: "0/1", state: "full" }], signed_heads: [] });
+  replies["GET /v1/sys/audit/archive/0/1"] = data({ lines: ["{}", "{}"], after: 2, last: true });
+  replies["GET /v1/identity/oidc/.well-known/keys"] = { body: { keys: [] } };
+  expect(await grove(`audit archive ${directory} --json`)).toBe(0);
+  expect(JSON.parse(out[0] ?? "")).toEqual({ directory, records: 2 });
+  rmSync(directory, { recursive: true });
 });
 
 describe("grove why", () => {
@@ -791,6 +802,24 @@ it("a table fits the terminal, with the names first, and says how many there are
   expect(out[0]).toMatch(/^NAME /);
   expect(out[1]).toContain("…xxxxxxxx");
   expect(said.at(-1)).toBe("1 token of 1174: --limit 0 shows all");
+  said.length = 0;
+  await grove("tokens --policy policy --limit 1 --json");
+  expect(said).toEqual(["1 token of 1174: --limit 0 shows all"]);
+});
+
+it.each([60, 80, 100, 140])("a table of %i columns has each time whole or not at all", async (columns) => {
+  const used = token("x".repeat(84), {
+    display_name: "token-payments-api",
+    role: "ci",
+    metadata: { owner: "payments" },
+  });
+  replies["GET /v1/sys/tokens"] = data({ tokens: [{ ...used, last_used: "2026-11-22T05:00:00Z" }], next: "" });
+  expect(await grove("tokens", { columns })).toBe(0);
+  expect(out[0]).toMatch(/^NAME +ENDS .*ACCESSOR$/);
+  expect(out[1]).toContain("2026-11-23 04:05Z");
+  expect(out[1]).not.toMatch(/\d…/);
+  expect(out[0]?.includes("LAST USED")).toBe(columns >= 140);
+  expect(out[1]?.length).toBeLessThanOrEqual(columns);
 });
 
 it("no call carries what looks like a token in its address", async () => {
