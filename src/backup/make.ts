@@ -7,6 +7,7 @@ import { publishRecent } from "../listing/updates/publish.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { compress, MAX_PARTS, type PartPosition, readPart, readPosition, sha256Of } from "./part.ts";
+import { classesInOrder } from "./saved-objects.ts";
 import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 const FORMAT = 1;
@@ -53,7 +54,7 @@ export async function readPartRequest(
   const from = readPosition(env, position);
   const last = readPosition(env, until);
   if (!from || !last) return refuse("position is none that this server has answered");
-  const started = run === "" ? ok(null) : await readStart(installation, run, currentTime());
+  const started = run === "" ? ok(null) : await readStart(env, installation, run, currentTime());
   if (!started.ok) return started;
   return number >= MAX_PARTS ? err(TOO_MANY_PARTS) : ok({ from, last });
 }
@@ -71,7 +72,7 @@ export async function makePart(
   const now = currentTime();
   // The backup has everything that was answered before its run.
   if (number === 0) await publishRecent(env, now);
-  const run = given || (await nameOfRun(installation.keys, now));
+  const run = given || (await nameOfRun(installation.keys, classesInOrder(env), now));
   const read = await readPart(env, installation, from, last.after);
   if (!read.ok) {
     const message = `an object changed each time that it was read: ${read.error}`;
@@ -94,8 +95,8 @@ export async function makePart(
 }
 
 /** Reads the name of a run whose parts are all made, and checks their number. */
-export async function readWholeRun(installation: Installation, run: string, parts: number) {
-  const started = await readStart(installation, run, currentTime());
+export async function readWholeRun(env: Env, installation: Installation, run: string, parts: number) {
+  const started = await readStart(env, installation, run, currentTime());
   if (!started.ok) return started;
   if (parts < 1) return refuse("parts must be the number of parts of the run");
   return parts > MAX_PARTS ? err(TOO_MANY_PARTS) : started;
@@ -103,7 +104,7 @@ export async function readWholeRun(installation: Installation, run: string, part
 
 /** Seals a backup when all its parts are made. Returns the head of its manifest. */
 export async function sealBackup(env: Env, installation: Installation, run: string, parts: number) {
-  const started = await readWholeRun(installation, run, parts);
+  const started = await readWholeRun(env, installation, run, parts);
   if (!started.ok) return started;
   // A restore would refuse a row whose seal is of a dropped key.
   const versions = versionsOf(installation.keys);
@@ -126,8 +127,8 @@ export async function sealBackup(env: Env, installation: Installation, run: stri
 }
 
 /** Reads the name of a run and checks its age. */
-async function readStart({ keys }: Installation, name: string, now: Ms) {
-  const start = await readRun(keys, name);
-  if (!start) return refuse("run is none that this server has named");
+async function readStart(env: Env, { keys }: Installation, name: string, now: Ms) {
+  const start = await readRun(keys, classesInOrder(env), name);
+  if (!start) return refuse("run is none that this release has named: begin again");
   return now - start.began < MAX_RUN_MS ? ok(start) : refuse("the run began more than a day ago: begin again");
 }

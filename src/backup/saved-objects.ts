@@ -77,6 +77,11 @@ export function savedClasses(credentials: readonly SavedClasses[], mounts: reado
 
 const TREES = "TokenTree";
 
+/** All classes of objects in a backup, in the order in which it reads them. */
+export function classesInOrder({ kinds }: Env): string[] {
+  return [TREES, ...kinds.objects.keys()];
+}
+
 /** Identifies an object: a tree by its id, any other object by its name. */
 export interface ObjectPlace {
   readonly className: string;
@@ -87,8 +92,8 @@ export interface ObjectPlace {
  * The beginning of the keys of a class: a letter by its place in the order of a backup. The name of an object follows. A
  * backup reads objects in the order of their keys.
  */
-function beginningOf({ kinds }: Env, className: string): string {
-  return `${String.fromCharCode(97 + [TREES, ...kinds.objects.keys()].indexOf(className))} `;
+function beginningOf(env: Env, className: string): string {
+  return `${String.fromCharCode(97 + classesInOrder(env).indexOf(className))} `;
 }
 
 /** The keys of trees, which are in the order in which their accessors are listed. */
@@ -99,7 +104,7 @@ export function keysOfTrees(env: Env, treeIds: readonly string[]): string[] {
 
 /** The object with this key; null for a text that is no key. */
 export function objectPlaceOf(env: Env, key: string): ObjectPlace | null {
-  const className = [TREES, ...env.kinds.objects.keys()].find((one) => key.startsWith(beginningOf(env, one)));
+  const className = classesInOrder(env).find((one) => key.startsWith(beginningOf(env, one)));
   if (className === undefined) return null;
   const name = key.slice(beginningOf(env, className).length);
   if (className !== TREES) return { className, name };

@@ -13,26 +13,32 @@ const RUN_NAME = /^(\d{13}\.\d{1,6}(?:-\d{1,6}){0,99})\.([A-Za-z0-9_-]{22})$/;
 /** Number of random bytes in the name of a run, and of bytes of its seal. */
 const HALF = 8;
 
-/** Makes a name for a run that starts at `now`. It is sealed, so no client can forge a name with another time. */
-export async function nameOfRun(keys: Keys, now: Ms): Promise<string> {
+/**
+ * Makes a name for a run that starts at `now`. It is sealed, so no client can forge a name with another time. The seal
+ * covers the `classes` of objects in the order in which the run reads them: positions of the run depend on it.
+ */
+export async function nameOfRun(keys: Keys, classes: readonly string[], now: Ms): Promise<string> {
   const start = `${now}.${versionsOf(keys).join("-")}`;
   const random = randomBytes(HALF);
-  return `${start}.${toBase64Url(concat(random, await sealOfRun(keys, start, random)))}`;
+  return `${start}.${toBase64Url(concat(random, await sealOfRun(keys, classes, start, random)))}`;
 }
 
-/** Reads the name of a run: its start, and the versions of the key terms then. null: not of this installation. */
-export async function readRun(keys: Keys, name: string) {
+/**
+ * Reads the name of a run: its start, and the versions of the key terms then. null: not of this installation, or begun
+ * by a release that reads other classes or in another order.
+ */
+export async function readRun(keys: Keys, classes: readonly string[], name: string) {
   const [, start = "", text = ""] = RUN_NAME.exec(name) ?? [];
   const bytes = fromBase64Url(text);
   if (bytes?.length !== 2 * HALF) return null;
-  const seal = await sealOfRun(keys, start, bytes.slice(0, HALF));
+  const seal = await sealOfRun(keys, classes, start, bytes.slice(0, HALF));
   if (!equalBytes(bytes.slice(HALF), seal)) return null;
   const [began, terms = ""] = start.split(".");
   return { began: Number(began), terms: terms.split("-").map(Number) };
 }
 
-async function sealOfRun(keys: Keys, start: string, random: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  return (await keyedHash(keys.identity, RUN, random, UTF8.encode(start))).slice(0, HALF);
+async function sealOfRun({ identity }: Keys, classes: readonly string[], start: string, random: Uint8Array) {
+  return (await keyedHash(identity, RUN, random, UTF8.encode(JSON.stringify([start, classes])))).slice(0, HALF);
 }
 
 export function versionsOf({ terms }: Keys): number[] {

@@ -111,7 +111,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
       run: text().describe("The run."),
       parts: integer().describe("Number of its parts."),
     }),
-    prepare: ({ installation, fields }) => readWholeRun(installation, fields.run, fields.parts),
+    prepare: ({ env, installation, fields }) => readWholeRun(env, installation, fields.run, fields.parts),
     handle: async ({ env, installation, fields, prepared }) => {
       const sealed = await sealBackup(env, installation, fields.run, fields.parts);
       if (!sealed.ok) return sealed;

@@ -9,6 +9,7 @@ import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { type ListedPart, makePart, sealBackup } from "../make.ts";
 import { backupName, backupPlace, manifestKey, partKey } from "../names.ts";
+import { classesInOrder } from "../saved-objects.ts";
 import { nameOfRun } from "../seals.ts";
 import { deleteOld, missingParts } from "./bucket.ts";
 
@@ -115,7 +116,7 @@ export class BackupRuns extends GroveObject<Env> {
   async start(): Promise<boolean> {
     const { keys } = await mustLoadInstallation(this.env);
     const now = currentTime();
-    const run = await nameOfRun(keys, now);
+    const run = await nameOfRun(keys, classesInOrder(this.env), now);
     const { running, lastGood } = this.status();
     if (running) return false;
     const name = backupName(now);
