@@ -29,7 +29,7 @@ export async function startCluster(): Promise<LocalCluster> {
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const { namespace, name, uid } = ACCOUNT;
   const claims = new SignJWT({ "kubernetes.io": { namespace, serviceaccount: { name, uid } } })
-    .setProtectedHeader({ alg: "RS256" })
+    .setProtectedHeader({ alg: "RS256", kid: "a-key" })
     .setIssuer(ISSUER)
     .setSubject(NAME)
     .setAudience([ISSUER])

@@ -102,7 +102,9 @@ export class FakeApiServer {
 
   sign(claims: Record<string, unknown>, key: CryptoKey = this.#keys.privateKey): Promise<string> {
     const iat = Math.floor(Date.now() / 1000);
-    return new SignJWT({ iat, exp: iat + 600, ...claims } as JWTPayload).setProtectedHeader({ alg: "RS256" }).sign(key);
+    return new SignJWT({ iat, exp: iat + 600, ...claims } as JWTPayload)
+      .setProtectedHeader({ alg: "RS256", kid: "a-key" })
+      .sign(key);
   }
 
   async #answer(request: Request): Promise<Response> {

@@ -4,7 +4,8 @@ import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { isObject } from "../../wire/fields.ts";
-import { isVerificationKey, readPublicKey } from "../jws.ts";
+import { isVerificationKey } from "../jws.ts";
+import { keysInPem } from "../pem-keys.ts";
 import { type JwtConfig, readJwk } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { fetchProvider } from "./oidc/provider.ts";
@@ -19,7 +20,6 @@ const COOL_DOWN_MS = 30_000;
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
 const MAX_KEPT_CHARACTERS = 480 * 1024;
-const MAX_CONFIGURED_CHARACTERS = 32 * 1024;
 
 interface Fetched {
   readonly keys: readonly JWK[] | null;
@@ -42,7 +42,7 @@ export async function keysFor(
   listed: PrivateHosts,
   now: Ms,
 ): Promise<Result<readonly JWK[], string>> {
-  if (config.publicKeys.length > 0) return ok(configuredKeys(config, kid));
+  if (config.publicKeys.length > 0) return ok(keysInPem(config.revision, config.publicKeys, kid));
   const known = fetched.get(config.revision) ?? null;
   const keys = known && isWithin(known.fetchedAt, KEEP_MS, now) ? known.keys : null;
   const hasKey = kid === undefined || keys?.some((key) => key.kid === kid);
@@ -70,25 +70,6 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   const { keys } = answer.value;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
   return ok(keys.filter(isObject).map(readJwk).filter(isVerificationKey));
-}
-
-/** Keys in PEM, as they were read for the key id of the last token. */
-interface Configured {
-  readonly kid: string | undefined;
-  readonly keys: readonly JWK[];
-}
-
-/** Configured keys, by the revision of the configuration. One entry for each, as a client can send any key id. */
-const configured = new GenerationalCache<string, Configured>(MAX_CONFIGURED_CHARACTERS);
-
-/** Keys in PEM have no id: all of them are tried for any. */
-function configuredKeys({ revision, publicKeys }: JwtConfig, kid: string | undefined): readonly JWK[] {
-  const known = configured.get(revision);
-  if (known && known.kid === kid) return known.keys;
-  const read = publicKeys.flatMap((pem) => readPublicKey(pem) ?? []);
-  const keys = kid === undefined ? read : read.map((key) => ({ ...key, kid }));
-  configured.set(revision, { kid, keys }, JSON.stringify(keys).length);
-  return keys;
 }
 
 function remember(revision: string, entry: Fetched): void {

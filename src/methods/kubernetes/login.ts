@@ -12,15 +12,9 @@ import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { err, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
-import {
-  type Claims,
-  type JwtAlgorithm,
-  readJwtHead,
-  readPublicKey,
-  unverifiedClaims,
-  verifySignature,
-} from "../jws.ts";
+import { type Claims, type JwtAlgorithm, readJwtHead, unverifiedClaims, verifySignature } from "../jws.ts";
 import { loginRoutes } from "../login-routes.ts";
+import { keysInPem } from "../pem-keys.ts";
 import { isRoleName } from "../roles.ts";
 import { aliasMetadataIn } from "./annotations.ts";
 import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
@@ -59,6 +53,7 @@ interface LoginInput {
 interface Read {
   readonly claims: Claims;
   readonly algorithm: JwtAlgorithm;
+  readonly kid: string | undefined;
 }
 
 /**
@@ -154,9 +149,7 @@ function readToken(jwt: string): Result<Read> {
   const head = readJwtHead(jwt, []);
   if (!head.ok) return forbidden(head.error);
   const claims = unverifiedClaims(jwt);
-  return claims
-    ? ok({ claims, algorithm: head.value.algorithm })
-    : forbidden("error parsing token: its claims are no JSON object");
+  return claims ? ok({ ...head.value, claims }) : forbidden("error parsing token: its claims are no JSON object");
 }
 
 /** Compares the claims with the mount and the role. Makes all checks; returns the first failure. Nothing is proved. */
@@ -209,12 +202,11 @@ const MAX_SHOWN = 256;
 async function checkSignature(
   { publicKeys }: KubernetesConfig,
   jwt: string,
-  { algorithm }: Read,
+  { algorithm, kid }: Read,
   checks: Attempt["checks"],
 ) {
   if (publicKeys.length === 0) return ok(null);
-  const keys = publicKeys.flatMap((pem) => readPublicKey(pem) ?? []);
-  const verified = await verifySignature(jwt, algorithm, keys);
+  const verified = await verifySignature(jwt, algorithm, keysInPem(publicKeys.join(), publicKeys, kid));
   return checks.record("signature", {}, verified.ok ? ok(null) : forbidden(verified.error));
 }
 

@@ -62,11 +62,9 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
   "methods/aws/login/bounds.ts": [["isolate", 500]],
   "methods/aws/login/iam.ts": [["isolate", 190]],
-  "methods/jwt/keys.ts": [
-    ["isolate", JSON_BYTES],
-    ["isolate", JSON_BYTES],
-  ],
+  "methods/jwt/keys.ts": [["isolate", JSON_BYTES]],
   "methods/jwt/oidc/provider.ts": [["isolate", JSON_BYTES]],
+  "methods/pem-keys.ts": [["isolate", JSON_BYTES]],
   "storage/row-seals.ts": [
     ["object", JSON_BYTES],
     ["within another", 0],
