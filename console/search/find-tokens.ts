@@ -43,8 +43,9 @@ export interface Itself {
 export async function textItself(api: Api, text: string): Promise<Itself> {
   const answer = await api.call<FoundText>("sys/tokens/find", { body: { token: text } });
   if (!answer.ok) return { found: [], note: answer.problem.messages.join(" ") };
-  const { state, token, credential, message, ended } = answer.value.data;
-  const note = ended ? `${message} ${endText(ended)}` : state === "unknown" ? "Nothing is known by this." : message;
+  const { state, kind, token, credential, message, ended } = answer.value.data;
+  const isNothing = state === "unknown" && kind === "";
+  const note = ended ? `${message} ${endText(ended)}` : isNothing ? "Nothing is known by this." : message;
   if (token) return { found: [tokenInState(token, state, ended?.how)], note };
   if (!credential) return { found: [], note };
   return { found: [...teamOf(credential, state), ...parentOf(credential)], note };

@@ -123,7 +123,7 @@ export const COMMANDS = {
   },
   find: {
     about:
-      "what a text is: a token, alive or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo (exit code 1: one is alive)",
+      "what a text is: a token, alive, refused with its entity or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo (exit code 1: one is alive)",
     options: {},
   },
   why: {

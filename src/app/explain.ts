@@ -198,7 +198,8 @@ async function subjectOf(context: CallContext, named: NamedToken<LookUp>): Promi
   const caller = await holderOf(context, named);
   if (caller) return { caller };
   if (!("unstored" in named)) {
-    return { end: (await treeAt(context.env, named.treeId).endOf(named.action.target)) ?? "gone" };
+    const { newest } = context.installation.watermarks;
+    return { end: (await treeAt(context.env, named.treeId).endOf(named.action.target, newest)) ?? "gone" };
   }
   const { unstored } = named;
   if (unstored.kind !== "batch") return { end: "gone" };

@@ -150,12 +150,16 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
-  endOf(target: StoredTarget): Promise<TokenEnd | null> {
+  /**
+   * Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep.
+   *
+   * @param watermark number of the caller's newest watermark, as in a request.
+   */
+  endOf(target: StoredTarget, watermark: number): Promise<TokenEnd | null> {
     return this.#opened(({ tokens }) => {
       const row = tokens.find(target.row);
       return row && isTarget(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
-    });
+    }, watermark);
   }
 
   /**

@@ -9,6 +9,7 @@ const MAX_TEXTS = 100;
 
 const STYLES: Readonly<Record<FoundText["state"], Style>> = {
   live: "red",
+  refused: "yellow",
   ended: "green",
   mistyped: "yellow",
   elsewhere: "yellow",
@@ -17,7 +18,8 @@ const STYLES: Readonly<Record<FoundText["state"], Style>> = {
 
 /**
  * Says of each text what it is. Texts come from standard input or are typed without an echo: what stands in a command
- * line is seen by other users of the machine and kept in histories. The exit code is 1 when one of them can be used.
+ * line is seen by other users of the machine and kept in histories. The exit code is 1 when one of them can be used, or could be
+ * again.
  */
 export async function findTexts({ client, terminal, json }: Session): Promise<Called<number>> {
   const given = await terminal.secret("Text to look for (it is not shown): ");
@@ -31,12 +33,15 @@ export async function findTexts({ client, terminal, json }: Session): Promise<Ca
   for (const text of texts) {
     const found = await client.post("sys/tokens/find", FOUND_TEXT, { token: text });
     if (!found.ok) return found;
-    isOneLive ||= found.value.state === "live";
+    isOneLive ||= isAlive(found.value);
     if (json) terminal.out(JSON.stringify(found.value));
     else for (const line of linesOf(terminal, found.value)) terminal.out(line);
   }
   return ok(isOneLive ? 1 : 0);
 }
+
+/** A refused token is as dangerous as a live one once its entity is enabled. */
+const isAlive = ({ state }: FoundText): boolean => state === "live" || state === "refused";
 
 function linesOf(terminal: Terminal, found: FoundText): string[] {
   const { state, message, token, ended, credential, chosen_id: isChosen } = found;
@@ -51,7 +56,7 @@ function linesOf(terminal: Terminal, found: FoundText): string[] {
     ["entity", about?.entity_id],
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
-    ["ends", about && state === "live" ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
+    ["ends", about && isAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && token.children > 0 ? number(token.children, "token") : ""],
     ["ends with", credential?.parent],
@@ -60,9 +65,9 @@ function linesOf(terminal: Terminal, found: FoundText): string[] {
   ];
   const shown = facts.filter(([, value]) => value);
   // A mistyped one shows the token that it resembles.
-  const isThis = state === "live" || state === "ended";
+  const isThis = isAlive(found) || state === "ended";
   const next = token && isThis ? [`  who made it, and what it did: grove audit ${token.accessor}`] : [];
-  if (state === "live" && token) next.push(`  revoke it with all below: grove contain --accessor ${token.accessor}`);
+  if (isAlive(found) && token) next.push(`  revoke it with all below: grove contain --accessor ${token.accessor}`);
   return [
     `${styled(terminal, STYLES[state], state)}: ${harmless(message)}`,
     ...shown.map(([name, value]) => `  ${name.padEnd(10)} ${harmless(value ?? "")}`),

@@ -125,7 +125,8 @@ function unaskable({ type, path, auth, role, status }: Line): string | null {
   if (/<(?:token|malformed|unknown)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
   if (role) return "It is a login: explain/refused and explain/login of its mount say which check failed.";
-  if (!auth) return "Its token was not valid, had ended, or was none: grove find says of its text which.";
+  if (!auth)
+    return "Its token was not valid, had ended, has a disabled entity, or was none: grove find says of its text which. One that is alive is bound to other networks.";
   if (auth.token_type === "batch")
     return "It is of a batch token, which has no accessor: sys/explain/access takes its text.";
   if (auth.token_type !== "service") return `It is of a ${auth.token_type} token: sys/explain/access takes its text.`;

@@ -6,6 +6,7 @@ import { treeAt } from "../../../src/token/find-tree.ts";
 import { readAccessor } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
 
@@ -64,6 +65,36 @@ describe("sys/tokens/find says of a text", () => {
         ended: { how: "revoked with its parent" },
       });
       await sweep(stub);
+    }
+  });
+
+  it("that its entity has it refused, by the rule of requests, until the entity is enabled", async () => {
+    await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default" });
+    for (const type of ["service", "batch"]) {
+      const fields = { entity_alias: "staff", policies: ["default"], type };
+      const made = (await post("auth/token/create/person", fields)).body.auth;
+      const { client_token: token, accessor, entity_id: entity } = made;
+      const mayUse = async () => (await call("GET", "auth/token/lookup-self", { token })).status === 200;
+      for (const disabled of [false, true, false]) {
+        await post(`identity/entity/id/${entity}`, { disabled });
+        const { state, message } = await find(token);
+        expect([type, state, await mayUse()]).toEqual([type, disabled ? "refused" : "live", !disabled]);
+        if (disabled) expect(message).toContain("alive, but refused: its entity is disabled");
+        if (type === "batch") continue;
+        const { message: ofAccessor } = await find(accessor);
+        expect(ofAccessor).toContain(disabled ? "is alive, but refused: its entity is disabled." : "is alive. ");
+      }
+    }
+  });
+
+  it("that these data have no record of a genuine token, which a restore can have left behind", async () => {
+    const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
+    await alter((await locate(token)).stub, "DELETE FROM tokens");
+    for (const text of [token, accessor]) {
+      const found = await find(text);
+      expect(found).toMatchObject({ state: "unknown", kind: "service" });
+      expect(found.message).toContain("or it was made after the backup that they come from");
+      expect(found.message).not.toContain("has ended");
     }
   });
 

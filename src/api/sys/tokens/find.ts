@@ -5,6 +5,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
+import { loadActiveEntity } from "../../../identity/standing.ts";
 import type { EndedToken } from "../../../listing/inventory/ended.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
@@ -35,10 +36,11 @@ import { END_VIEW } from "./ended.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /**
- * What is known of a text. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
+ * What is known of a text. `refused`: it has not ended, and every request with it is refused for now, because its
+ * entity is disabled. `unknown` with a kind: it is genuine, and these data have no record of it. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
  * `elsewhere`: it has the form of a token, and this installation has not made it, or its beginning is damaged too.
  */
-const STATES = ["live", "ended", "mistyped", "elsewhere", "unknown"] as const;
+const STATES = ["live", "refused", "ended", "mistyped", "elsewhere", "unknown"] as const;
 
 interface Found {
   readonly state: (typeof STATES)[number];
@@ -123,20 +125,21 @@ async function findToken(context: Context, presented: ParsedToken): Promise<Foun
   if (presented.kind === "service") {
     const { text, credential } = presented;
     const { treeId, row, verifier } = credential;
-    const stored = await findStored(context.env, { treeId, row }, { by: "token", row, verifier });
+    const stored = await findStored(context, { treeId, row }, { by: "token", row, verifier });
     return { ...stored, isChosen: !text.startsWith(SERVICE_PREFIX) };
   }
   return presented.kind === "batch" ? findBatch(context, presented.token) : findRegistered(context, presented);
 }
 
 /** Returns the service token that a target names, alive or ended. */
-async function findStored(env: Env, address: TokenAddress, target: StoredTarget): Promise<Found> {
+async function findStored({ env, installation }: Context, address: TokenAddress, target: StoredTarget): Promise<Found> {
   const tree = treeAt(env, address.treeId);
   // A look-up would count as a use of the token, and whether it was used is asked after a leak.
-  const token = (await tree.endOf(target)) === null ? await listedAt(env, address) : undefined;
+  const end = await tree.endOf(target, installation.watermarks.newest);
+  const token = end === null ? await listedAt(env, address) : undefined;
   if (token) {
     const kind = kindOf(token);
-    return { state: "live", kind, message: LIVE_MESSAGES[kind], token };
+    return { ...(await standing(env, token.entityId, LIVE_MESSAGES[kind])), kind, token };
   }
   // The tree is asked first: its rows are deleted when the list has the record.
   const inTree = await tree.unsweptEnd(target);
@@ -144,12 +147,22 @@ async function findStored(env: Env, address: TokenAddress, target: StoredTarget)
     ? { token: { ...inTree.entry, id: address.row }, end: inTree.end }
     : await findEndedAt(env, address);
   if (!ended) {
-    const message = "A token of this installation that is not valid any more. How it ended is kept no longer.";
-    return { state: "ended", kind: "service", message };
+    return { state: "unknown", kind: "service", message: `A token of this installation that is ${NO_RECORD}.` };
   }
   const message = "This token has ended: it can't be used any more.";
   return { state: "ended", kind: kindOf(ended.token), message, token: ended.token, ended };
 }
+
+const NO_RECORD =
+  "unknown to these data: it ended and its record is kept no longer, or it was made after the backup that they come from";
+
+/** Tells a token that a request may use from one whose entity has it refused. @param message of the former */
+async function standing(env: Env, entityId: string, message: string): Promise<Pick<Found, "state" | "message">> {
+  if ((await loadActiveEntity(env, entityId)).ok) return { state: "live", message };
+  return { state: "refused", message: `This token is ${REFUSED}. It can be used again when the entity is enabled.` };
+}
+
+const REFUSED = "alive, but refused: its entity is disabled";
 
 const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
 
@@ -167,11 +180,13 @@ async function findBatch({ env, installation }: Context, token: BatchToken): Pro
   const isAlive = await isBatchAlive(env, installation, token, currentTime());
   const parent = (token.parent && (await listedAt(env, token.parent))?.accessor) ?? null;
   const isOver = token.expiresAt <= currentTime();
-  const message = isAlive
-    ? `A batch token that is alive. No list has it: it ends by itself${parent ? " or with its parent" : ""}.`
-    : `A batch token that has ended: ${isOver ? "its time is over" : "with its parent, or with all that were issued then"}.`;
   const credential = { accessor: "", record: token.record, owner: {}, expiresAt: token.expiresAt, parent };
-  return { state: isAlive ? "live" : "ended", kind: "batch", message, credential };
+  if (isAlive) {
+    const message = `A batch token that is alive. No list has it: it ends by itself${parent ? " or with its parent" : ""}.`;
+    return { ...(await standing(env, token.record.entityId, message)), kind: "batch", credential };
+  }
+  const message = `A batch token that has ended: ${isOver ? "its time is over" : "with its parent, or with all that were issued then"}.`;
+  return { state: "ended", kind: "batch", message, credential };
 }
 
 async function findRegistered({ env, installation }: Context, token: RegisteredToken): Promise<Found> {
@@ -180,12 +195,8 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
   if (caller?.kind === "registered") {
     const { accessor, record } = caller;
     const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
-    return {
-      state: "live",
-      kind,
-      message: `A ${kind} token that is alive: whoever has the text can use it.`,
-      credential,
-    };
+    const message = `A ${kind} token that is alive: whoever has the text can use it.`;
+    return { ...(await standing(env, record.entityId, message)), kind, credential };
   }
   const owner = (await token.owner?.(env)) ?? null;
   const message = `A ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
@@ -199,24 +210,31 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
 }
 
 /** Returns the token with this accessor; null for a text that is no accessor of this installation. */
-async function findAccessor({ env, installation }: Context, accessor: string): Promise<Found | null> {
-  const read = await readAccessor(installation.keys, accessor);
+async function findAccessor(context: Context, accessor: string): Promise<Found | null> {
+  const read = await readAccessor(context.installation.keys, accessor);
   if (!read) return null;
   const { treeId, row, tail } = read;
-  const found = await findStored(env, { treeId, row }, { by: "accessor", row, tail });
-  const message = `This is the accessor of a token that ${found.state === "live" ? "is alive" : "has ended"}. It is no secret: nobody signs in with it.`;
+  const found = await findStored(context, { treeId, row }, { by: "accessor", row, tail });
+  const message = `This is the accessor of a token that ${ofAccessor(found)}. It is no secret: nobody signs in with it.`;
   return { ...found, message };
 }
 
+function ofAccessor({ state }: Found): string {
+  if (state === "live") return "is alive";
+  if (state === "refused") return `is ${REFUSED}`;
+  return state === "ended" ? "has ended" : `is ${NO_RECORD}`;
+}
+
 /** Returns the token that ended and whose id a root caller chose; null for a text that was no such id lately. */
-async function findEndedCustomId({ env, installation }: Context, text: string): Promise<Found | null> {
+async function findEndedCustomId(context: Context, text: string): Promise<Found | null> {
+  const { env, installation } = context;
   if (!couldBeCustomId(text)) return null;
   for (const { whole, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
     if (!mayContain(installation.customIdList, whole)) continue;
     const address = await customIdsOf(env, directoryKey).findEnded(directoryKey);
     if (!address) continue;
-    const found = await findStored(env, address, { by: "token", row: address.row, verifier });
-    if (found.state === "ended") return { ...found, isChosen: true };
+    const found = await findStored(context, address, { by: "token", row: address.row, verifier });
+    if (found.state === "ended" || found.state === "unknown") return { ...found, isChosen: true };
   }
   return null;
 }

@@ -578,6 +578,13 @@ describe("grove find", () => {
     expect(JSON.stringify([out, said])).not.toContain("s.leaked");
   });
 
+  it("ends with 1 also for a token that its disabled entity has refused, and says how to end it", async () => {
+    replies["POST /v1/sys/tokens/find"] = found({ state: "refused", message: "Refused.", token: token("a") });
+    expect(await grove("find", { secret: async () => "s.leaked" })).toBe(1);
+    expect(out[0]).toBe("refused: Refused.");
+    expect(out.at(-1)).toBe("  revoke it with all below: grove contain --accessor a");
+  });
+
   it("says how it ended, of which team it is, and of each line", async () => {
     const ended = {
       at: "2026-11-22T05:06:07Z",
