@@ -39,7 +39,7 @@ export function EndTokens({ entity: { id, name }, onEnded }: EndTokensProps) {
   const path = `identity/entity/id/${pathOf(id)}/not-before`;
   const send = async () => {
     const answer = await api.call(path, { body: { not_before: "now" } });
-    // They are refused from now on. A tidy run takes them off the map, unless they are younger than some minutes.
+    // They are refused from now on. A tidy run takes them off the map.
     if (answer.ok) await api.call("auth/token/tidy", { body: {} });
     return answer;
   };

@@ -3,6 +3,7 @@ import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
+import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt, treeIdOf } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
@@ -68,7 +69,7 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
 
 /**
  * Removes accessors without a token, and corrects entries that differ from their trees. Entries that are too new are
- * left out. Safe to repeat.
+ * not compared. Their trees check their rows all the same: a watermark can have ended a new token. Safe to repeat.
  */
 async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: ListPosition) {
   const now = currentTime();
@@ -77,19 +78,25 @@ async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: 
   const placed = listed.map((claim) => ({ claim, place: decodeStoredId(claim.accessor) }));
   // No tree can be called for an entry that is not a valid accessor.
   const broken = placed.flatMap(({ claim, place }) => (place ? [] : [claim.accessor]));
-  const old = placed.flatMap(({ claim, place }) => (place && isOld(place.row, now) ? [claim] : []));
-  const byTree = [...Map.groupBy(old, ({ accessor }) => treeIdOf(accessor))];
-  const questions = byTree.map(([treeId, accessors]) => ({ treeId, accessors }));
+  const named = placed.flatMap(({ claim, place }) => (place ? [{ claim, isOld: isOld(place.row, now) }] : []));
+  const byTree = [...Map.groupBy(named, ({ claim }) => treeIdOf(claim.accessor))];
+  const questions = byTree.map(([treeId, of]) => ({ treeId, accessors: oldOnes(of) }));
   const answers = await askTrees(env, run, questions);
   const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
   if (gone.length > 0) await shard.remove(gone);
   const stale = answers.flatMap(({ staleEntries }) => staleEntries);
-  const listedWrong = old.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
+  const listedWrong = oldOnes(named)
+    .filter(({ entry }) => entry === "wrong")
+    .map(({ accessor }) => accessor);
   const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
   if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
   const entries = listed.map(({ accessor }) => accessor);
   const repairs = { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
   return { entries, asked: questions.length, answers, repairs };
+}
+
+function oldOnes(claims: readonly { readonly claim: ListedClaim; readonly isOld: boolean }[]): ListedClaim[] {
+  return claims.flatMap(({ claim, isOld }) => (isOld ? [claim] : []));
 }
 
 /** Releases custom ids without a token. Entries that are too new are left out. Safe to repeat. */

@@ -20,7 +20,7 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { putStrayValues } from "../../support/cubbyholes.ts";
 import { holdLeasesOf } from "../../support/leases.ts";
 import { rowsOf } from "../../support/rows.ts";
-import { bindings, call, createToken } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { deleteRows } from "../../support/storage-writer.ts";
 import { holdTidy, listAgain, listedAccessors, listNonsense, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
 import {
@@ -520,4 +520,25 @@ describe("a large list", () => {
       expect(rowsWritten).toBe(0);
     }
   });
+});
+
+// The last: with a watermark a step reads more of each token.
+it("what a watermark has ended is swept, also when it was just made", async () => {
+  const { id } = (await call("POST", "identity/entity", { token: root, body: {} })).body.data;
+  const token_bound = { allowed_entity_aliases: ["leaver"], orphan: true };
+  await call("POST", "auth/token/roles/leavers", { token: root, body: token_bound });
+  const { "token/": mount } = dataOf<Record<string, { accessor: string }>>(
+    await call("GET", "sys/auth", { token: root }),
+  );
+  const alias = { name: "leaver", canonical_id: id, mount_accessor: mount?.accessor };
+  await call("POST", "identity/entity-alias", { token: root, body: alias });
+  const fields = { policies: ["default"], entity_alias: "leaver" };
+  const { auth } = (await call("POST", "auth/token/create/leavers", { token: root, body: fields })).body;
+  expect(auth.entity_id).toBe(id);
+  await call("POST", `identity/entity/id/${id}/not-before`, { token: root, body: { not_before: "now" } });
+  expect(await tidyNow()).toMatchObject({ revoked: 1 });
+  const { stub } = await locate(auth.client_token);
+  await runAlarm(stub);
+  expect(await listedAccessors()).not.toContain(auth.accessor);
+  expect((await call("GET", `sys/tokens/${auth.accessor}`, { token: root })).body.data.ended).toBeTruthy();
 });
