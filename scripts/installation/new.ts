@@ -36,7 +36,8 @@ function parseArguments(argv: readonly string[]): Result<string, NotRun> {
 function readme(name: string): string {
   return `# ${name}
 
-An installation of Grove ${project.version}. Needs Node 24.
+An installation of Grove ${project.version}. Needs Node 24; on Linux
+\`node_modules/.bin\` of a clone of Grove has one.
 
 **First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** Neither it nor
 backups are for git; the other files are.

@@ -27,7 +27,10 @@ const isAbout = first === "help" && PROGRAMS.includes(second);
 if (isAbout) process.argv.splice(2, 2, second, "--help");
 const name = isAbout ? second : first;
 if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
-  process.stderr.write(`grove: this is Node ${process.versions.node}; Grove needs Node ${OLDEST_NODE} or newer\n`);
+  process.stderr.write(
+    `grove: this is Node ${process.versions.node}; Grove needs Node ${OLDEST_NODE} or newer: from https://nodejs.org, or on Linux from a clone ` +
+      'of Grove after npm install there: export PATH="CLONE/node_modules/.bin:$PATH"\n',
+  );
   process.exit(1);
 }
 if (name === "--help" || name === "-h" || (name === "help" && second === undefined)) {
