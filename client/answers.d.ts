@@ -908,6 +908,9 @@ export interface components {
                 readonly request_id: string;
                 readonly path: string;
                 readonly client_address: string | null;
+                readonly mount?: string;
+                readonly role?: string;
+                readonly principal?: string;
             }[];
             readonly uses?: readonly {
                 readonly hour: string;
@@ -979,6 +982,9 @@ export interface components {
                 readonly request_id: string;
                 readonly path: string;
                 readonly client_address: string | null;
+                readonly mount?: string;
+                readonly role?: string;
+                readonly principal?: string;
                 readonly depth: number;
             }[];
             readonly complete?: boolean;

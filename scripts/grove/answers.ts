@@ -218,6 +218,9 @@ const MADE = z.looseObject({
   request_id: z.string(),
   path: z.string(),
   client_address: z.string().nullable(),
+  mount: z.string().optional(),
+  role: z.string().optional(),
+  principal: z.string().optional(),
 });
 export type MadeToken = z.infer<typeof MADE>;
 

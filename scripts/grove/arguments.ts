@@ -54,13 +54,17 @@ export function parseGroveArguments(
   // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
   const reader = argv[0] === "audit" ? "grove audit -" : "grove find";
   if (argv.some(hasToken)) return err(`this looks like a token, which no command line takes: ${reader} reads it`);
+  const [first, about] = argv;
+  const called = first === "help" ? about : first;
+  // Before --help is obeyed: help of all would hide that there is no such command.
+  if (called !== undefined && !called.startsWith("-") && !isCommand(called)) return noCommand(called, programs);
   const meant = argv.find(isCommand);
   const words = readWords(argv, OPTIONS, MOST_WORDS, meant && Object.keys(optionsOf(meant)));
   if (!words.ok) return words;
   const { json = false, ...given } = words.value.values;
   const [name, word, second] = words.value.positionals;
   if (name === undefined) return err("which command?");
-  if (!isCommand(name)) return err(`there is no command "${name}"${didYouMean(name, [...COMMAND_NAMES, ...programs])}`);
+  if (!isCommand(name)) return noCommand(name, programs);
   const { options, word: taken } = commandEntry(name);
   const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
   if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
@@ -73,6 +77,9 @@ export function parseGroveArguments(
   const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
+
+const noCommand = (name: string, programs: readonly string[]) =>
+  err(`there is no command "${name}"${didYouMean(name, [...COMMAND_NAMES, ...programs])}`);
 
 /** Words of a command line besides options, as in `audit archive DIR`. */
 const MOST_WORDS = 3;

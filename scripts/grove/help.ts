@@ -33,6 +33,7 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
   const hasFilters = commands.some((one) => commandEntry(one).filters);
   const paragraphs = [
     wrapped(named(`Usage: npm run -s grove -- ${name === null ? "COMMAND" : callOf(name)} [options]`), "", 0, width),
+    ...(name === null ? [named(listOfCommands())] : []),
     commands.flatMap((one) => linesOf(one, row)).join("\n"),
     ...(hasFilters ? [filterLines(row)] : []),
     [
@@ -44,6 +45,12 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
     wrapped("", ENVIRONMENT, 0, width),
   ];
   return `${paragraphs.join("\n\n")}\n`;
+}
+
+/** One line for each command, before all that can be said of them. */
+function listOfCommands(): string {
+  const lines = COMMAND_NAMES.map((name) => `  ${name.padEnd(INDENT - 2)}${commandEntry(name).brief}`);
+  return ["Commands (npm run -s grove -- help COMMAND has one alone):", ...lines, "", "In full:"].join("\n");
 }
 
 const TIMES =

@@ -119,18 +119,20 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
-  if (command.kind === "apply")
-    return " (VAULT_TOKEN needs read, create and update on what the file names, and sudo below sys/auth)";
+  if (command.kind === "apply") return needs("read, create and update on what the file names, and sudo below sys/auth");
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
-  if (command.kind === "preview")
-    return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";
-  if (AUDIT.has(command.kind))
-    return " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/audit/*; see grove explain)";
+  if (command.kind === "preview") return needs("read and sudo on sys/tokens/ended and sys/leases/revocations");
+  if (AUDIT.has(command.kind)) return needs("the capabilities read, update and sudo on sys/audit/*", SEE);
   if (command.kind === "why")
-    return " (VAULT_TOKEN needs update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events)";
+    return needs("update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events");
   if (command.kind === "explain") {
     if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
     return " (--accessor needs update and sudo on sys/explain/access)";
   }
-  return " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/tokens*; see grove explain)";
+  return needs("the capabilities read, update and sudo on sys/tokens*", SEE);
 }
+
+const SEE = "; see grove explain";
+
+/** A refusal does not say whether the token or its rights are at fault. */
+const needs = (what: string, more = ""): string => ` (VAULT_TOKEN needs ${what}, or the token is not valid${more})`;

@@ -25,6 +25,8 @@ interface CommandEntry {
   readonly word?: string;
   /** What its word may be, where these are few. */
   readonly words?: readonly string[];
+  /** One line for the list of commands. */
+  readonly brief: string;
   readonly about: string;
   /** Its further words, as in the help. */
   readonly parts?: Readonly<Record<string, string>>;
@@ -77,6 +79,7 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 /** The commands, with the options that each takes besides those of all. Help, completion and parsing are made of them. */
 export const COMMANDS = {
   tokens: {
+    brief: "lists or counts tokens",
     about: "tokens as a table",
     filters: true,
     options: {
@@ -93,11 +96,13 @@ export const COMMANDS = {
     },
   },
   tree: {
+    brief: "shows the forest, or a token with what hangs below it",
     word: "[ACCESSOR]",
     about: "the forest by mount; or a token with its ancestors and what hangs below it",
     options: {},
   },
   revoke: {
+    brief: "ends tokens with everything below them",
     about: "ends tokens with everything below them",
     filters: true,
     options: {
@@ -110,6 +115,7 @@ export const COMMANDS = {
     },
   },
   contain: {
+    brief: "ends what a text selects, and proves it",
     word: "[TEXT]",
     about:
       "ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects: numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused; 1 also when nothing matches)",
@@ -122,17 +128,20 @@ export const COMMANDS = {
     },
   },
   find: {
+    brief: "says what a text is",
     about:
       "what a text is: a token, alive, refused with its entity or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo (exit code 1: one is alive)",
     options: {},
   },
   why: {
+    brief: "says why a request was refused",
     word: "REQUEST_ID|-",
     about:
       "why a request was refused, by its line in the audit log on standard input, without one by the audit store; -: the last refused one",
     options: {},
   },
   explain: {
+    brief: "says why a request is allowed or refused",
     word: "PATH",
     about: "why a request is allowed or refused, and the policy that would allow it; of this command's own token",
     options: {
@@ -145,6 +154,7 @@ export const COMMANDS = {
     },
   },
   audit: {
+    brief: "says who made a token and what it did",
     word: "[ACCESSOR|-]",
     about:
       "who made a token, alive or not, what it did, from where, and what was done to it, by the audit store; -: the token with this text, from standard input or asked without an echo. Without one: all events that the options select (needs read, with - update, and sudo on sys/audit/*; exit code 1: nothing is known of what was named)",
@@ -170,14 +180,20 @@ export const COMMANDS = {
       limit: number("at most so many events, the newest (default 100; 0: all)"),
     },
   },
-  doctor: { about: "looks for what an operator should know", options: {} },
+  doctor: {
+    brief: "looks for what an operator should know",
+    about: "looks for what an operator should know",
+    options: {},
+  },
   completion: {
+    brief: "makes a script for a shell",
     word: "SHELL",
     words: SHELLS,
     about: "a script that completes commands, options and their values, for bash, zsh or fish",
     options: {},
   },
   restore: {
+    brief: "brings a backup back",
     about:
       "brings a backup back (npm run backup -- --address) into a server that was never initialized, with the same seal key",
     options: {
@@ -197,12 +213,14 @@ export const COMMANDS = {
     },
   },
   init: {
+    brief: "initializes a server with what a file declares",
     word: "FILE",
     about:
       "initializes a server that never was with what a file declares (docs/self-hosting.md), and leaves no root token unless the file says so; VAULT_TOKEN is the GROVE_INIT_TOKEN of the deployment",
     options: {},
   },
   apply: {
+    brief: "changes a server to what a file declares",
     word: "FILE",
     about:
       "shows how a server differs from what a file declares, asks, and applies it in its order, up to the first refusal; what the file does not name is left alone",
@@ -211,8 +229,13 @@ export const COMMANDS = {
       check: flag("only shows (exit code 2: there are differences, 1: a failure)"),
     },
   },
-  help: { word: "[COMMAND]", about: "this text, or that of a command", options: {} },
-  version: { about: "the release of this command", options: {} },
+  help: {
+    brief: "shows this text, or that of a command",
+    word: "[COMMAND]",
+    about: "this text, or that of a command",
+    options: {},
+  },
+  version: { brief: "shows the release", about: "the release of this command", options: {} },
 } as const satisfies Readonly<Record<string, CommandEntry>>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -35,7 +35,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
   --version                 the release
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
-can be set, and every variable that starts with GROVE_ is passed on (docs/self-hosting.md, docs/operations.md).
+can be set, and every variable that starts with GROVE_ is passed on (docs/self-hosting.md, docs/operations.md). In a
+folder of "grove new", "grove serve" also takes those of secrets.env there that the environment does not set.
 Audit lines go to standard output, everything else to standard error.
 `;
 

@@ -93,11 +93,17 @@ function originLines(makers: readonly MadeToken[], events: readonly AuditEvent[]
   return makers.map((made, at) => {
     const { made_by: maker, time, path, client_address: address, request_id: request } = made;
     const known = events.find((event) => event.request_id === request)?.auth ?? makers[at + 1];
-    const name = maker === null ? "a request without a token" : `${known?.display_name || "token"} ${maker}`;
+    const name = maker === null ? loginText(made) : `${known?.display_name || "token"} ${maker}`;
     const who = at === 0 ? "made by" : `${"  ".repeat(at)}which was made by`;
     return `${who} ${name}: ${path}, ${preciseTime(time)}${address ? ` from ${address}` : ""}, request ${request}`;
   });
 }
+
+/** `a login at auth/oidc/ for staff as mallory`. Without a mount it was no login, but the initialization. */
+const loginText = ({ mount, role, principal }: MadeToken): string =>
+  mount === undefined
+    ? "a request without a token"
+    : `a login at ${mount}${role ? ` for ${role}` : ""}${principal ? ` as ${principal}` : ""}`;
 
 const HEAD = ["TIME", "RESULT", "REQUEST", "BY", "FROM", "ABOUT", "REQUEST ID"];
 

@@ -7,6 +7,7 @@ interface Event {
   readonly request_id: string;
   readonly status: number;
   readonly client_address: string | null;
+  readonly principal?: string;
   readonly target_accessor?: string;
   readonly auth?: { readonly accessor: string };
   readonly response?: { readonly auth?: { readonly accessor: string } };
@@ -67,6 +68,21 @@ describe("a leaked token", () => {
     expect(found.complete).toBe(true);
     expect((await ask({ accessor: child.accessor, order: "oldest" })).events).toEqual(found.events);
     expect((await ask({ actor: child.accessor })).events).toHaveLength(1);
+  });
+
+  it("that a login made says at which mount, for which role, and whom it proved", async () => {
+    const post = (path: string, body: Record<string, unknown> = {}) => call("POST", path, { token: root, body });
+    await post("sys/auth/apps", { type: "approle" });
+    await post("auth/apps/role/staff", { token_policies: "default" });
+    const { role_id } = dataOf<{ role_id: string }>(await call("GET", "auth/apps/role/staff/role-id", { token: root }));
+    const { secret_id } = dataOf<{ secret_id: string }>(await post("auth/apps/role/staff/secret-id"));
+    const login = await call("POST", "auth/apps/login", { body: { role_id, secret_id } });
+    const found = await ask({ token: login.body.auth.client_token, lineage: true });
+    const [event] = found.events;
+    expect(event?.principal).toBeTruthy();
+    expect(found.makers).toEqual([
+      expect.objectContaining({ made_by: null, mount: "auth/apps/", role: "staff", principal: event?.principal }),
+    ]);
   });
 
   it("that is a batch token is found by its text, and below its maker", async () => {

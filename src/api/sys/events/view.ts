@@ -83,6 +83,9 @@ const MADE_FIELDS = {
   request_id: "string",
   path: "string",
   client_address: "string | null",
+  "mount?": "string",
+  "role?": "string",
+  "principal?": "string",
 } as const;
 
 export const MADE_SHAPE: Shape = MADE_FIELDS;
@@ -100,6 +103,10 @@ export function showMade({ line, accessor, token, maker, depth }: MadeToken & { 
     request_id: line.request_id,
     path: line.path,
     client_address: line.client_address,
+    // What a login was for and whom it proved, as its event says.
+    ...(line.mount !== undefined && { mount: line.mount }),
+    ...(line.role !== undefined && { role: line.role }),
+    ...(line.principal !== undefined && { principal: line.principal }),
     ...(depth !== undefined && { depth }),
   };
 }

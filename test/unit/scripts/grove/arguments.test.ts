@@ -144,11 +144,12 @@ describe("the command line of grove", () => {
     [["why"], "why needs the id of a request, or - for the last one that was refused"],
     [["completion", "ksh"], "completion takes one of bash, zsh, fish; did you mean zsh?"],
     [["audit"], "audit needs an accessor, - for a token, or an option such as --address"],
-    [["audit", "--limit", "5"], "audit needs an accessor, - for a token, or an option such as --address"],
     [["audit", "a", "b"], 'unexpected word "b"'],
     [["audit", "a", "--limit", "b"], '--limit takes a whole number from 0 on, not "b"'],
     [["audit", "--address", "a", "--below"], "--below needs an accessor, or - for a token"],
     [["audit", "--role", "web"], "--role needs its --mount, such as auth/aws/"],
+    [["list", "--help"], 'there is no command "list"'],
+    [["help", "tokns"], 'there is no command "tokns"; did you mean tokens?'],
     [["audit", "archive"], "audit archive needs a directory"],
     [["audit", "verify", "--since", "1"], "audit verify takes no --since"],
     [["audit", "verify", "x"], "audit verify takes no word"],
@@ -170,6 +171,11 @@ describe("the command line of grove", () => {
 
   it.each([["help"], ["help", "tokens"], ["tokens", "--help"]])("%s %s asks for the help", (...words) => {
     expect(parseGroveArguments(words)).toEqual({ ok: false, error: { show: "help" } });
+  });
+
+  it("takes the number of all events that audit shows without a subject", () => {
+    const value = { kind: "audit", hasText: false, fields: {}, limit: 5, json: false };
+    expect(parseGroveArguments(["audit", "--limit", "5"])).toEqual({ ok: true, value });
   });
 
   it("has the kinds of events of the server", () => {

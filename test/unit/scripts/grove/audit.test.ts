@@ -56,7 +56,8 @@ const refusal = event({ kind: "refusal", status: 403, error: "permission denied"
 
 describe("grove audit", () => {
   it("of a token begins with who made it, and who made its maker", async () => {
-    const makers = [made("a", "b"), made("b", null, { path: "auth/aws/login" })];
+    const login = { path: "auth/oidc/oidc/callback", mount: "auth/oidc/", role: "staff", principal: "mallory" };
+    const makers = [made("a", "b"), made("b", null, login)];
     answers = [{ events: [event()], next: "", accessor: "a", makers, uses: [], more_uses: false }];
     expect(await grove("audit a --since 1")).toEqual({ ok: true, value: 0 });
     expect(asked).toEqual([
@@ -68,9 +69,15 @@ describe("grove audit", () => {
     ]);
     expect(out.slice(0, 3)).toEqual([
       "made by name-b b: auth/token/create, 2026-11-22 01:02:03Z from 192.0.2.1, request r-a",
-      "  which was made by a request without a token: auth/aws/login, 2026-11-22 01:02:03Z from 192.0.2.1, request r-b",
+      "  which was made by a login at auth/oidc/ for staff as mallory: auth/oidc/oidc/callback, 2026-11-22 01:02:03Z from 192.0.2.1, request r-b",
       "accessor a",
     ]);
+  });
+
+  it("of the first root token says that no token and no login made it", async () => {
+    answers = [{ events: [event()], next: "", accessor: "a", makers: [made("a", null, { path: "sys/init" })] }];
+    await grove("audit a");
+    expect(out[0]).toMatch(/^made by a request without a token: sys\/init, /);
   });
 
   it("takes the maker's name from the event when nothing is kept of the maker", async () => {

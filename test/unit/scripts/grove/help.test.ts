@@ -9,9 +9,14 @@ const help = (argv: readonly string[], columns: number | null = null) => helpFor
 const heads = (text: string) => text.match(/^ {2}[a-z]\S*/gm)?.map((head) => head.trim());
 
 describe("the help of grove", () => {
-  it("without a command is of all", () => {
-    for (const argv of [["--help"], ["-h"], ["nonsense", "--help"], ["help"]])
-      expect(heads(help(argv))).toEqual(COMMAND_NAMES);
+  it("without a command begins with one line for each, and is of all", () => {
+    for (const argv of [["--help"], ["-h"], ["help"]]) {
+      const [list = "", full = ""] = help(argv).split("\nIn full:\n");
+      expect(heads(list)).toEqual(COMMAND_NAMES);
+      for (const name of COMMAND_NAMES) expect(list).toContain(` ${commandEntry(name).brief}`);
+      expect(Math.max(...list.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+      expect(heads(full)).toEqual(COMMAND_NAMES);
+    }
   });
 
   it.each(COMMAND_NAMES)("of %s is of that command alone, with all its options", (name) => {
