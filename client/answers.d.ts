@@ -600,6 +600,7 @@ export interface components {
                     readonly tree: string;
                     readonly root: components["schemas"]["Token"];
                     readonly count: number;
+                    readonly ended: boolean;
                 }[];
                 readonly rest: {
                     readonly trees: number;

@@ -46,7 +46,9 @@ export const FOREST = z.object({
       mount: z.string(),
       count: z.number(),
       trees: z.number(),
-      largest: z.array(z.object({ tree: z.string(), root: TOKEN.nullable(), count: z.number() })),
+      largest: z.array(
+        z.object({ tree: z.string(), root: TOKEN.nullable(), count: z.number(), ended: z.boolean().default(false) }),
+      ),
       rest: z.object({ trees: z.number(), count: z.number() }),
     }),
   ),

@@ -25,14 +25,17 @@ export async function showForest({ client, terminal, json }: Session): Promise<C
 }
 
 function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
+  const ended = groups.flatMap(({ largest }) => largest).reduce((sum, tree) => sum + (tree.ended ? tree.count : 0), 0);
+  const revoked = ended > 0 ? `, ${ended} of them revoked` : "";
   return {
-    label: styled(terminal, "bold", number(total, "token")),
+    label: styled(terminal, "bold", number(total, "token") + revoked),
     children: groups.map(({ mount, count, trees, largest, rest }) => ({
       label: `${styled(terminal, "bold", harmless(mount))} ${number(count, "token")} in ${number(trees, "tree")}`,
       children: [
-        ...largest.map(({ tree, root, count: size }) =>
-          leaf(`${size} ${root ? tokenLabel(terminal, root) : styled(terminal, "dim", `tree ${harmless(tree)}`)}`),
-        ),
+        ...largest.map(({ tree, root, count: size, ended: isEnded }) => {
+          const label = root ? tokenLabel(terminal, root) : styled(terminal, "dim", `tree ${harmless(tree)}`);
+          return leaf(`${size} ${label}${isEnded ? `  <- ${styled(terminal, "red", "revoked")}` : ""}`);
+        }),
         ...(rest.trees > 0
           ? [leaf(styled(terminal, "dim", `${number(rest.trees, "more tree")} with ${number(rest.count, "token")}`))]
           : []),

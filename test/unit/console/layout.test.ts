@@ -43,8 +43,8 @@ describe("the layout of the map", () => {
           count: 20_109,
           trees: 14,
           largest: [
-            { tree: "a", root: consoleToken({ display_name: "" }), count: 20_000 },
-            { tree: "b", root: consoleToken({ display_name: "" }), count: 2 },
+            { tree: "a", root: consoleToken({ display_name: "" }), count: 20_000, ended: false },
+            { tree: "b", root: consoleToken({ display_name: "" }), count: 2, ended: false },
           ],
           rest: { trees: 12, count: 107, estimated: true },
         },

@@ -9,6 +9,7 @@ const tree = (tree: string, name: string, count: number, policy = "web") => ({
   tree,
   root: consoleToken({ accessor: tree, display_name: name, policies: [policy], metadata: { owner: `of ${name}` } }),
   count,
+  ended: false,
 });
 const map: TokenMap = {
   groups: [

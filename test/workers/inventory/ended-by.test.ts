@@ -333,3 +333,32 @@ it("what hung below it has the same of the one above", async () => {
     request_path: "sys/leases/revoke-prefix/auth/token/create/fleet",
   });
 });
+
+it("until the clean-up the map says which trees ended, and a dry run shows none of their tokens", async () => {
+  const top = await ofRole();
+  await createToken(top.client_token, { policies: ["operator"] });
+  await ofRole();
+  const alive = await createToken(root, { no_parent: true });
+  type Tree = { root: { accessor: string; path: string }; count: number; ended: boolean };
+  const treesOf = async () =>
+    dataOf<{ groups: { largest: Tree[] }[] }>(await call("GET", "sys/tokens/map", { token: root })).groups.flatMap(
+      ({ largest }) => largest,
+    );
+  const isOfRole = ({ root: { path } }: { root: { path: string } }) => path === BELOW.slice(0, -1);
+  const dryRun = async () =>
+    dataOf<{ sample: unknown[] }>(
+      await post("sys/tokens/revoke", { path_prefix: BELOW.slice(0, -1), dry_run: true }, root),
+    );
+  expect((await treesOf()).filter(isOfRole)).toEqual(
+    expect.arrayContaining([expect.objectContaining({ count: 2, ended: false })]),
+  );
+  expect((await dryRun()).sample.length).toBeGreaterThan(1);
+  await post(`sys/leases/revoke-prefix/${BELOW.slice(0, -1)}`, { sync: false });
+  const trees = await treesOf();
+  expect(trees.filter(isOfRole).map(({ ended }) => ended)).not.toContain(false);
+  expect(trees.find((tree) => tree.root.accessor === top.accessor)).toMatchObject({ count: 2, ended: true });
+  expect(trees.filter(({ root: { accessor } }) => accessor === alive.accessor)).not.toContainEqual(
+    expect.objectContaining({ ended: true }),
+  );
+  expect(await dryRun()).toMatchObject({ count: 0, total: 0, sample: [] });
+});

@@ -15,7 +15,7 @@ import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/counting.ts";
-import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import {
   grownBeyond,
@@ -28,6 +28,7 @@ import { createdUpTo, isRoot, type Selection } from "../../../listing/inventory/
 import { GROUPINGS, type GroupTally, type Tally } from "../../../listing/inventory/tally.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
+import { isEnded } from "../../../system/watermarks.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
@@ -210,7 +211,7 @@ async function revoke(context: CallContext<RevokeFields, Selected>): Answered {
   const noted = { dry_run: dry, fields: Object.keys(sentFields), ...(isCounted(count) && { count: matched, total }) };
   request.notes.revocation = noted;
   if (isCounted(count) && !expected) {
-    const sample = await sampleOf(env, selection, now);
+    const sample = matched === 0 ? [] : await sampleOf(env, installation, selection, now);
     const tally = TALLY_VIEW.show({ tally: count.tally, installation });
     return dataReply({ ...tally, more: false, sample: sample.map(tokenRenderer(installation)) });
   }
@@ -263,14 +264,16 @@ function isEmpty(name: string, value: unknown): boolean {
   return text === "" || (name === "display_name" && text === "*");
 }
 
-async function sampleOf(env: Env, selection: Selection, now: Ms): Promise<ListedToken[]> {
+/** Returns some of the tokens that are meant. The list has those that a watermark ended until they are cleaned up. */
+async function sampleOf(env: Env, { watermarks }: Installation, selection: Selection, now: Ms): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
   const kept: string[] = spare ? await treeAt(env, spare.treeId).accessorsFrom(spare.row) : [];
   const order = { by: "created", descending: false } as const;
   const tokens = filter
     ? (await pageOfInventory(env, { filter, order, after: null, limit: 2 * SAMPLE, now })).tokens
     : [...(await findInInventory(env, accessors ?? [])).values()];
-  return tokens.filter((token) => (includeRoot || !isRoot(token)) && !kept.includes(token.accessor)).slice(0, SAMPLE);
+  const alive = tokens.filter((token) => !isEnded(watermarks, "all", judged(token)));
+  return alive.filter((token) => (includeRoot || !isRoot(token)) && !kept.includes(token.accessor)).slice(0, SAMPLE);
 }
 
 /** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */

@@ -5,6 +5,7 @@ import { inGroups } from "../../../base/parallel.ts";
 import { ok, okUnless, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
+import { judged } from "../../../listing/inventory/entry.ts";
 import {
   endsOfGroups,
   greatestTreeGroups,
@@ -22,6 +23,7 @@ import {
 } from "../../../listing/inventory/queries.ts";
 import type { GroupCount, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
+import { isEnded } from "../../../system/watermarks.ts";
 import { treeIdOf } from "../../../token/ids.ts";
 import { count, duration, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
@@ -117,7 +119,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
           mount: "string",
           count: "integer",
           trees: "integer",
-          largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer" }],
+          largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer", ended: "boolean" }],
           rest: { trees: "integer", count: "integer", estimated: "boolean" },
           "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
           "by_group_other?": { trees: "integer", count: "integer" },
@@ -249,7 +251,10 @@ async function mapMounts({
     // The first token of a tree may have ended meanwhile. Its tree is then one of the rest.
     const largest = trees.flatMap(({ root, count }) => {
       const token = tokens.get(root);
-      return token ? [{ tree: treeIdOf(root), root: show(token), count }] : [];
+      if (!token) return [];
+      // The counters have a tree that a watermark ended until it is cleaned up.
+      const ended = isEnded(installation.watermarks, "all", judged(token));
+      return [{ tree: treeIdOf(root), root: show(token), count, ended }];
     });
     const all = treesByMount.get(mount) ?? 0;
     return { mount: pathOf(mount), count, trees: all, largest, restTrees: Math.max(0, all - largest.length) };

@@ -146,7 +146,7 @@ describe("grove tree", () => {
           count: 8,
           trees: 4,
           largest: [
-            { tree: "t1", root, count: 5 },
+            { tree: "t1", root, count: 5, ended: true },
             { tree: "t2", root: null, count: 1 },
           ],
           rest: { trees: 2, count: 2 },
@@ -156,9 +156,9 @@ describe("grove tree", () => {
     });
     expect(await grove("tree")).toBe(0);
     expect(out).toEqual([
-      "9 tokens",
+      "9 tokens, 5 of them revoked",
       "├── auth/aws/ 8 tokens in 4 trees",
-      "│   ├── 5 root a auth/token/create, default, ends 2026-11-23 04:05Z",
+      "│   ├── 5 root a auth/token/create, default, ends 2026-11-23 04:05Z  <- revoked",
       "│   ├── 1 tree t2",
       "│   └── 2 more trees with 2 tokens",
       "└── auth/x/ 1 token in 1 tree",
