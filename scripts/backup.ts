@@ -7,6 +7,7 @@ import { runCommand } from "./local/command-line.ts";
 import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
 import { sumOf } from "./saved/manifest.ts";
+import { missingSealKey, sealKeysOf } from "./saved/missing-seal-key.ts";
 import { newestBackup } from "./saved/newest.ts";
 import { BackupStore } from "./saved/store.ts";
 
@@ -109,18 +110,21 @@ async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Prom
 async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>): Promise<Result<Done, string>> {
   const newest = newestBackup(directory);
   if (!newest) return err(`there is no backup in ${directory}`);
-  const { name, problem, copy, manifest } = newest;
+  const { name, problem, sealKeyVersion, copy, manifest } = newest;
+  const missing = missingSealKey(sealKeyVersion, sealKeysOf(process.env));
+  const warnings = missing === null ? [] : [`warning: it ${missing}: keep that key, or make a backup now`];
   if (manifest) {
     const { parts, started_at: at, release, seal_key_version, files } = manifest;
     const { objects, rows } = sumOf(files);
     const what = `${objects} objects, ${rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
     const lines = [`${name}: ${what}, seal key version ${seal_key_version}`];
-    return ok({ json: { name, at, release, parts, objects, rows, seal_key_version }, lines });
+    return ok({ json: { name, at, release, parts, objects, rows, seal_key_version }, lines: [...lines, ...warnings] });
   }
   if (!copy) return err(`${name}: ${problem}`);
   const { at, version: release, databases } = copy;
-  const lines = [`${name}: ${databases} databases, opened and whole; of ${at}, release ${release}`];
-  return ok({ json: { name, at, release, databases }, lines });
+  const key = sealKeyVersion === null ? "" : `, seal key version ${sealKeyVersion}`;
+  const lines = [`${name}: ${databases} databases, opened and whole; of ${at}, release ${release}${key}`, ...warnings];
+  return ok({ json: { name, at, release, databases, seal_key_version: sealKeyVersion }, lines });
 }
 
 // The copy is for this user only.

@@ -43,6 +43,7 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
     backup: newest && { ...newest, isOfAnother: isOfAnother(backups, newest, { data, clusterId }) },
     maxBackupAgeMs: maxAgeMs,
     sealKey: process.env.GROVE_SEAL_KEY,
+    previousSealKey: process.env.GROVE_SEAL_KEY_PREVIOUS,
     dataBytes: sizeOf(join(data, "objects")),
     freeBytes: bavail * bsize,
     now: Date.now(),

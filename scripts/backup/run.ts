@@ -17,7 +17,9 @@ import { DataDirectory } from "../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
-import { COPY_NOTE, verifyDatabases } from "./verify.ts";
+import { COPY_NOTE } from "./copy-note.ts";
+import { sealKeyVersionIn } from "./seal-key-version.ts";
+import { verifyDatabases } from "./verify.ts";
 
 /** Files of a backup besides the databases. Every start makes the built Worker and the lock anew. */
 const SMALL_FILES = ["installation-id", "last-served"];
@@ -33,6 +35,8 @@ export interface Backup {
   /** The version of Grove that made it. */
   readonly version: string;
   readonly databases: number;
+  /** Of the seal key that opens the data; absent before the installation is initialized. */
+  readonly sealKeyVersion?: number;
   /** Length of the pause (ms); 0 when the server was not running. */
   readonly pausedMs: number;
   /** Names of older backups that were deleted. */
@@ -62,7 +66,10 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     const { databases, damage } = verifyDatabases(join(partial, OBJECTS));
     if (damage.length > 0) return err(`the copy is damaged, and was deleted:\n${damage.slice(0, 10).join("\n")}`);
     const version = sourceVersion(sourceCommit());
-    const backup = { at: new Date(copied.value.at).toISOString(), version, databases, pausedMs: copied.value.pausedMs };
+    const sealKeyVersion = sealKeyVersionIn(join(partial, OBJECTS));
+    const { at, pausedMs } = copied.value;
+    const known = { at: new Date(at).toISOString(), version, databases, pausedMs };
+    const backup = { ...known, ...(sealKeyVersion !== undefined && { sealKeyVersion }) };
     writeFileSync(join(partial, COPY_NOTE), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
     flushTree(partial);
     const directory = join(target, name);

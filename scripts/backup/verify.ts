@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { COPY_NOTE } from "./copy-note.ts";
 
 /** The result of a verification. */
 export interface Verified {
@@ -21,13 +22,15 @@ export function verifyDatabases(objects: string): Verified {
   return verifyEach(objects, (file) => problemOf(file, (database) => database.exec("PRAGMA wal_checkpoint(TRUNCATE)")));
 }
 
-const COPY = z.looseObject({ at: z.string(), version: z.string(), databases: z.number() });
+const COPY = z.looseObject({
+  at: z.string(),
+  version: z.string(),
+  databases: z.number(),
+  sealKeyVersion: z.number().optional(),
+});
 
 /** The note in a finished copy of files: the moment of the data (RFC 3339), and the release that made the copy. */
 export type Copy = z.infer<typeof COPY>;
-
-/** The file with the note. */
-export const COPY_NOTE = "backup.json";
 
 /** Checks a finished copy of files without writing. The error is for the operator. */
 export function verifyCopy(directory: string): Result<Copy, string> {

@@ -98,9 +98,18 @@ It is sealed as the data are: the seal key is not part of it. For a server on Cl
 \`--address $VAULT_ADDR\` (\`npx grove backup --help\`), or let it make one a day (\`wrangler.toml\`).
 
 One that was made with \`--address\` is brought back by \`npx grove restore --from backups\`, into a server that was never initialized
-(\`npx grove restore --help\`). One without it is the data itself: stop the server, move \`.grove/data\` away, copy the newest folder of
-\`backups\` to \`.grove/data\`, and start. What was revoked since the backup is good again: read *Restore* in \`docs/operations.md\` of
-the package before the address is open to others.
+(\`npx grove restore --help\`). One without it is the data itself. Stop the server, and:
+
+\`\`\`
+mv .grove/data .grove/data.broken && mkdir -m 0700 .grove/data
+cp -a "$(ls -d backups/grove-* | tail -1)"/. .grove/data/
+npx grove serve
+curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
+\`\`\`
+
+The last line, in a second terminal, ends every earlier token. Without it what was revoked since the backup is good again: read *Restore*
+in \`docs/operations.md\` of the package before the address is open to others. A backup needs the seal key of its time: after a
+rotation make a new one.
 
 ## Upgrade
 

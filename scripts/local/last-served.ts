@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { COPY_NOTE } from "../backup/copy-note.ts";
 import type { DataDirectory } from "./data-directory.ts";
 
 const FILE = "last-served";
@@ -26,7 +27,8 @@ export function restoreWarning(data: DataDirectory, now: number): string | undef
   const copied = last.inode !== inodeOf(data);
   if (!copied && now - Date.parse(last.at) < LONG_MS) return undefined;
   const what = copied ? "these data are a copy" : "these data were not in use for a while";
-  return `${what}: last served at ${last.at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
+  const at = [last.at, copiedAt(data) ?? ""].sort().at(-1);
+  return `${what}: last served at ${at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
 }
 
 /** Notes every minute that the data are in use. Returns a function that ends it. */
@@ -52,6 +54,16 @@ function read(data: DataDirectory): LastServed | undefined {
     return JSON.parse(readFileSync(data.file(FILE), "utf8"));
   } catch {
     // Missing before the first start, incomplete after a full disk.
+    return undefined;
+  }
+}
+
+/** When a backup copied these data (RFC 3339): up to a minute after the last note. Undefined for data that no backup made. */
+function copiedAt(data: DataDirectory): string | undefined {
+  try {
+    const { at }: { at?: unknown } = JSON.parse(readFileSync(data.file(COPY_NOTE), "utf8"));
+    return typeof at === "string" ? at : undefined;
+  } catch {
     return undefined;
   }
 }

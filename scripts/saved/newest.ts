@@ -13,6 +13,8 @@ export interface NewestBackup {
   readonly at: number;
   /** Why it can't be restored, for the operator; null for a complete backup. */
   readonly problem: string | null;
+  /** Of the seal key that a complete backup needs; null where that is not known. */
+  readonly sealKeyVersion: number | null;
   /** The note of a complete copy of files. */
   readonly copy: Copy | null;
   /** The manifest of a complete backup through the API. */
@@ -31,12 +33,15 @@ export function newestBackup(directory: string): NewestBackup | null {
   if (!newest) return null;
   const { entry, name, at } = newest;
   if (entry === name) {
-    const copy = verifyCopy(join(directory, name));
-    return { name, at, problem: copy.ok ? null : copy.error, copy: copy.ok ? copy.value : null, manifest: null };
+    const read = verifyCopy(join(directory, name));
+    const copy = read.ok ? read.value : null;
+    const problem = read.ok ? null : read.error;
+    return { name, at, problem, sealKeyVersion: copy?.sealKeyVersion ?? null, copy, manifest: null };
   }
   const asked = verifyBackup(new BackupStore(directory), name);
   const problem = asked.ok ? null : asked.error.replace(`${name}: `, "");
-  return { name, at, problem, copy: null, manifest: asked.ok ? asked.value : null };
+  const manifest = asked.ok ? asked.value : null;
+  return { name, at, problem, sealKeyVersion: manifest?.seal_key_version ?? null, copy: null, manifest };
 }
 
 /** An installation, as the two kinds of backups name it. */

@@ -1,4 +1,5 @@
 import { numbersOf } from "../local/release.ts";
+import { missingSealKey } from "../saved/missing-seal-key.ts";
 import type { NewestBackup } from "../saved/newest.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
@@ -11,9 +12,13 @@ export interface Situation {
   readonly address: string;
   readonly sealed: boolean;
   /** Null without a backup. */
-  readonly backup: (Pick<NewestBackup, "name" | "at" | "problem"> & { readonly isOfAnother: boolean }) | null;
+  readonly backup:
+    | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion"> & { readonly isOfAnother: boolean })
+    | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
+  /** Set during a rotation of the seal key. */
+  readonly previousSealKey: string | undefined;
   readonly dataBytes: number;
   readonly freeBytes: number;
   readonly now: number;
@@ -67,15 +72,17 @@ function seal({ sealed, sealKey }: Situation): Judged {
     : fault("GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
 }
 
-function backupOf({ backup, maxBackupAgeMs, now }: Situation): Judged {
+function backupOf({ backup, maxBackupAgeMs, sealKey, previousSealKey, now }: Situation): Judged {
   if (backup === null) return fault("there is none: npm run backup");
-  const { name, at, problem, isOfAnother } = backup;
+  const { name, at, problem, sealKeyVersion, isOfAnother } = backup;
   if (problem !== null) {
     return fault(`the newest, ${name}, can't be restored: ${problem}: npm run backup`);
   }
   if (isOfAnother) {
     return fault(`the newest, ${name}, is of another installation: npm run backup, into a directory of its own`);
   }
+  const missing = missingSealKey(sealKeyVersion, [sealKey, previousSealKey]);
+  if (missing !== null) return fault(`the newest, ${name}, ${missing}: npm run backup`);
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs
     ? fault(`the newest, ${name}, is ${hours} hours old: npm run backup`)

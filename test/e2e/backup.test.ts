@@ -19,6 +19,7 @@ interface Backup {
   readonly at: string;
   readonly databases: number;
   readonly pausedMs: number;
+  readonly sealKeyVersion?: number;
 }
 
 async function backup(data: string, to: string): Promise<Backup> {
@@ -98,6 +99,8 @@ describe("a backup of a server that runs", () => {
     expect(made.pausedMs).toBeLessThan(20_000);
     expect(readdirSync(backups)).toHaveLength(2);
   });
+
+  it("says which seal key it needs", () => expect(made.sealKeyVersion).toBe(1));
 
   it("is complete: no database is damaged and nothing belongs to no token", () => {
     expect(findDamage(made.directory)).toEqual([]);

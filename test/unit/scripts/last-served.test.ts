@@ -19,8 +19,11 @@ beforeEach(async () => {
 function warningOn(directory: string, now: number): string | undefined {
   const data = DataDirectory.open(directory);
   if (!data.ok) throw new Error(data.error);
-  onTestFinished(() => data.value.close());
-  return restoreWarning(data.value, now);
+  try {
+    return restoreWarning(data.value, now);
+  } finally {
+    data.value.close();
+  }
 }
 
 /** A server that served until STOPPED. */
@@ -55,6 +58,19 @@ it("a copy is known, however young", async () => {
   onTestFinished(() => rm(copy, { recursive: true, force: true }));
   await cp(path, copy, { recursive: true });
   expect(warningOn(copy, STOPPED)).toMatch(/are a copy/);
+});
+
+it("a copy was served until its backup, when that is newer than the note of the minute", async () => {
+  serve();
+  const copy = await mkdtemp(join(tmpdir(), "grove-unit-"));
+  onTestFinished(() => rm(copy, { recursive: true, force: true }));
+  await cp(path, copy, { recursive: true });
+  const noted = (at: string) => writeFile(join(copy, "backup.json"), JSON.stringify({ at }));
+  await noted("2026-11-01T00:00:42.000Z");
+  expect(warningOn(copy, STOPPED)).toMatch(/last served at 2026-11-01T00:00:42.000Z/);
+  // Of the backup that these data were once restored from.
+  await noted("2026-10-01T00:00:00.000Z");
+  expect(warningOn(copy, STOPPED)).toMatch(/last served at 2026-11-01T00:00:00.000Z/);
 });
 
 it("says nothing of a note that was cut off", async () => {

@@ -24,12 +24,17 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** A copy of files with two databases. */
+const sealKey = (version: number) => `${version}:${Buffer.alloc(32).toString("base64")}`;
+
+/** A copy of files with two databases, sealed with the second key. */
 function copy(name: string): string {
   const path = join(directory, name);
   mkdirSync(join(path, "objects/a"), { recursive: true });
   writeFileSync(join(path, "installation-id"), "x");
-  writeFileSync(join(path, "backup.json"), JSON.stringify({ at: "2026", version: "1.0.0", databases: 2, pausedMs: 0 }));
+  writeFileSync(
+    join(path, "backup.json"),
+    JSON.stringify({ at: "2026", version: "1.0.0", databases: 2, pausedMs: 0, sealKeyVersion: 2 }),
+  );
   for (const file of ["one", "two"]) {
     const database = new DatabaseSync(join(path, `objects/a/${file}.sqlite`));
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
@@ -77,14 +82,21 @@ describe("the newest backup", () => {
 
 it("is read again by backup --verify, of either kind", () => {
   const script = join(import.meta.dirname, "../../../scripts/backup.ts");
-  const verify = () => {
+  const verify = (keys: NodeJS.ProcessEnv = {}) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--verify", directory], {
       encoding: "utf8",
+      env: { ...process.env, ...keys },
     });
     return { status, text: (stdout + stderr).trim() };
   };
   const path = copy(OLD);
-  expect(verify()).toEqual({ status: 0, text: `${OLD}: 2 databases, opened and whole; of 2026, release 1.0.0` });
+  const whole = `${OLD}: 2 databases, opened and whole; of 2026, release 1.0.0, seal key version 2`;
+  expect(verify()).toEqual({ status: 0, text: whole });
+  const keys = { GROVE_SEAL_KEY: sealKey(3), GROVE_SEAL_KEY_PREVIOUS: sealKey(2) };
+  expect(verify(keys)).toEqual({ status: 0, text: whole });
+  const warning =
+    "warning: it needs seal key version 2, and the configured one has version 3: keep that key, or make a backup now";
+  expect(verify({ ...keys, GROVE_SEAL_KEY_PREVIOUS: "" })).toEqual({ status: 0, text: `${whole}\n${warning}` });
   rmSync(join(path, "objects"), { recursive: true });
   expect(verify()).toEqual({ status: 1, text: `backup: ${OLD}: objects is missing` });
   const part = asked(2 * HOUR);
@@ -92,6 +104,7 @@ it("is read again by backup --verify, of either kind", () => {
     status: 0,
     text: expect.stringMatching(`^${NEW}: 1 objects, 1 rows in 1 parts, whole; of `),
   });
+  expect(verify({ GROVE_SEAL_KEY: sealKey(3) }).text).toContain("warning: it needs seal key version 1,");
   rmSync(part);
   expect(verify()).toEqual({ status: 1, text: `backup: ${NEW}: part 0 is missing` });
 });

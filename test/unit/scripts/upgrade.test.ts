@@ -10,7 +10,9 @@ import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
-const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null, isOfAnother: false };
+const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null, sealKeyVersion: 1, isOfAnother: false };
+const FIRST_KEY = `1:${Buffer.alloc(32).toString("base64")}`;
+const SECOND_KEY = `2:${Buffer.alloc(32, 1).toString("base64")}`;
 const FINE: Situation = {
   ours: "1.2.0",
   theirs: "1.1.3+fcd9c58a",
@@ -18,7 +20,8 @@ const FINE: Situation = {
   sealed: false,
   backup: BACKUP,
   maxBackupAgeMs: 24 * HOUR,
-  sealKey: `1:${Buffer.alloc(32).toString("base64")}`,
+  sealKey: FIRST_KEY,
+  previousSealKey: undefined,
   dataBytes: 5_000_000,
   freeBytes: 6_000_000,
   now: 101 * HOUR,
@@ -37,6 +40,11 @@ const faults = (change: Partial<Situation>) =>
 describe("an upgrade", () => {
   it("continues when nothing is in the way", () => expect(faults({})).toEqual([]));
 
+  it("continues while the seal key of the backup is the previous one, or is not known", () => {
+    expect(faults({ sealKey: SECOND_KEY, previousSealKey: FIRST_KEY })).toEqual([]);
+    expect(faults({ sealKey: SECOND_KEY, backup: { ...BACKUP, sealKeyVersion: null } })).toEqual([]);
+  });
+
   it.each<[string, Partial<Situation>, string]>([
     ["no server answers", { theirs: null }, "no server answers at http://127.0.0.1:8200"],
     ["the server has data of 0.x", { theirs: "0.2.0" }, "data of 0.x"],
@@ -54,6 +62,11 @@ describe("an upgrade", () => {
       `the newest, ${BACKUP.name}, can't be restored: part 1 is damaged: npm run backup`,
     ],
     ["the backup is of another installation", { backup: { ...BACKUP, isOfAnother: true } }, "of another installation"],
+    [
+      "the backup needs a seal key that was rotated away",
+      { sealKey: SECOND_KEY },
+      `the newest, ${BACKUP.name}, needs seal key version 1, and the configured one has version 2: npm run backup`,
+    ],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
   ])("stops when %s", (_, change, text) => {
     expect(faults(change)).toEqual([expect.stringContaining(text)]);
