@@ -55,7 +55,8 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
   const reason = REASONS[code];
   if (reason !== undefined) return reason;
   // A port of TLS closes a connection that begins with HTTP, as does a server that ends.
-  if (!isTls && (await speaksTls(address))) return tlsThere(address);
+  // Where no TLS socket can be made, that question has no answer.
+  if (!isTls && (await speaksTls(address).catch(() => false))) return tlsThere(address);
   return cause instanceof Error ? cause.message : String(cause);
 }
 

@@ -184,7 +184,7 @@ export async function killWhole(server: Pick<RunningServer, "child">): Promise<v
   const programs = [...(await descendants(pid)), pid];
   killAll(programs);
   // `expect.poll` is for tests alone.
-  await vi.waitFor(async () => expect(await stillRunning(programs)).toEqual([]));
+  await vi.waitFor(async () => expect(await stillRunning(programs)).toEqual([]), 60_000);
 }
 
 interface ProcessRow {

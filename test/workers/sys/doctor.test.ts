@@ -129,11 +129,11 @@ describe("the history of a day", () => {
     vi.setSystemTime(Date.now() + 120_000);
     const reports = callsTo(Tidy, "keepHistory");
     for (let n = 0; n < 5; n++) await call("GET", "auth/token/lookup-self", { token: root });
-    await vi.waitFor(() => expect(reports.calls).toHaveLength(1));
+    await vi.waitFor(() => expect(reports.calls).toHaveLength(1), 60_000);
     vi.setSystemTime(Date.now() + 60_000);
     await call("GET", "auth/token/lookup-self", { token: root });
     await call("GET", "auth/token/lookup-self", { token: "s.none" });
-    await vi.waitFor(() => expect(reports.calls).toHaveLength(2));
+    await vi.waitFor(() => expect(reports.calls).toHaveLength(2), 60_000);
     expect(reports.calls[1]?.args[1].requests).toBe(5);
   });
 
@@ -141,16 +141,16 @@ describe("the history of a day", () => {
     vi.setSystemTime(Date.now() + 120_000);
     const first = callsTo(Tidy, "keepHistory");
     await call("GET", "auth/token/lookup-self", { token: root });
-    await vi.waitFor(() => expect(first.calls).toHaveLength(1));
+    await vi.waitFor(() => expect(first.calls).toHaveLength(1), 60_000);
     vi.setSystemTime(Date.now() + 60_000);
     const lost = failing(Tidy, "keepHistory");
     await call("GET", "auth/token/lookup-self", { token: root });
-    await vi.waitFor(() => expect(lost.calls).toHaveLength(1));
+    await vi.waitFor(() => expect(lost.calls).toHaveLength(1), 60_000);
     lost.end();
     const reports = callsTo(Tidy, "keepHistory");
     vi.setSystemTime(Date.now() + 60_000);
     await call("GET", "auth/token/lookup-self", { token: root });
-    await vi.waitFor(() => expect(reports.calls[0]?.args[1].requests).toBe(2));
+    await vi.waitFor(() => expect(reports.calls[0]?.args[1].requests).toBe(2), 60_000);
   });
 
   it("adds up what isolates report of one slot, with the newest numbers of the installation", async () => {
