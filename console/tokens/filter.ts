@@ -45,11 +45,16 @@ export function filterOf(query: URLSearchParams): Filter {
 
 /** A filter in words: `policy deploy, ends before 22 Nov 2026`. */
 export function filterText(filter: Filter): string {
-  const words = FILTER_FIELDS.flatMap(({ name, label }) =>
-    filter[name] === undefined ? [] : [`${label.toLowerCase()} ${filter[name].replaceAll("\n", ", ")}`],
-  );
+  const words = FILTER_FIELDS.flatMap(({ name, label, kind }) => {
+    const value = filter[name];
+    if (value === undefined) return [];
+    return [kind === "search" ? searchText(value) : `${label.toLowerCase()} ${value.replaceAll("\n", ", ")}`];
+  });
   return words.length === 0 ? "all tokens" : words.join(", ");
 }
+
+/** A search in words: with all that it looks through, as a revocation can be chosen by it. */
+const searchText = (text: string): string => `“${text}” in name, metadata, role, path, entity or accessor`;
 
 /** The filter of a body of the API. */
 export const filterOfBody = (body: Readonly<Record<string, unknown>>): Filter =>

@@ -136,7 +136,9 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const job = /receipts\/([^/?]+)/.exec(page.url())?.[1] ?? "";
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
-    await receipt.getByText("search payments-api", { exact: true }).waitFor();
+    await receipt
+      .getByText("“payments-api” in name, metadata, role, path, entity or accessor", { exact: true })
+      .waitFor();
     await receipt.getByRole("button", { name: "Check again" }).click();
     await shows(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`);
     await expectAccessible(page);
@@ -243,6 +245,24 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .waitFor();
     const { status } = await call(server, "GET", "/v1/auth/token/lookup-self", { token: leaked.client_token });
     expect(status).toBe(403);
+  });
+
+  it("does not say that nothing ended with a token while that may not be recorded yet", async () => {
+    const address = `**/v1/sys/tokens/${leaked.accessor}*`;
+    await page.route(
+      address,
+      async (route) => {
+        const answer = await route.fetch();
+        const body = (await answer.json()) as { data: { ended: object } };
+        await route.fulfill({ json: { ...body, data: { ...body.data, ended: { ...body.data.ended, with: 0 } } } });
+      },
+      { times: 1 },
+    );
+    await openPlace(page, `tokens/${leaked.accessor}`);
+    await shows(/^This token has ended: revoked/);
+    const facts = page.getByRole("region", { name: "Its end" });
+    expect(await facts.getByRole("term").allTextContents()).not.toContain("With it");
+    await page.unroute(address);
   });
 
   it("ends the tokens of an entity with their number before, and a receipt after", async () => {

@@ -22,3 +22,13 @@ it("what one revocation ended is one row, and what ended beside it has its own",
   ]);
   expect(rowsOfEnded([])).toEqual([]);
 });
+
+it("a row is called by the token that was revoked, wherever it stands among what ended with it", () => {
+  const named = (tokens: readonly EndedToken[]) =>
+    rowsOfEnded(tokens).map(({ first, others }) => [first.token.accessor, others]);
+  expect(named([ended("below", "", "top"), ended("top", "", "top"), ended("other", "", "top")])).toEqual([["top", 2]]);
+  const job = [ended("below", "j1", "a"), ended("a", "j1", "a"), ended("b", "j1", "b")];
+  expect(named(job)).toEqual([["a", 2]]);
+  // The page of the list may end before it.
+  expect(named([ended("x", "", "top"), ended("y", "", "top")])).toEqual([["x", 1]]);
+});

@@ -155,6 +155,9 @@ describe("the filter of the tokens page", () => {
     expect(filterOfBody(filterBody(filter))).toEqual(filter);
     expect(filterText(filter)).toBe("policy web, without a parent true");
     expect(filterText({})).toBe("all tokens");
+    expect(filterText({ search: "pay", policy: "web" })).toBe(
+      "“pay” in name, metadata, role, path, entity or accessor, policy web",
+    );
   });
 
   it("is told in words on the receipt of a revocation, with what else it takes", () => {
