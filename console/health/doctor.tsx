@@ -63,7 +63,12 @@ function CheckRow({ check: { title, state, seen, advice, link } }: { readonly ch
         <strong>{title}</strong>: {seen}
         {advice !== "" && (
           <p class="small">
-            {advice} {link !== "" && <span class="mono muted">{link}</span>}
+            {advice}{" "}
+            {link !== "" && (
+              <span class="muted">
+                In the sources of the release: <span class="mono">{link}</span>
+              </span>
+            )}
           </p>
         )}
       </div>

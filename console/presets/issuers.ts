@@ -1,4 +1,4 @@
-import { formed, HTTPS, jqField, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
+import { addressField, formed, jqField, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
 
 const PLAIN = /^[\w.-]+(?:\/[\w.-]+)+$/;
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -66,7 +66,7 @@ export const GITLAB: Preset = {
   method: "jwt",
   mount: "gitlab",
   fields: [
-    formed("issuer", "GitLab", "https://gitlab.com, or your own.", HTTPS, "An address that begins with https://."),
+    addressField("issuer", "GitLab", "https://gitlab.com, or your own."),
     formed(
       "project",
       "Project",
@@ -119,13 +119,7 @@ export const KUBERNETES_ISSUER: Preset = {
   method: "jwt",
   mount: "cluster",
   fields: [
-    formed(
-      "issuer",
-      "Issuer",
-      "kubectl get --raw /.well-known/openid-configuration shows it.",
-      HTTPS,
-      "An address that begins with https://.",
-    ),
+    addressField("issuer", "Issuer", "kubectl get --raw /.well-known/openid-configuration shows it."),
     serviceAccountField(),
     ROLE_FIELD,
   ],
@@ -207,13 +201,7 @@ export const KEYCLOAK: Preset = {
   method: "jwt",
   mount: "keycloak",
   fields: [
-    formed(
-      "realm",
-      "Realm",
-      "As in https://sso.example.com/realms/acme.",
-      HTTPS,
-      "An address that begins with https://.",
-    ),
+    addressField("realm", "Realm", "As in https://sso.example.com/realms/acme."),
     formed(
       "client",
       "Client id",

@@ -1,6 +1,6 @@
 import { callbackPath } from "../sign-in/arrival.ts";
 import { claimsText, withoutSlash } from "./issuers.ts";
-import { formed, HTTPS, type Preset } from "./preset.ts";
+import { addressField, formed, type Preset } from "./preset.ts";
 
 /** Where `bao login` and `vault login` wait for the answer of the provider. */
 const OF_THE_COMMAND = "http://localhost:8250/oidc/callback";
@@ -10,17 +10,12 @@ export const PEOPLE: Preset = {
   id: "people",
   title: "People",
   text: "People who sign in at an OpenID Connect provider, in this console and by command. The role can require a group.",
+  thing: "sign-in",
   method: "oidc",
   mount: "oidc",
   settings: { listing_visibility: "unauth" },
   fields: [
-    formed(
-      "issuer",
-      "Identity provider",
-      "Its issuer, as in https://sso.example.com/realms/acme.",
-      HTTPS,
-      "An address that begins with https://.",
-    ),
+    addressField("issuer", "Identity provider", "Its issuer, as in https://sso.example.com/realms/acme."),
     formed(
       "client",
       "Client id",

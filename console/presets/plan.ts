@@ -48,6 +48,8 @@ interface PlanOptions {
   readonly address: string;
   /** Absent: the usual path of the preset. */
   readonly mount?: string;
+  /** True: the mount exists, and no command enables it again, which would be refused. */
+  readonly hasMount?: boolean;
   /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
   readonly policy?: string | null | undefined;
 }
@@ -57,14 +59,16 @@ interface PlanOptions {
  * nothing of it, and leave one out that may not be read.
  */
 export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
-  const { address, mount = preset.mount, policy = POLICY } = options;
+  const { address, mount = preset.mount, hasMount = false, policy = POLICY } = options;
   const name = preset.roleOf?.(values) ?? values.role ?? "";
   const place: PresetPlace = { address, mount, role: name };
   const role = { ...preset.role(values, place), token_policies: [name] };
   const text = policy ?? POLICY;
   const steps = stepsOf(preset, place, text, preset.config(values, place), role);
   const config = preset.config(withoutSecrets(preset, values), place);
-  const shown = stepsOf(preset, place, text, config, role).filter(({ what }) => what !== "policy" || policy !== null);
+  const shown = stepsOf(preset, place, text, config, role).filter(
+    ({ what }) => !(what === "policy" && policy === null) && !(what === "mount" && hasMount),
+  );
   return {
     place,
     policy,

@@ -35,6 +35,8 @@ export interface Preset {
   readonly id: string;
   readonly title: string;
   readonly text: string;
+  /** What the button sets up; absent: its title. */
+  readonly thing?: string;
   readonly method: "jwt" | "kubernetes" | "aws" | "oidc";
   /** How the mount is enabled, besides its type. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -68,8 +70,13 @@ export function formed(name: string, label: string, hint: string, form: RegExp, 
   return { name, label, hint, wrong: (value) => (value.length <= 512 && form.test(value) ? "" : wrong) };
 }
 
-/** An address that is written in a shell or in YAML without quotes. */
-export const HTTPS = /^https:\/\/[A-Za-z0-9.-]+(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
+/** An address that is written in a shell or in YAML without quotes; without TLS only on the machine of the server. */
+const ADDRESS =
+  /^(?:https:\/\/[A-Za-z0-9.-]+|http:\/\/(?:localhost|127(?:\.\d{1,3}){3}))(?::\d{1,5})?(?:\/[\w.~%/-]*)?$/;
+
+/** A field for an address that the server asks. It asks its own machine only with `--allow-private-host`. */
+export const addressField = (name: string, label: string, hint: string): PresetField =>
+  formed(name, label, hint, ADDRESS, "An address that begins with https://, or with http:// on the server's machine.");
 
 /**
  * A filter of `jq` for one field of an answer. Without the field it fails with the error that the answer names, and with

@@ -1,6 +1,6 @@
 import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
 import { PEOPLE } from "./people.ts";
-import { formed, HTTPS, type Preset, ROLE_FIELD } from "./preset.ts";
+import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 
 /** A text that can be sent in a header. */
 const BEARER = /^[\x21-\x7e]+$/;
@@ -23,7 +23,7 @@ kubectl -n grove create token reviewer --duration=8760h
 `,
   },
   fields: [
-    formed("host", "API server", "As in https://cluster.example.com.", HTTPS, "An address that begins with https://."),
+    addressField("host", "API server", "As in https://cluster.example.com."),
     serviceAccountField(),
     {
       name: "reviewer",

@@ -34,7 +34,9 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
     onSent();
     met.reload();
   });
-  const plan = mistakes.size > 0 ? null : planOf(preset, values, { address, mount, policy: met.found.policy });
+  const hasMount = existing.mounts[`${mount}/`] === preset.method;
+  const plan =
+    mistakes.size > 0 ? null : planOf(preset, values, { address, mount, hasMount, policy: met.found.policy });
   const {
     problem: taken = "",
     left = [],
@@ -81,7 +83,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             needs={first ? needsOf(first.request.path) : null}
             busy={busy || (plan !== null && isUnknown)}
           >
-            {busy ? "Setting up…" : `Set up ${preset.title}`}
+            {busy ? "Setting up…" : `Set up ${preset.thing ?? preset.title}`}
           </AllowedButton>
           {plan && (
             <a class="button" href={href(["policies", plan.place.role.toLowerCase()])}>

@@ -236,6 +236,27 @@ it("texts have a policy that exists as it is, and leave out one that may not be 
   expect(hidden.terraform).toMatch(/token_policies += \["deploy"\]/);
 });
 
+it("commands enable no method that is there already", () => {
+  const curlWith = (hasMount: boolean) =>
+    planOf(presetOf("github") ?? fail(), valuesOf("github"), { address: ADDRESS, hasMount }).curl;
+  expect(curlWith(false)).toContain("/v1/sys/auth/github");
+  expect(curlWith(true)).not.toContain("/v1/sys/auth/github");
+  expect(curlWith(true)).toContain("/v1/auth/github/config");
+});
+
+it.each([
+  ["https://sso.example.com/realms/acme", true],
+  ["http://127.0.0.1:9000", true],
+  ["http://localhost:9000/realms/acme", true],
+  ["http://sso.example.com", false],
+  ["http://127.0.0.1.example.com", false],
+  ["http://localhost.example.com:9000", false],
+  ["http://localhost@example.com", false],
+])("a provider at %s can be set up, as it has TLS or is on the server's machine: %s", (issuer, isRight) => {
+  const wrong = mistakesIn(presetOf("people") ?? fail(), { ...valuesOf("people"), issuer });
+  expect([...wrong.keys()]).toEqual(isRight ? [] : ["issuer"]);
+});
+
 it("blanks around a value do not count", () => {
   expect(trimmed({ branch: " main " })).toEqual({ branch: "main" });
 });
