@@ -33,11 +33,16 @@ interface EndTokensProps {
 }
 
 /** Ends all tokens of an entity, after their numbers were shown. */
-export function EndTokens({ entity: { id, name }, onEnded }: EndTokensProps) {
-  const { api } = useSession();
+export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokensProps) {
+  const { api, self } = useSession();
   const [counted, setCounted] = useState<EndOfTokens>(NOTHING);
-  const path = `identity/entity/id/${pathOf(id)}/not-before`;
+  const [disables, setDisables] = useState(false);
+  const entity = `identity/entity/id/${pathOf(id)}`;
+  const path = `${entity}/not-before`;
   const send = async () => {
+    // First: a disabled entity has no token that is accepted, and gets none, whatever becomes of the second request.
+    const before = disables ? await api.call(entity, { body: { disabled: true } }) : done(null);
+    if (!before.ok) return before;
     const answer = await api.call(path, { body: { not_before: "now" } });
     // They are refused from now on. A tidy run takes them off the map.
     if (answer.ok) await api.call("auth/token/tidy", { body: {} });
@@ -57,7 +62,21 @@ export function EndTokens({ entity: { id, name }, onEnded }: EndTokensProps) {
       }}
     >
       <Numbers id={id} onCounted={setCounted} />
-      <p>All tokens that it got until now are refused, with everything below them. It can log in again.</p>
+      <p>
+        All tokens that it got until now are refused, with everything below them.{" "}
+        {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}
+      </p>
+      {/* Whoever disabled themselves could not send the rest. */}
+      {!disabled && self.entity_id !== id && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={disables}
+            onChange={({ currentTarget }) => setDisables(currentTarget.checked)}
+          />
+          <span>Disable the entity too, so that it can't log in</span>
+        </label>
+      )}
     </ConfirmButton>
   );
 }
@@ -101,8 +120,16 @@ const POLL_MS = 2_000;
 
 type Revocation = WatermarkRevocations["revocations"][number];
 
-/** The receipt of the end of an entity's tokens: who, when, how far the clean-up is, and what the trees say. */
-export function EndedTokens({ id, end: { preview, accessors } }: { readonly id: string; readonly end: EndOfTokens }) {
+interface EndedTokensProps {
+  readonly entity: Pick<Entity, "id" | "disabled">;
+  readonly end: EndOfTokens;
+}
+
+/**
+ * The receipt of the end of an entity's tokens: whether it can log in again, who asked and when, how far the clean-up
+ * is, and what the trees say.
+ */
+export function EndedTokens({ entity: { id, disabled }, end: { preview, accessors } }: EndedTokensProps) {
   const { api } = useSession();
   const receipt = useLoad(id, async () => {
     const [revocations, check] = await Promise.all([
@@ -118,6 +145,12 @@ export function EndedTokens({ id, end: { preview, accessors } }: { readonly id: 
   usePolling(own !== null && (own.tokens_left ?? 0) > 0, receipt.reload, POLL_MS);
   return (
     <Card of={receipt} title="Its tokens have ended" body>
+      {receipt.value && !disabled && (
+        <Notice tone="warn" title="It can log in again">
+          To keep it out, mark it as disabled above.
+        </Notice>
+      )}
+      {receipt.value && disabled && <Notice tone="good" title="It is disabled: it can't log in again" />}
       {own && <Receipt own={own} preview={preview} id={id} />}
       {check &&
         (check.alive.length > 0 ? (

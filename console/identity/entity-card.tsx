@@ -7,7 +7,7 @@ import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
 import { EndedTokens, type EndOfTokens, EndTokens } from "./end-tokens.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
-import { ENTITY } from "./records.ts";
+import { aliasNames, ENTITY } from "./records.ts";
 import { Related } from "./related.tsx";
 
 /** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */
@@ -20,18 +20,26 @@ export function EntityCard(props: CardProps) {
       title="Entity"
       groups={ENTITY}
       deletion="Its aliases go with it, and it leaves its groups. Its tokens are refused."
-      actions={(entity) => (
+      alsoKnown={aliasNames}
+      actions={(entity, reload) => (
         <>
           <a class="button slim" href={href(["tokens"], { entity_id: entity.id })}>
             Its tokens
           </a>
-          <EndTokens entity={entity} onEnded={setEnd} />
+          <EndTokens
+            entity={entity}
+            onEnded={(ended) => {
+              setEnd(ended);
+              // It can have been disabled too.
+              reload();
+            }}
+          />
         </>
       )}
     >
-      {({ id, aliases, direct_group_ids: direct, inherited_group_ids: inherited }, reload) => (
+      {({ id, disabled, aliases, direct_group_ids: direct, inherited_group_ids: inherited }, reload) => (
         <>
-          {end && <EndedTokens key={id} id={id} end={end} />}
+          {end && <EndedTokens key={id} entity={{ id, disabled }} end={end} />}
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
           <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
           <EntityTimeline id={id} />

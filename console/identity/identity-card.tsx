@@ -21,8 +21,10 @@ interface IdentityCardProps<T> extends CardProps {
   readonly groups: readonly FieldGroup[];
   /** Consequences of its deletion. */
   readonly deletion: string;
+  /** How others know it, beside its name. */
+  readonly alsoKnown?: (found: T) => string;
   /** Buttons beside "Delete". */
-  readonly actions?: (found: T) => ComponentChildren;
+  readonly actions?: (found: T, reload: () => void) => ComponentChildren;
   /** Further cards below. */
   readonly children: (found: T, reload: () => void) => ComponentChildren;
 }
@@ -31,10 +33,11 @@ type Named = Pick<Entity, "id" | "name" | "creation_time">;
 
 /** One entity or group: its fields, and its deletion. */
 export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
-  const { by, value, kind, title, groups, deletion, actions, children, onRenamed, onDeleted } = props;
+  const { by, value, kind, title, groups, deletion, alsoKnown, actions, children, onRenamed, onDeleted } = props;
   const { api } = useSession();
   const record = useLoad(`${by} ${value}`, () => api.read<T>(`identity/${kind}/${by}/${pathOf(value)}`));
   const found = record.value;
+  const known = (found && alsoKnown?.(found)) ?? "";
   const path = `identity/${kind}/id/${pathOf(found?.id ?? "")}`;
   return (
     <div class="stack">
@@ -43,12 +46,13 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
         title={
           <span class="break">
             {title} {found?.name ?? value}
+            {known !== "" && <span class="muted"> · {known}</span>}
           </span>
         }
         beside={
           found && (
             <div class="row">
-              {actions?.(found)}
+              {actions?.(found, record.reload)}
               <DeleteButton path={path} name={found.name} title={`Delete ${found.name}`} onDone={onDeleted}>
                 <p>{deletion}</p>
               </DeleteButton>

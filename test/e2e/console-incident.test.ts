@@ -281,9 +281,37 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const receipt = page.getByRole("region", { name: "Its tokens have ended" });
     await receipt.getByText(/^All of these are refused/).waitFor();
     await receipt.getByText(/^Asked by$/).waitFor();
+    await receipt.getByText("It can log in again", { exact: true }).waitFor();
     await expectAccessible(page);
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
     expect(map.body.data).toMatchObject({ tokens: [] });
+  });
+
+  it("disables an entity before its tokens end, so that nothing of it is accepted when the end is refused", async () => {
+    const token = server.rootToken;
+    await call(server, "POST", "/v1/identity/entity", { token, body: { name: "guest", policies: ["fleet"] } });
+    const standing = async () => (await call(server, "GET", "/v1/identity/entity/name/guest", { token })).body.data;
+    await openPlace(page, "identity?name=guest");
+    await page.getByRole("button", { name: "End its tokens…" }).click();
+    const dialog = page.getByRole("dialog");
+    const box = dialog.getByRole("checkbox", { name: "Disable the entity too" });
+    expect(await box.isChecked()).toBe(false);
+    await box.check();
+    await expectAccessible(page);
+    await dialog.getByLabel("Type guest to confirm").fill("guest");
+    const unavailable = { status: 503, json: { errors: ["try again"] } };
+    await page.route("**/not-before", (route) => route.fulfill(unavailable), { times: 1 });
+    await dialog.getByRole("button", { name: "End them" }).click();
+    await dialog.getByText("Grove can't answer now").waitFor();
+    expect(await standing()).toMatchObject({ disabled: true, policies: ["fleet"] });
+    await dialog.getByRole("button", { name: "End them" }).click();
+    const receipt = page.getByRole("region", { name: "Its tokens have ended" });
+    await receipt.getByText("It is disabled: it can't log in again").waitFor();
+    expect(await page.getByRole("checkbox", { name: /^Disabled/ }).isChecked()).toBe(true);
+    await page.getByRole("button", { name: "End its tokens…" }).click();
+    await dialog.getByText("It is disabled: it can't log in again.").waitFor();
+    expect(await box.count()).toBe(0);
+    await page.keyboard.press("Escape");
   });
 
   it("shows in the list and on the map at once what somebody else has ended with all of its entity", async () => {

@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Entity } from "../../../client/answers.d.ts";
+import { aliasNames } from "../../../console/identity/records.ts";
 import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
 import { identityFields, tokenFields } from "../../../console/methods/identity-fields.ts";
@@ -194,4 +196,13 @@ it("a form warns of policies that there are not, where they are known, and not o
   expect(unknownPoliciesText(field, "web", known)).toBe("");
   expect(unknownPoliciesText(field, "wbe", null)).toBe("");
   expect(unknownPoliciesText({ ...field, name: "allowed_policies_glob" }, "wbe*", known)).toBe("");
+});
+
+it("an entity is named by how its methods know it, beside the name that a login made for it", () => {
+  const named = (...names: readonly string[]) =>
+    aliasNames({ name: "entity_1", aliases: names.map((name) => ({ name })) as unknown as Entity["aliases"] });
+  expect(named()).toBe("");
+  expect(named("alice@acme.example", "alice@acme.example", "alice")).toBe("alice@acme.example, alice");
+  expect(named("a", "b", "c", "d")).toBe("a, b, c, …");
+  expect(named("entity_1")).toBe("");
 });
