@@ -27,7 +27,7 @@ import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
 import { TokensPage } from "./pages/tokens.tsx";
 import { isEnding } from "./renewal.ts";
-import { go, type Place, partsOf, usePlace } from "./router.ts";
+import { beginAtTop, go, type Place, partsOf, usePlace } from "./router.ts";
 import { SearchButton } from "./search/palette.tsx";
 import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { SessionNotices } from "./sign-in/session-notices.tsx";
@@ -54,7 +54,7 @@ function Shell() {
   // On a narrow screen the links are behind a button.
   const [open, setOpen] = useState(false);
   // The sign-in form had the focus.
-  useEffect(() => document.getElementById("main")?.focus(), []);
+  useEffect(beginAtTop, []);
   useEffect(() => setOpen(false), [place]);
   return (
     <div class="shell">

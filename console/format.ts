@@ -1,6 +1,8 @@
 const COUNT = new Intl.NumberFormat("en");
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
+const HOUR = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
+
 const UNITS = [
   ["year", 31_536_000],
   ["month", 2_592_000],
@@ -54,6 +56,9 @@ export function relative(time: string, now: number): string {
 }
 
 export const exact = (time: string): string => EXACT.format(new Date(time));
+
+/** An hour for a small space: `Nov 29, 3:00 PM`. */
+export const hourText = (time: string): string => HOUR.format(new Date(time));
 
 /** The end of an accessor: tokens of one tree begin alike. */
 export const shortAccessor = (accessor: string): string =>

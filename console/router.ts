@@ -37,6 +37,12 @@ export function go(address: string, how: "push" | "replace" = "push"): void {
   for (const listener of listeners) listener();
 }
 
+/** Puts the focus at the content of a new page, and shows the page from its top, which stands above the content. */
+export function beginAtTop(): void {
+  document.getElementById("main")?.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
 /** The place, kept up to date. Links to pages of the console are followed without loading it again. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
@@ -50,8 +56,7 @@ export function usePlace(): Place {
       if (!plain || event.defaultPrevented || !address.startsWith(BASE)) return;
       event.preventDefault();
       go(address);
-      document.getElementById("main")?.focus();
-      window.scrollTo(0, 0);
+      beginAtTop();
     };
     listeners.add(update);
     window.addEventListener("popstate", update);

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { count, counted, exact } from "../format.ts";
+import { count, counted, exact, hourText } from "../format.ts";
 import { Card, DataTable, MoreButton, Time } from "../ui/index.ts";
 import type { TokenUse } from "./event.ts";
 import { AddressLink } from "./links.tsx";
@@ -45,7 +45,14 @@ export function UsesCard({ uses, more }: UsesCardProps) {
                 address === null ? <span class="muted">not known</span> : <AddressLink address={address} />,
             },
             { label: "Reads", right: true, cell: ({ count: times }) => count(times) },
-            { label: "In the hour from", cell: ({ hour }) => exact(hour) },
+            {
+              label: "Hour from",
+              cell: ({ hour }) => (
+                <time dateTime={hour} title={exact(hour)}>
+                  {hourText(hour)}
+                </time>
+              ),
+            },
             { label: "Last", cell: ({ last }) => <Time at={last} /> },
           ]}
         />

@@ -278,6 +278,21 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     expect(faults).toEqual([]);
   });
 
+  it("begins at the top of the page after the sign-in, also on a phone", async () => {
+    const { page } = await open("health");
+    await page.setViewportSize({ width: 390, height: 640 });
+    await page.getByText("Token", { exact: true }).first().click();
+    await page.getByLabel("Token", { exact: true }).last().fill(server.rootToken);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
+    expect(await page.evaluate("window.scrollY")).toBe(0);
+    await page.evaluate("window.scrollTo(0, 300)");
+    await openPlace(page, "session");
+    expect(await page.evaluate("window.scrollY")).toBe(0);
+    await page.close();
+  });
+
   it("says of a root token on every page that it is one, and of no other", async () => {
     const { page } = await open();
     await signIn(page, server, server.rootToken);

@@ -100,6 +100,13 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await card("Used from")
       .getByRole("row", { name: /127\.0\.0\.1 3/ })
       .waitFor();
+    await page.setViewportSize({ width: 1440, height: 800 });
+    const widths = card("Used from")
+      .locator(".scroll")
+      .evaluate((table) => [table.scrollWidth, table.clientWidth]);
+    const [whole = 0, shown = 0] = await widths;
+    expect(whole).toBeLessThanOrEqual(shown);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await card("All that it made").getByRole("button", { name: "Show what hangs below it" }).click();
     await card("All that it made").getByRole("link", { name: "token-child" }).click();
     await page.waitForURL(new RegExp(child.accessor));
