@@ -223,7 +223,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByRole("button", { name: /^Take version/ }).click();
   });
 
-  it("sets up a login from three fields, and ends in the check of one", async () => {
+  it("sets up a login from a short form, and ends in the check of one", async () => {
     await openPlace(page, "methods");
     await page.getByRole("link", { name: "Set up a login…" }).click();
     await page.getByRole("link", { name: "AWS" }).click();
