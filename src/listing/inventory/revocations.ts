@@ -9,8 +9,8 @@ import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { type CountState, countedSoFar, countStep, isCounted } from "./counting.ts";
-import type { RevokedByJob } from "./ended.ts";
 import { countRevoked } from "./queries.ts";
+import { estimated, type PlannedEnds, sumOf, withRecords } from "./repeated-step.ts";
 import {
   byTree,
   createdUpTo,
@@ -97,8 +97,7 @@ interface PlannedStep {
   readonly accessors: readonly string[];
   /** JSON of the `SelectionPosition` after it; null at the end. */
   readonly next: string | null;
-  /** Numbers of tokens that it will end, by tree id. Several items of one tree add up. */
-  readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
+  readonly ends: PlannedEnds;
 }
 
 /** JSON: `selection`, `count` (`CountState`), `position` (`SelectionPosition`), `step` (`PlannedStep`), `failures`. */
@@ -273,7 +272,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
     const singles = listed.filter((token) => isSingleSelected(token, selection));
     const others = byTree(accessors, singles);
-    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedStep["ends"][number]> => {
+    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedEnds[number]> => {
       const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
       return [treeId, revoked, total];
     });
@@ -295,19 +294,17 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     };
     const trees = byTree(accessors);
     const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
-    const sum = answers.reduce((all, one) => addNumbers(all, one), NOTHING_REVOKED);
+    const sum = sumOf(answers);
     if (!repeated || sum.gone === 0) return sum;
     if (storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
       if (unswept.size > 0) throw new Error("what the first attempt ended can't be counted before it is swept");
       return withRecords(sum, await countRevoked(this.env, job.id, job.started_at, accessors));
     }
-    const counted = answers.map((answer, at) =>
-      withLostAnswer(
-        answer,
-        ends.filter(([treeId]) => treeId === trees[at]?.[0]),
-      ),
+    return estimated(
+      answers,
+      trees.map(([treeId]) => treeId),
+      ends,
     );
-    return counted.reduce((all, one) => addNumbers(all, one), NOTHING_REVOKED);
   }
 
   #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {
@@ -348,23 +345,4 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 /** Returns the stub of the object with the jobs of this installation. */
 export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocations> {
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
-}
-
-/** The answer to a repeated step, by the records of what the job ended. Other calls can have ended tokens meanwhile. */
-function withRecords(answer: RevokedInTree, recorded: RevokedByJob): RevokedInTree {
-  const revoked = Math.max(answer.revoked, recorded.revoked);
-  const total = Math.max(answer.total, recorded.total);
-  return { ...answer, revoked, total, gone: Math.max(0, answer.gone - (revoked - answer.revoked)) };
-}
-
-/**
- * Corrects the answer of a tree to a repeated step where there are no records: what has ended since the plan counts as
- * ended by the first attempt. The plan has one item for each orphan of a tree with several.
- */
-function withLostAnswer(answer: RevokedInTree, planned: PlannedStep["ends"]): RevokedInTree {
-  const [revoked, total] = planned.reduce(([sum, all], [, one, below]) => [sum + one, all + below], [0, 0]);
-  const lost = Math.min(answer.gone, revoked - answer.revoked);
-  if (lost <= 0) return answer;
-  const ended = { revoked: answer.revoked + lost, total: Math.max(answer.total, total) };
-  return { ...answer, ...ended, gone: answer.gone - lost };
 }
