@@ -66,7 +66,7 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
         All tokens that it got until now are refused, with everything below them.{" "}
         {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}
       </p>
-      {/* Whoever disabled themselves could not send the rest. */}
+      {/* An entity that disables itself is refused: it could not end its tokens then. */}
       {!disabled && self.entity_id !== id && (
         <label class="check">
           <input

@@ -50,7 +50,7 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
     return `it does not speak TLS there: try ${address.replace(/^https:/, "http:")}`;
   }
   if (UNTRUSTED.has(code)) {
-    return "its certificate is signed by nobody that is known here: NODE_EXTRA_CA_CERTS=FILE names its authority";
+    return "its certificate is of no authority known here: NODE_EXTRA_CA_CERTS=FILE names its authority";
   }
   const reason = REASONS[code];
   if (reason !== undefined) return reason;

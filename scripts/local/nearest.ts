@@ -1,4 +1,4 @@
-/** Longer words are not compared: nobody mistypes them, and the work grows with the square of the length. */
+/** Longer words are not compared: no command is as long, and the work grows with the square of the length. */
 const MAX_LENGTH = 40;
 
 /** `; did you mean X?` with the known word that a mistyped one most likely stands for; "" when none is near. */

@@ -4,7 +4,7 @@ import { COMMAND_NAMES, type CommandName, commandEntry, type OptionEntry, option
 
 type Shell = Extract<GroveCommand, { kind: "completion" }>["shell"];
 
-/** What a word or the value of an option is completed with. "none": a text that nobody but the user knows. */
+/** What a word or the value of an option is completed with. "none": a free text. */
 type Completed =
   | { readonly kind: "files" | "directories" | "none" }
   | { readonly kind: "words"; readonly words: readonly string[]; readonly several: boolean };

@@ -167,8 +167,8 @@ const REFUSED = "alive, but refused: its entity is disabled";
 const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
 
 const LIVE_MESSAGES = {
-  service: "This token is alive: whoever has the text can use it.",
-  wrapping: "This is a wrapping token that nobody has unwrapped: whoever has the text can take what it holds, once.",
+  service: "This token is alive: anyone who has the text can use it.",
+  wrapping: "This is a wrapping token that nobody has unwrapped: anyone who has the text can take what it holds, once.",
 } as const;
 
 async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
@@ -195,7 +195,7 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
   if (caller?.kind === "registered") {
     const { accessor, record } = caller;
     const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
-    const message = `A ${kind} token that is alive: whoever has the text can use it.`;
+    const message = `A ${kind} token that is alive: anyone who has the text can use it.`;
     return { ...(await standing(env, record.entityId, message)), kind, credential };
   }
   const owner = (await token.owner?.(env)) ?? null;
@@ -215,7 +215,7 @@ async function findAccessor(context: Context, accessor: string): Promise<Found |
   if (!read) return null;
   const { treeId, row, tail } = read;
   const found = await findStored(context, { treeId, row }, { by: "accessor", row, tail });
-  const message = `This is the accessor of a token that ${ofAccessor(found)}. It is no secret: nobody signs in with it.`;
+  const message = `This is the accessor of a token that ${ofAccessor(found)}. It is no secret: no request is authenticated by it.`;
   return { ...found, message };
 }
 
