@@ -49,7 +49,7 @@ export const FOREST = z.object({
       largest: z.array(
         z.object({ tree: z.string(), root: TOKEN.nullable(), count: z.number(), ended: z.boolean().default(false) }),
       ),
-      rest: z.object({ trees: z.number(), count: z.number() }),
+      rest: z.object({ trees: z.number(), count: z.number(), estimated: z.boolean().default(false) }),
     }),
   ),
   total: z.number(),

@@ -1,4 +1,5 @@
 import { helpAsCalled } from "../local/command-line.ts";
+import { linesOf } from "./flow.ts";
 import {
   COMMAND_NAMES,
   type CommandName,
@@ -34,7 +35,7 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
   const paragraphs = [
     wrapped(named(`Usage: npm run -s grove -- ${name === null ? "COMMAND" : callOf(name)} [options]`), "", 0, width),
     ...(name === null ? [named(listOfCommands())] : []),
-    commands.flatMap((one) => linesOf(one, row)).join("\n"),
+    commands.flatMap((one) => linesOfCommand(one, row)).join("\n"),
     ...(hasFilters ? [filterLines(row)] : []),
     [
       "Everywhere:",
@@ -67,7 +68,7 @@ function callOf(name: CommandName): string {
   return word === undefined ? name : `${name} ${word}`;
 }
 
-function linesOf(name: CommandName, row: Row): string[] {
+function linesOfCommand(name: CommandName, row: Row): string[] {
   const { about, parts = {}, options } = commandEntry(name);
   const own = Object.fromEntries(Object.entries(options).filter(([option]) => !isFilterOf(name, option)));
   return [
@@ -99,18 +100,8 @@ function wrapped(head: string, about: string, depth: number, width: number): str
   const start = " ".repeat(2 * depth) + head;
   const margin = head === "" || about === "" ? "" : " ".repeat(INDENT - 2 + 2 * depth);
   const isBeside = start.length + 2 <= margin.length;
-  const [first = "", ...others] = about === "" ? [""] : inLines(about, width - margin.length);
+  const [first = "", ...others] = about === "" ? [""] : linesOf(about, width - margin.length);
   const beside = about === "" || head === "" ? start + first : isBeside ? start.padEnd(margin.length) + first : start;
   const below = beside === start && about !== "" ? [first, ...others] : others;
   return [beside, ...below.map((line) => margin + line)].join("\n");
-}
-
-function inLines(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

@@ -117,25 +117,6 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
-/** A node of a tree of text. */
-export interface Node {
-  readonly label: string;
-  readonly children: readonly Node[];
-}
-
-/** The lines of a tree, with its branches drawn. */
-export function linesOfTree({ label, children }: Node): string[] {
-  return [label, ...drawChildren(children)];
-}
-
-function drawChildren(children: readonly Node[]): string[] {
-  return children.flatMap((child, at) => {
-    const isLast = at === children.length - 1;
-    const [first = "", ...below] = linesOfTree(child);
-    return [`${isLast ? "└── " : "├── "}${first}`, ...below.map((line) => `${isLast ? "    " : "│   "}${line}`)];
-  });
-}
-
 /** The terminal, or the pipes, that this process was started with. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type * as Api from "../../../client/answers.d.ts";
 import { ok } from "../../../src/base/result.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
+import { prose } from "../flow.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
 
 /** One check with its result, in the form of `sys/doctor`. */
@@ -31,14 +32,21 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   return ok(checks.some(({ state }) => state === "failing") ? 1 : 0);
 }
 
+/** What was seen, and below a finding what to do, in lines that fit the terminal. */
 function show(terminal: Session["terminal"], checks: readonly Check[]): void {
-  const rows = checks.map(({ state, title, seen }) => [state, title, harmless(seen)]);
-  const [head = "", ...lines] = renderTable(terminal, ["", "CHECK", "SEEN"], rows);
+  const titles = checks.map(({ state, title }) => [state, title, ""]);
+  const [head = "", ...starts] = renderTable({ ...terminal, columns: null }, ["", "CHECK", "SEEN"], titles);
+  const margin =
+    Math.max(0, ...checks.map(({ state }) => state.length)) +
+    Math.max(5, ...checks.map(({ title }) => title.length)) +
+    4;
   terminal.out(head);
-  for (const [at, line] of lines.entries()) {
-    const { state, advice, link } = checks[at] ?? { state: "ok", advice: "", link: "" };
-    terminal.out(styled(terminal, STYLES[state] ?? "dim", line.slice(0, state.length)) + line.slice(state.length));
-    if (advice !== "") terminal.out(`    ${harmless(advice)}${link === "" ? "" : ` (${harmless(link)})`}`);
+  for (const [at, start] of starts.entries()) {
+    const { state, seen, advice, link } = checks[at] ?? { state: "ok", seen: "", advice: "", link: "" };
+    const [first = "", ...more] = prose(terminal, harmless(seen), " ".repeat(margin), start.padEnd(margin));
+    terminal.out(styled(terminal, STYLES[state] ?? "dim", first.slice(0, state.length)) + first.slice(state.length));
+    const todo = `${harmless(advice)}${link === "" ? "" : ` (${harmless(link)})`}`;
+    for (const line of [...more, ...(advice === "" ? [] : prose(terminal, todo, "    "))]) terminal.out(line);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Count, Token } from "../answers.ts";
+import type { Part } from "../flow.ts";
 import { harmless, narrowest, renderTable, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = [
@@ -13,20 +14,27 @@ const SPARED = ["LAST USED", "CREATED", "PATH", "USES LEFT", "CHILDREN", "METADA
 /** Characters that each column that may be cut should have beyond the fewest. */
 const ROOM = 6;
 
-/** Tokens as a table. A terminal gets the columns that have something, as far as there is room, and the end of an accessor. */
-export function tokenTable(terminal: Terminal, tokens: readonly Token[]): string[] {
+/**
+ * Tokens as a table. A terminal gets the columns that have something, as far as there is room, and the end of an
+ * accessor; with `whole` the accessor itself in a line below each token.
+ */
+export function tokenTable(terminal: Terminal, tokens: readonly Token[], whole = false): string[] {
   const rows = tokens.map(cellsOf);
   if (terminal.columns === null) return renderTable(terminal, HEAD, rows);
   const short = rows.map((row) => row.map((cell, at) => (HEAD[at] === "ACCESSOR" ? shortAccessor(cell) : cell)));
-  const used = HEAD.filter((name, at) => name === "ACCESSOR" || rows.some((row) => !EMPTY.has(row[at] ?? "")));
+  const isShown = (name: string, at: number) =>
+    name === "ACCESSOR" ? !whole : rows.some((row) => !EMPTY.has(row[at] ?? ""));
   const only = (names: readonly string[]) => short.map((row) => row.filter((_, at) => names.includes(HEAD[at] ?? "")));
   const { columns } = terminal;
   const fits = (names: readonly string[]) => {
     const cut = names.filter((name) => !WHOLE.includes(name)).length;
     return narrowest(names, only(names), WHOLE) + cut * ROOM <= columns;
   };
+  const used = HEAD.filter(isShown);
   const shown = SPARED.reduce((names, spared) => (fits(names) ? names : names.filter((name) => name !== spared)), used);
-  return renderTable(terminal, shown, only(shown), WHOLE);
+  const [head = "", ...lines] = renderTable(terminal, shown, only(shown), WHOLE);
+  const accessors = whole ? tokens.map(({ accessor }) => [styled(terminal, "dim", harmless(accessor))]) : [];
+  return [head, ...lines.flatMap((line, at) => [line, ...(accessors[at] ?? [])])];
 }
 
 const EMPTY: ReadonlySet<string> = new Set(["-", "", "0"]);
@@ -61,12 +69,14 @@ export function pairsText(pairs: Readonly<Record<string, string>>): string {
     .join(", ");
 }
 
-/** A token in one line of a tree. */
-export function tokenLabel(terminal: Pick<Terminal, "colours">, token: Token): string {
+/** A token in a tree. At a terminal its accessor comes last, as it may need a line of its own. */
+export function tokenLabel({ columns }: Pick<Terminal, "columns">, token: Token): Part[] {
   const ends = token.expires === null ? "never ends" : `ends ${shortTime(token.expires)}`;
   const about = `${token.path}${token.role === "" ? "" : ` role ${token.role}`}, ${token.policies.join(",")}, ${ends}`;
-  const name = styled(terminal, "bold", harmless(token.display_name || "token"));
-  return `${name} ${harmless(token.accessor)} ${styled(terminal, "dim", harmless(about))}`;
+  const name: Part = { text: harmless(token.display_name || "token"), style: "bold" };
+  const accessor = { text: harmless(token.accessor) };
+  const rest: Part = { text: harmless(about), style: "dim" };
+  return columns === null ? [name, accessor, rest] : [name, rest, accessor];
 }
 
 /** A time in UTC, to the minute. */

@@ -28,9 +28,8 @@ export async function showTokens(
   } while (next !== "" && tokens.length < most);
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(tokens));
-  else for (const line of tokenTable(terminal, tokens)) terminal.out(line);
-  if (!json && terminal.columns !== null && tokens.length > 0)
-    terminal.say("whole accessors and all columns: --json, or into a file");
+  else for (const line of tokenTable(terminal, tokens, true)) terminal.out(line);
+  if (!json && terminal.columns !== null && tokens.length > 0) terminal.say("all columns: --json, or into a file");
   // A program that reads the JSON must not take a part for all.
   const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
   terminal.say(`${number(tokens.length, "token")}${of}`);

@@ -12,7 +12,9 @@ import {
   type Subtree,
 } from "../answers.ts";
 import { type Called, orMissing } from "../client.ts";
-import { harmless, linesOfTree, type Node, type Session, styled, type Terminal } from "../terminal.ts";
+import { flow, type Part } from "../flow.ts";
+import { harmless, type Session, type Terminal } from "../terminal.ts";
+import { linesOfTree, type Node } from "../tree-lines.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */
@@ -20,27 +22,42 @@ export async function showForest({ client, terminal, json }: Session): Promise<C
   const forest = await client.get("sys/tokens/map", FOREST);
   if (!forest.ok) return forest;
   if (json) terminal.out(JSON.stringify(forest.value));
-  else for (const line of linesOfTree(forestNode(terminal, forest.value))) terminal.out(line);
+  else for (const line of linesOfTree(terminal, forestNode(terminal, forest.value))) terminal.out(line);
   return ok(0);
 }
 
+/** Every number is of trees: a tree counts with the mount that its first token is of, whatever issued the others. */
 function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
   const ended = groups.flatMap(({ largest }) => largest).reduce((sum, tree) => sum + (tree.ended ? tree.count : 0), 0);
-  const revoked = ended > 0 ? `, ${ended} of them revoked` : "";
+  const trees = groups.reduce((sum, group) => sum + group.trees, 0);
+  const about = ended > 0 ? `, ${ended} of them revoked` : "";
   return {
-    label: styled(terminal, "bold", number(total, "token") + revoked),
-    children: groups.map(({ mount, count, trees, largest, rest }) => ({
-      label: `${styled(terminal, "bold", harmless(mount))} ${number(count, "token")} in ${number(trees, "tree")}`,
-      children: [
-        ...largest.map(({ tree, root, count: size, ended: isEnded }) => {
-          const label = root ? tokenLabel(terminal, root) : styled(terminal, "dim", `tree ${harmless(tree)}`);
-          return leaf(`${size} ${label}${isEnded ? `  <- ${styled(terminal, "red", "revoked")}` : ""}`);
-        }),
-        ...(rest.trees > 0
-          ? [leaf(styled(terminal, "dim", `${number(rest.trees, "more tree")} with ${number(rest.count, "token")}`))]
-          : []),
-      ],
-    })),
+    label: [
+      { text: `${number(total, "token")} in ${number(trees, "tree")}${about};`, style: "bold" },
+      { text: "each tree counts where its first token was issued" },
+    ],
+    // A mount may only have issued tokens below those of others.
+    children: groups.filter((group) => group.trees > 0).map((group) => mountNode(terminal, group)),
+  };
+}
+
+function mountNode(terminal: Terminal, { mount, trees, largest, rest }: Forest["groups"][number]): Node {
+  const about = rest.estimated ? "about " : "";
+  const count = rest.count + largest.reduce((sum, tree) => sum + tree.count, 0);
+  const more = `${about}${number(rest.count, "token")} in ${number(rest.trees, largest.length > 0 ? "more tree" : "tree")}`;
+  return {
+    label: [
+      { text: harmless(mount), style: "bold" },
+      { text: `${about}${number(count, "token")} in ${number(trees, "tree")}` },
+    ],
+    children: [
+      ...largest.map(({ tree, root, count: size, ended }) => {
+        const label = root ? tokenLabel(terminal, root) : [{ text: `tree ${harmless(tree)}`, style: "dim" } as const];
+        const end: Part[] = ended ? [{ text: "<- revoked", style: "red" }] : [];
+        return leaf({ text: `${number(size, "token")}:` }, ...label, ...end);
+      }),
+      ...(rest.trees > 0 ? [leaf({ text: more, style: "dim" })] : []),
+    ],
   };
 }
 
@@ -51,44 +68,48 @@ export async function showToken({ client, terminal, json }: Session, accessor: s
   const found = orMissing(answered, `no token has the accessor ${harmless(accessor)}, and none that ended lately had`);
   if (!found.ok) return found;
   if ("ended" in found.value) {
-    terminal.out(json ? JSON.stringify(found.value) : endedLine(terminal, found.value));
+    if (json) terminal.out(JSON.stringify(found.value));
+    else for (const line of flow(terminal, endedLabel(terminal, found.value), terminal.columns)) terminal.out(line);
     return ok(0);
   }
   const subtree = await client.get(`${path}/tree`, SUBTREE);
   if (!subtree.ok) return subtree;
   if (json) terminal.out(JSON.stringify({ ...found.value, ...subtree.value }));
-  else for (const line of linesOfTree(lineageNode(terminal, found.value, subtree.value))) terminal.out(line);
+  else for (const line of linesOfTree(terminal, lineageNode(terminal, found.value, subtree.value))) terminal.out(line);
   return ok(0);
 }
 
-function endedLine(terminal: Terminal, { token, ended }: EndedToken): string {
+function endedLabel(terminal: Terminal, { token, ended }: EndedToken): Part[] {
   const { at, how, by } = ended;
   const end = `ended ${shortTime(at)}: ${how}${by ? ` by ${by.display_name || "token"} ${by.accessor}` : ""}`;
   const others = ended.with > 0 ? `, with ${number(ended.with, "other")}` : "";
-  return `${tokenLabel(terminal, token)}  <- ${styled(terminal, "red", harmless(end + others))}`;
+  return [...tokenLabel(terminal, token), { text: "<-" }, { text: harmless(end + others), style: "red" }];
 }
 
 function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): Node {
   const { token, ancestors, ancestors_more, descendants, leases, cubbyhole } = lineage;
   const below = `with it would end: ${countText(descendants, "descendant")}, ${countText(leases, "lease")}, ${number(cubbyhole.values, "value")} in its cubbyhole`;
-  const more = subtree.more ? [leaf(styled(terminal, "dim", "more that is not shown"))] : [];
+  const more = subtree.more ? [leaf({ text: "more that is not shown", style: "dim" })] : [];
   const own: Node = {
-    label: `${tokenLabel(terminal, token)}  <- ${styled(terminal, "yellow", below)}`,
+    label: [...tokenLabel(terminal, token), { text: "<-" }, { text: below, style: "yellow" }],
     children: [...subtree.children.map((child) => branchNode(terminal, child)), ...more],
   };
   const chain = ancestors.reduceRight<Node>(
     (child, ancestor) => ({ label: tokenLabel(terminal, ancestor), children: [child] }),
     own,
   );
-  return ancestors_more ? { label: styled(terminal, "dim", "older ancestors"), children: [chain] } : chain;
+  return ancestors_more ? { label: [{ text: "older ancestors", style: "dim" }], children: [chain] } : chain;
 }
 
 function branchNode(terminal: Terminal, { token, descendants, children = [] }: Branch): Node {
   const hidden = descendants && children.length === 0 && descendants.count > 0;
-  const label = tokenLabel(terminal, token) + (hidden ? ` (${countText(descendants, "descendant")})` : "");
-  return { label, children: children.map((child) => branchNode(terminal, child)) };
+  const below = hidden ? [{ text: `(${countText(descendants, "descendant")})` }] : [];
+  return {
+    label: [...tokenLabel(terminal, token), ...below],
+    children: children.map((child) => branchNode(terminal, child)),
+  };
 }
 
-function leaf(label: string): Node {
+function leaf(...label: readonly Part[]): Node {
   return { label, children: [] };
 }

@@ -175,8 +175,7 @@ describe("grove audit", () => {
 
     it("fits the terminal", async () => {
       await grove("audit a --below", 80);
-      const tables = out.slice(2).filter((line) => !/^[│├└]/.test(line));
-      for (const line of tables) expect(line.length).toBeLessThanOrEqual(80);
+      for (const line of out.filter((one) => !one.includes(ACCESSOR))) expect(line.length).toBeLessThanOrEqual(80);
     });
 
     it("of a token by its text sends the text in no address", async () => {
@@ -258,17 +257,29 @@ describe("grove audit", () => {
     expect(shown.events.map(({ via }: { readonly via: string }) => via)).toEqual(["http", "http", "http"]);
   });
 
-  it("fits the terminal, and has the reason of a refusal and its request below it", async () => {
-    const response = { auth: { accessor: ACCESSOR, display_name: "token-payments-api-of-the-first-team" } };
+  it("fits the terminal, with each request whole, and all accessors below", async () => {
+    const other = `k-${"A".repeat(76)}87654321`;
+    const response = { auth: { accessor: other, display_name: "token-payments-api-of-the-first-team" } };
+    const id = "5880dfd1-39a9-49f5-8879-44adb62b4946";
     for (const columns of [80, 120]) {
-      [out, answers] = [[], [{ events: [event({ response }), refusal], next: "c1" }]];
+      [out, answers] = [[], [{ events: [event({ response, request_id: id }), refusal], next: "c1" }]];
       await grove("audit --address 192.0.2.1 --limit 2", columns);
-      for (const line of out) expect(line.length).toBeLessThanOrEqual(columns);
-      expect(out[1]).toMatch(/^11-22 01:02:03Z {2}change .* …12345678/);
-      expect(out[3]).toBe("    permission denied; request r1");
+      const wide = [`…12345678  ${ACCESSOR}`, `…87654321  ${other}`];
+      expect(out.slice(-3)).toEqual(["Accessors:", ...wide]);
+      for (const line of out.slice(0, -2)) expect(line.length).toBeLessThanOrEqual(columns);
+      const shown = out.join(" ").replace(/ +/g, " ");
+      expect(shown).toContain(
+        `11-22 01:02:03Z change update auth/token/create from 192.0.2.1, by …12345678 ci, made …87654321 token-payments-api-of-the-first-team, request ${id}`,
+      );
+      expect(shown).toContain("refusal 403 update auth/token/create from 192.0.2.1, permission denied, request r1");
     }
-    expect(out[1]).toContain("made …12345678 token-pay");
     expect(said.at(-1)).toBe("2 events of more: --limit 0 shows all");
+  });
+
+  it("names an accessor once, and not below when it is shown whole above", async () => {
+    answers = [{ events: [event(), event({ request_id: "r2" })], next: "", accessor: ACCESSOR, makers: [] }];
+    await grove(`audit ${ACCESSOR}`, 80);
+    expect(out.filter((line) => line.includes(ACCESSOR))).toEqual([ACCESSOR]);
   });
 
   it("says what an event was about", async () => {

@@ -149,20 +149,54 @@ describe("grove tree", () => {
             { tree: "t1", root, count: 5, ended: true },
             { tree: "t2", root: null, count: 1 },
           ],
-          rest: { trees: 2, count: 2 },
+          rest: { trees: 2, count: 1, estimated: true },
         },
-        { mount: "auth/x/", count: 1, trees: 1, largest: [], rest: { trees: 0, count: 0 } },
+        { mount: "auth/x/", count: 1, trees: 1, largest: [], rest: { trees: 1, count: 2 } },
       ],
     });
     expect(await grove("tree")).toBe(0);
+    // Of the 8 tokens that auth/aws/ has issued one is in a tree of auth/x/.
     expect(out).toEqual([
-      "9 tokens, 5 of them revoked",
-      "├── auth/aws/ 8 tokens in 4 trees",
-      "│   ├── 5 root a auth/token/create, default, ends 2026-11-23 04:05Z  <- revoked",
-      "│   ├── 1 tree t2",
-      "│   └── 2 more trees with 2 tokens",
-      "└── auth/x/ 1 token in 1 tree",
+      "9 tokens in 5 trees, 5 of them revoked; each tree counts where its first token was issued",
+      "├── auth/aws/ about 7 tokens in 4 trees",
+      "│   ├── 5 tokens: root a auth/token/create, default, ends 2026-11-23 04:05Z <- revoked",
+      "│   ├── 1 token: tree t2",
+      "│   └── about 1 token in 2 more trees",
+      "└── auth/x/ 2 tokens in 1 tree",
+      "    └── 2 tokens in 1 tree",
     ]);
+  });
+
+  it("prints nothing twice, and no mount without a tree", async () => {
+    const rest = { trees: 0, count: 0 };
+    replies["GET /v1/sys/tokens/map"] = data({
+      total: 3,
+      groups: [
+        { mount: "auth/aws/", count: 1, trees: 1, largest: [{ tree: "t1", root: null, count: 3 }], rest },
+        { mount: "auth/token/", count: 2, trees: 0, largest: [], rest },
+      ],
+    });
+    expect(await grove("tree")).toBe(0);
+    expect(out.slice(1)).toEqual(["└── auth/aws/ 3 tokens in 1 tree", "    └── 3 tokens: tree t1"]);
+  });
+
+  it("fits a terminal of 80 columns, with each accessor whole in a line of its own", async () => {
+    const accessor = (end: string) => "A".repeat(76) + end.repeat(8);
+    const long = (end: string, change = {}) => token(accessor(end), { display_name: end, ...change });
+    replies["GET /v1/sys/tokens/b"] = data({
+      token: long("b", { role: "deploy", policies: ["default", "deploy-to-production", "read-all-of-it"] }),
+      ancestors: [long("a")],
+      descendants: { count: 1, more: false },
+      leases: { count: 2, more: false },
+      cubbyhole: { values: 1, bytes: 10 },
+    });
+    const children = [{ token: long("c") }];
+    replies["GET /v1/sys/tokens/b/tree"] = data({ token: long("b"), children, more: false });
+    expect(await grove("tree b", { columns: 80 })).toBe(0);
+    const alone = out.filter((line) => /A{76}/.test(line));
+    expect(alone.map((line) => line.replace(/^[│ ]+/, ""))).toEqual(["a", "b", "c"].map(accessor));
+    for (const line of out.filter((one) => !alone.includes(one))) expect(line.length).toBeLessThanOrEqual(80);
+    expect(out.join(" ").replace(/[│ ]+/g, " ")).toContain("with it would end: 1 descendant, 2 leases, 1 value in");
   });
 
   it("prints a token below its ancestors, with the tokens that would end with it", async () => {
@@ -183,7 +217,7 @@ describe("grove tree", () => {
     expect(out.map((line) => line.replace(/ auth\/token.*?04:05Z/, ""))).toEqual([
       "older ancestors",
       "└── name-a a",
-      "    └── name-b b  <- with it would end: more than 100 descendants, 2 leases, 1 value in its cubbyhole",
+      "    └── name-b b <- with it would end: more than 100 descendants, 2 leases, 1 value in its cubbyhole",
       "        ├── name-c c (7 descendants)",
       "        └── more that is not shown",
     ]);
@@ -205,8 +239,8 @@ describe("grove tree of a token that has ended", () => {
     expect(await grove("tree b")).toBe(0);
     const token = "name-b b auth/token/create, default, ends 2026-11-23 04:05Z";
     expect(out).toEqual([
-      `${token}  <- ended 2026-11-22 05:06Z: revoked by token-on-call a, with 1 other`,
-      `${token}  <- ended 2026-11-22 05:06Z: revoked`,
+      `${token} <- ended 2026-11-22 05:06Z: revoked by token-on-call a, with 1 other`,
+      `${token} <- ended 2026-11-22 05:06Z: revoked`,
     ]);
   });
 });
@@ -350,6 +384,16 @@ describe("grove doctor", () => {
       expect.stringMatching(/^failing +backups +backups was seen/),
       "    Start one. (docs/runbook.md#backups-are-missing)",
     ]);
+  });
+
+  it("fits a terminal of 80 columns, with nothing cut", async () => {
+    const long = "none was made into a bucket or over the API; copies of the directory can't be seen from here";
+    const more = { seen: long, advice: `${long}, ${long}`, link: "docs/runbook.md#backups-are-missing" };
+    replies["GET /v1/sys/doctor"] = data({ state: "unknown", checks: [check("backups", "unknown", more)] });
+    expect(await grove("doctor", { columns: 80 })).toBe(0);
+    for (const line of out) expect(line.length).toBeLessThanOrEqual(80);
+    const shown = out.join(" ").replace(/ +/g, " ");
+    expect(shown).toContain(`unknown backups ${long} ${long}, ${long} (docs/runbook.md#backups-are-missing)`);
   });
 
   it("says when there is no token to ask with", async () => {
@@ -805,9 +849,10 @@ it("a table fits the terminal, with the names first, and says how many there are
     by: { mount: [], type: [], role: [], owner: [] },
   });
   expect(await grove("tokens --policy policy --limit 1", { columns: 80 })).toBe(0);
-  for (const line of out) expect(line.length).toBeLessThanOrEqual(80);
+  // The accessor is to be copied: it is whole, in a line of its own.
+  expect(out.slice(2)).toEqual(["x".repeat(84)]);
+  for (const line of out.slice(0, 2)) expect(line.length).toBeLessThanOrEqual(80);
   expect(out[0]).toMatch(/^NAME /);
-  expect(out[1]).toContain("…xxxxxxxx");
   expect(said.at(-1)).toBe("1 token of 1174: --limit 0 shows all");
   said.length = 0;
   await grove("tokens --policy policy --limit 1 --json");
@@ -822,7 +867,7 @@ it.each([60, 80, 100, 140])("a table of %i columns has each time whole or not at
   });
   replies["GET /v1/sys/tokens"] = data({ tokens: [{ ...used, last_used: "2026-11-22T05:00:00Z" }], next: "" });
   expect(await grove("tokens", { columns })).toBe(0);
-  expect(out[0]).toMatch(/^NAME +ENDS .*ACCESSOR$/);
+  expect(out[0]).toMatch(/^NAME +ENDS /);
   expect(out[1]).toContain("2026-11-23 04:05Z");
   expect(out[1]).not.toMatch(/\d…/);
   expect(out[0]?.includes("LAST USED")).toBe(columns >= 140);

@@ -1,0 +1,124 @@
+import type { AuditEvent, AuditEvents, MadeToken } from "../answers.ts";
+import { prose } from "../flow.ts";
+import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
+import { shortAccessor } from "./token-lines.ts";
+
+/** Gives the ends of accessors for lines of a terminal, and remembers whose they are. Elsewhere they are whole. */
+export class ShownAccessors {
+  readonly #terminal: Terminal;
+  readonly #shown = new Map<string, string>();
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** What stands for an accessor. */
+  readonly name = (accessor: string): string => {
+    if (this.#terminal.columns === null) return accessor;
+    const short = shortAccessor(accessor);
+    if (short !== accessor) this.#shown.set(accessor, short);
+    return short;
+  };
+
+  /**
+   * The accessors that are shown by their ends, whole: each is a line of its own, to be copied.
+   *
+   * @param known those that are shown whole elsewhere.
+   */
+  lines(known: ReadonlySet<string>): string[] {
+    const wanted = [...this.#shown].filter(([accessor]) => !known.has(accessor));
+    if (wanted.length === 0) return [];
+    const whole = wanted.map(([accessor, short]) => harmless(`${short}  ${accessor}`));
+    return ["", styled(this.#terminal, "bold", "Accessors:"), ...whole];
+  }
+}
+
+const HEAD = ["TIME", "RESULT", "REQUEST", "BY", "FROM", "ABOUT", "REQUEST ID"];
+
+/**
+ * Events, the newest first. A terminal gets two or more lines for each, in which nothing is cut: what came of which
+ * request, and below it whose it was, what it was about, and its id.
+ */
+export function eventLines(terminal: Terminal, events: readonly AuditEvent[], accessors: ShownAccessors): string[] {
+  if (events.length === 0) return [];
+  const all = events.map((event) => factsOf(event, accessors.name));
+  if (terminal.columns !== null) return narrowLines(terminal, all);
+  const rows = all.map(({ time, result, request, by, from, about, error, id }) =>
+    [time, result, request, by, from, [...about, error].filter((part) => part !== "").join(", "), id].map(harmless),
+  );
+  return renderTable(terminal, HEAD, rows);
+}
+
+const INDENT = "    ";
+
+function narrowLines(terminal: Terminal, events: readonly ReturnType<typeof factsOf>[]): string[] {
+  const width = Math.max(...events.map(({ result }) => result.length), "RESULT".length);
+  const start = (time: string, result: string) => `${time.slice("2026-".length)}  ${result.padEnd(width)}  `;
+  const head = `${"TIME".padEnd("11-22 01:02:03Z".length)}  ${"RESULT".padEnd(width)}  REQUEST`;
+  const lines = events.flatMap(({ time, result, request, by, from, about, error, id }) => {
+    const details = [...[from && `from ${from}`, by && `by ${by}`, ...about], ...[error, id && `request ${id}`]];
+    const below = details.filter((part) => part !== "").join(", ");
+    return [
+      ...prose(terminal, harmless(request), INDENT, start(harmless(time), harmless(result))),
+      ...(below === "" ? [] : prose(terminal, harmless(below), INDENT)),
+    ];
+  });
+  return [styled(terminal, "bold", head), ...lines];
+}
+
+function factsOf(event: AuditEvent, name: (accessor: string) => string) {
+  const { kind, type, time, operation, path, auth, status = 0, client_address: address, request_id: request } = event;
+  return {
+    time: preciseTime(time),
+    result: status < 400 ? kind : `${kind} ${status}`,
+    request: path === undefined ? type : `${operation} ${path}`,
+    by: auth ? `${name(auth.accessor)} ${auth.display_name}`.trim() : "",
+    from: address ?? "",
+    about: aboutTexts(event, name),
+    error: event.error ?? "",
+    id: request ?? "",
+  };
+}
+
+/** What the request made, ended or was about. */
+function aboutTexts(event: AuditEvent, name: (accessor: string) => string): string[] {
+  const { response, target_accessor: target, target_accessors: targets = [], role, principal, count } = event;
+  const made = response?.auth;
+  return [
+    made && ["made", name(made.accessor), made.display_name].filter((word) => word !== "").join(" "),
+    target && `token ${name(target)}`,
+    targets.length > 0 && targets.map(name).join(" "),
+    role && `role ${role}`,
+    principal,
+    count !== undefined && String(count),
+  ].filter((part) => typeof part === "string" && part !== "") as string[];
+}
+
+const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];
+
+/** Reads by hour and address; where there are those of several tokens, also by whom. */
+export function useLines(
+  terminal: Terminal,
+  uses: NonNullable<AuditEvents["uses"]>,
+  below: readonly MadeToken[] | undefined,
+  accessors: ShownAccessors,
+): string[] {
+  const names = new Map(below?.map((token) => [token.accessor, token.display_name]));
+  const nameOf = (accessor: string) => `${accessors.name(accessor)} ${names.get(accessor) ?? ""}`.trim();
+  const rows = uses.map(({ hour, last, address, count, accessor = "" }) =>
+    [preciseTime(hour), preciseTime(last), String(count), address ?? "-", ...(below ? [nameOf(accessor)] : [])].map(
+      harmless,
+    ),
+  );
+  return renderTable(
+    terminal,
+    ["READS IN THE HOUR", "LAST", "COUNT", "FROM", ...(below ? ["BY"] : [])],
+    rows,
+    WHOLE_OF_READS,
+  );
+}
+
+/** A time in UTC, to the second. */
+export function preciseTime(time: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 19)}Z` : time;
+}

@@ -1,0 +1,67 @@
+import { type Style, styled, type Terminal } from "./terminal.ts";
+
+/** A piece of a text, with its style. */
+export interface Part {
+  readonly text: string;
+  readonly style?: Style;
+}
+
+/** Fewest characters of a line, however deep in a tree it stands. */
+const MIN_WIDTH = 20;
+
+/**
+ * Breaks a text into lines between its words. A word that is longer than a line, such as an accessor, has a line of its
+ * own and stays whole: a terminal shows it in two rows, and copies it as one word.
+ *
+ * @param width characters in a line.
+ */
+export function linesOf(text: string, width: number): string[] {
+  return filled([{ text }], width).map((line) => line.map((part) => part.text).join(" "));
+}
+
+/**
+ * A text at a terminal, broken into its lines; in a file or for another program it is one line.
+ *
+ * @param indent what stands before each line but the first.
+ * @param first what stands before the first one.
+ */
+export function prose({ columns }: Pick<Terminal, "columns">, text: string, indent = "", first = indent): string[] {
+  if (columns === null) return [first + text];
+  const width = columns - Math.max(indent.length, first.length);
+  return linesOf(text, width).map((line, at) => (at === 0 ? first : indent) + line);
+}
+
+/**
+ * Parts one after the other, in lines of a terminal.
+ *
+ * @param width characters in a line; null: all is one line.
+ */
+export function flow(terminal: Pick<Terminal, "colours">, parts: readonly Part[], width: number | null): string[] {
+  const lines = width === null ? [parts] : filled(parts, width);
+  return lines.map((line) =>
+    line
+      .filter(({ text }) => text !== "")
+      .map(({ text, style }) => (style === undefined ? text : styled(terminal, style, text)))
+      .join(" "),
+  );
+}
+
+function filled(parts: readonly Part[], width: number): Part[][] {
+  const most = Math.max(width, MIN_WIDTH);
+  const lines: Part[][] = [];
+  let length = 0;
+  for (const { text, ...style } of parts) {
+    let isBegun = false;
+    for (const word of text.split(" ").filter((one) => one !== "")) {
+      const last = lines.at(-1);
+      const fits = last !== undefined && length + 1 + word.length <= most;
+      const before = last?.at(-1);
+      if (!fits) lines.push([{ text: word, ...style }]);
+      else if (isBegun && before) last[last.length - 1] = { ...before, text: `${before.text} ${word}` };
+      else last.push({ text: word, ...style });
+      length = fits ? length + 1 + word.length : word.length;
+      isBegun = true;
+    }
+  }
+  return lines;
+}
