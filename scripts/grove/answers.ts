@@ -119,6 +119,7 @@ export const REVOCATIONS = z.object({ revocations: z.array(REVOCATION) });
 /** Why a request of a token is allowed or refused. */
 export const EXPLANATION = z.object({
   allowed: z.boolean(),
+  reason: z.string().default(""),
   message: z.string(),
   operation: z.string(),
   path: z.string(),

@@ -15,6 +15,8 @@ export interface OptionEntry {
   readonly counts?: true;
   /** Its value is a time; a duration means so long before or after now. */
   readonly time?: "before" | "after";
+  /** Its value is an IP address. */
+  readonly address?: true;
   /** Its time may be the word now, which the server reads by its own clock. */
   readonly orNow?: true;
 }
@@ -169,7 +171,7 @@ export const COMMANDS = {
       role: text("NAME", "of logins by this role (with --mount)"),
       mount: text("PATH", "of this mount, such as auth/aws/"),
       request: text("ID", "of this request"),
-      address: text("A", "from this address"),
+      address: { ...text("A", "from this IP address"), address: true },
       kind: {
         ...text("KIND", `${KINDS.slice(0, -1).join(", ")} or ${KINDS.at(-1)} (also several, with commas)`),
         values: KINDS,

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { formatRfc3339, type Ms, parseAbsoluteTime } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
@@ -36,6 +37,7 @@ function readValue(text: string, option: OptionEntry, now: Ms): Result<string, s
   if (option.counts) return /^\d{1,9}$/.test(text) ? ok(text) : err("a whole number from 0 on");
   if (option.time) return readTime(text, { side: option.time, orNow: option.orNow ?? false }, now);
   if (option.pairs) return /^[^=]+=/.test(text) ? ok(text) : err("NAME=VALUE");
+  if (option.address) return isIP(text) > 0 ? ok(text) : err("an IP address");
   if (!option.values) return text === "" ? err(`a value (${option.value})`) : ok(text);
   return readWords(text, option.values, option.several ?? false);
 }

@@ -1,10 +1,14 @@
 import { ok } from "../../../src/base/result.ts";
 import type { AuditEvents } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
+import { isMalformed, nothingIs } from "../named.ts";
 import { harmless } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 
 type Fields = Readonly<Record<string, string>>;
+
+/** Of a batch token, of a token of a team, of a secret-id. */
+const OTHER_ACCESSOR = /^(?:hmac-sha256:[\da-f]+|at-[\w-]+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
 
 const MISTYPED = "it is mistyped, or its events are not kept any more";
 
@@ -23,13 +27,16 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
     if (isKnown(all.value)) return ok(null);
   }
   const { token: text, accessor = found.accessor } = named;
-  if (accessor === undefined) return failed(`no event is of ${harmless(nameText(named))}: ${MISTYPED}`);
+  if (accessor === undefined) return failed(nameText(named));
   const token = await client.call("GET", `sys/tokens/${encodeURIComponent(accessor)}`);
   if (token.ok) return ok(null);
   const has = token.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
   if (text !== undefined) return failed("nothing is known of this token: grove find says what the text is");
+  const others = "audit takes an accessor, - for a token, or --request, --entity, --role, --address";
   return failed(
-    `nothing is known of ${harmless(accessor)}: ${has}. audit takes an accessor, - for a token, or --request, --entity, --role, --address`,
+    isMalformed("accessor", accessor) && !OTHER_ACCESSOR.test(accessor)
+      ? `${nothingIs("accessor", accessor)}; ${others}`
+      : `nothing is known of ${accessor}: ${has}`,
   );
 }
 
@@ -43,8 +50,13 @@ function namesIn({ token, accessor, request_id: request, entity_id: entity, role
 }
 
 function nameText({ request_id: request, entity_id: entity, role, mount }: Fields): string {
-  if (request !== undefined) return `the request ${request}`;
-  return entity === undefined ? `the role ${role} of ${mount}` : `the entity ${entity}`;
+  if (request !== undefined) return noEventOf("request", request);
+  if (entity !== undefined) return noEventOf("entity", entity);
+  return `no event is of the role "${harmless(role ?? "")}" of ${harmless(mount ?? "")}: ${MISTYPED}`;
+}
+
+function noEventOf(kind: "request" | "entity", text: string): string {
+  return isMalformed(kind, text) ? nothingIs(kind, text) : `no event is of the ${kind} ${text}: ${MISTYPED}`;
 }
 
 function isKnown({ events, next, makers = [], uses = [], attempts = [], below = [] }: AuditEvents): boolean {

@@ -3,8 +3,9 @@ import { ok } from "../../../src/base/result.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
+import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
-import { NO_JOB, revokeSelected } from "./revoke.ts";
+import { revokeSelected } from "./revoke.ts";
 import { countText, number, shortTime } from "./token-lines.ts";
 
 /** Pause between two checks, and how long the sweep and the targets of leases are waited for (ms). */
@@ -31,7 +32,7 @@ export async function containTokens(
 
 async function proveEnd({ client, terminal, json }: Session, job: string): Promise<Called<number>> {
   const path = `sys/tokens/jobs/${encodeURIComponent(job)}/receipt`;
-  const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), NO_JOB);
+  const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), nothingIs("job", job));
   if (!receipt.ok) return receipt;
   if (receipt.value.finished === null)
     return failed(`the job is ${receipt.value.state}: --job ${job} again when it has ended`);

@@ -2,7 +2,8 @@ import type * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import type { Called } from "../client.ts";
+import { type Called, failed } from "../client.ts";
+import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 
 /** Shows why a request would be allowed or refused. Returns 1 for a refusal. */
@@ -14,6 +15,7 @@ export async function explainAccess(
   const endpoint = accessor === null ? "sys/explain/access-self" : "sys/explain/access";
   const answer = await client.post(endpoint, EXPLANATION, asked);
   if (!answer.ok) return answer;
+  if (accessor !== null && answer.value.reason === "token_unknown") return failed(nothingIs("accessor", accessor));
   if (json) terminal.out(JSON.stringify(answer.value));
   else showExplanation(terminal, answer.value);
   return ok(answer.value.allowed ? 0 : 1);

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { ok } from "../../../src/base/result.ts";
+import { err, ok } from "../../../src/base/result.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
+import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
-/** Why the state of a job is not known. */
-export const NO_JOB = "the server has no job of this id, or not any more";
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
 /** Most groups in a line. */
 const SHOWN_GROUPS = 8;
@@ -40,10 +39,13 @@ export async function revokeSelected(
     include_self: includeSelf,
   };
   const preview = await count(session, asked);
-  if (!preview.ok) return preview;
+  if (!preview.ok) return err(byWhatWasTyped(preview.error, wanted));
   const { count: matched, total } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
+  const entity = "entity_id" in filter ? filter.entity_id : null;
+  if (matched === 0 && typeof entity === "string" && isMalformed("entity", entity))
+    return failed(nothingIs("entity", entity));
   if (dryRun || total === 0) return ok({ code: 0, job: null });
   if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
   const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
@@ -78,7 +80,7 @@ export async function followJob(session: Session, id: string, isQuiet = false): 
 /** Waits for the end of a job. */
 async function ended({ client, terminal }: Session, id: string): Promise<Called<Job>> {
   for (;;) {
-    const job = orMissing(await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB), NO_JOB);
+    const job = orMissing(await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB), nothingIs("job", id));
     terminal.progress(null);
     if (!job.ok) return job;
     const { state, counted, total, finished, preview } = job.value;
@@ -93,7 +95,7 @@ async function ended({ client, terminal }: Session, id: string): Promise<Called<
 /** Stops a revocation. What it has revoked stays revoked. */
 export async function stopJob(session: Session, id: string): Promise<Called<number>> {
   const path = `sys/tokens/jobs/${encodeURIComponent(id)}/stop`;
-  const stopped = orMissing(await session.client.post(path, z.unknown(), {}), NO_JOB);
+  const stopped = orMissing(await session.client.post(path, z.unknown(), {}), nothingIs("job", id));
   return stopped.ok ? followJob(session, id) : stopped;
 }
 

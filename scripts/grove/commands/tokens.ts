@@ -1,7 +1,8 @@
-import { ok } from "../../../src/base/result.ts";
+import { err, ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
+import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
 import { count } from "./revoke.ts";
 import { number, tokenTable } from "./token-lines.ts";
@@ -21,7 +22,7 @@ export async function showTokens(
     const size = String(Math.min(PAGE_SIZE, most - tokens.length));
     const page = await client.get("sys/tokens", PAGE, { ...filter, sort, limit: size, after: next });
     terminal.progress(null);
-    if (!page.ok) return page;
+    if (!page.ok) return err(byWhatWasTyped(page.error, { filter }));
     tokens.push(...page.value.tokens);
     next = page.value.next;
     if (next !== "") terminal.progress(`${tokens.length} tokens`);
@@ -34,7 +35,9 @@ export async function showTokens(
   const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
   terminal.say(`${number(tokens.length, "token")}${of}`);
   if (!json) {
-    const { display_name: name } = filter;
+    const { display_name: name, entity_id: entity } = filter;
+    if (tokens.length === 0 && typeof entity === "string" && isMalformed("entity", entity))
+      terminal.say(nothingIs("entity", entity));
     if (tokens.length === 0 && typeof name === "string") {
       terminal.say(
         `names of tokens begin with their method, such as token-${harmless(name)}: --search finds parts of names`,
@@ -60,7 +63,7 @@ export async function countTokens(
   { by, filter }: Extract<GroveCommand, { kind: "count" }>,
 ): Promise<Called<number>> {
   const summary = await client.get("sys/tokens/summary", SUMMARY, { ...filter, group_by: by });
-  if (!summary.ok) return summary;
+  if (!summary.ok) return err(byWhatWasTyped(summary.error, { filter }));
   const { groups, total, other } = summary.value;
   if (json) terminal.out(JSON.stringify(summary.value));
   else {

@@ -13,6 +13,7 @@ import {
 } from "../answers.ts";
 import { type Called, orMissing } from "../client.ts";
 import { flow, type Part } from "../flow.ts";
+import { nothingIs } from "../named.ts";
 import { harmless, type Session, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
@@ -65,7 +66,7 @@ function mountNode(terminal: Terminal, { mount, trees, largest, rest }: Forest["
 export async function showToken({ client, terminal, json }: Session, accessor: string): Promise<Called<number>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
   const answered = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));
-  const found = orMissing(answered, `no token has the accessor ${harmless(accessor)}, and none that ended lately had`);
+  const found = orMissing(answered, nothingIs("accessor", accessor));
   if (!found.ok) return found;
   if ("ended" in found.value) {
     if (json) terminal.out(JSON.stringify(found.value));

@@ -3,6 +3,7 @@ import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
+import { nothingIs } from "../named.ts";
 import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
@@ -37,10 +38,7 @@ export async function explainRequest(
   const found = log === null ? await findEvent(session, request) : ok(log.line);
   if (!found.ok) return found;
   const line = found.value;
-  if (!line)
-    return failed(
-      request === null ? "no line is of a refused request" : `no line has the request ${harmless(request)}`,
-    );
+  if (!line) return failed(request === null ? "no line is of a refused request" : nothingIs("request", request));
   if (!json) for (const text of factsOf(line)) terminal.say(harmless(text));
   const reason = unaskable(line);
   if (reason !== null) {

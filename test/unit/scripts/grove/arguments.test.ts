@@ -54,10 +54,10 @@ describe("the command line of grove", () => {
       },
     ],
     [
-      "audit --entity e --role r --mount m/ --request i --address a --kind login --json",
+      "audit --entity e --role r --mount m/ --request i --address 192.0.2.1 --kind login --json",
       {
         ...{ kind: "audit", hasText: false, limit: 100, json: true },
-        fields: { entity_id: "e", role: "r", mount: "m/", request_id: "i", address: "a", kind: "login" },
+        fields: { entity_id: "e", role: "r", mount: "m/", request_id: "i", address: "192.0.2.1", kind: "login" },
       },
     ],
     ["audit verify", { kind: "verify", json: false }],
@@ -146,7 +146,8 @@ describe("the command line of grove", () => {
     [["audit"], "audit needs an accessor, - for a token, or an option such as --address"],
     [["audit", "a", "b"], 'unexpected word "b"'],
     [["audit", "a", "--limit", "b"], '--limit takes a whole number from 0 on, not "b"'],
-    [["audit", "--address", "a", "--below"], "--below needs an accessor, or - for a token"],
+    [["audit", "--address", "192.0.2.1", "--below"], "--below needs an accessor, or - for a token"],
+    [["audit", "--address", "192.0.2"], '--address takes an IP address, not "192.0.2"'],
     [["audit", "--role", "web"], "--role needs its --mount, such as auth/aws/"],
     [["list", "--help"], 'there is no command "list"'],
     [["help", "tokns"], 'there is no command "tokns"; did you mean tokens?'],

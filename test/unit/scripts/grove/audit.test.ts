@@ -4,6 +4,8 @@ import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { showEvents, verifyStore } from "../../../../scripts/grove/commands/audit.ts";
 import type { Session } from "../../../../scripts/grove/terminal.ts";
 
+const ID = "3ec50187-719e-463c-9e51-ded1453cb163";
+const GONE = "A".repeat(84);
 const ACCESSOR = `k-${"A".repeat(76)}12345678`;
 
 /** What the server answers, one after the other. */
@@ -196,12 +198,16 @@ describe("grove audit", () => {
     const nothing = { events: [], next: "" };
 
     it.each([
-      ["audit nonsense", /^nothing is known of nonsense: no token has this accessor, and no event is of it/],
-      ["audit --request r9", /^no event is of the request r9: /],
-      ["audit --entity e9", /^no event is of the entity e9: /],
-      ["audit --role web --mount auth/aws/", /^no event is of the role web of auth\/aws\/: /],
+      ["audit nonsense", /^"nonsense" is no accessor: an accessor has 84 /],
+      [`audit ${GONE}`, /^nothing is known of A{84}: no token has this accessor, and no event is of it$/],
+      [`audit ${ID}`, /^nothing is known of 3ec50187-719e-463c-9e51-ded1453cb163: /],
+      ["audit --request r9", /^"r9" is no id of a request: it has the form /],
+      [`audit --request ${ID}`, /^no event is of the request 3ec50187-719e-463c-9e51-ded1453cb163: /],
+      ["audit --entity e9", /^"e9" is no id of an entity: /],
+      [`audit --entity ${ID}`, /^no event is of the entity 3ec50187-719e-463c-9e51-ded1453cb163: /],
+      ["audit --role web --mount auth/aws/", /^no event is of the role "web" of auth\/aws\/: /],
     ])("%s says so, also with a time", async (words, message) => {
-      missing = ["/v1/sys/tokens/nonsense"];
+      missing = ["nonsense", GONE, ID].map((name) => `/v1/sys/tokens/${name}`);
       for (const more of ["", " --since 1h"]) {
         answers = [nothing, nothing];
         expect(await grove(words + more)).toEqual({

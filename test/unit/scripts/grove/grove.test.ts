@@ -116,6 +116,15 @@ describe("grove tokens", () => {
     expect(JSON.parse(out.at(-1) ?? "")[0].display_name).toBe(name);
   });
 
+  it("says what is wrong with a filter by what was typed", async () => {
+    replies["GET /v1/sys/tokens"] = { status: 400, body: { errors: ["tree is not the id of a tree"] } };
+    expect(await grove("tokens --tree nonsense")).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: "nonsense" is no id of a tree: /);
+    replies["GET /v1/sys/tokens"] = data({ tokens: [], next: "" });
+    expect(await grove("tokens --entity-id nonsense")).toBe(0);
+    expect(said.at(-1)).toMatch(/^"nonsense" is no id of an entity: /);
+  });
+
   it("counts by group", async () => {
     replies["GET /v1/sys/tokens/summary"] = data({ groups: [{ key: "auth/aws/", count: 12 }], total: 15, other: 3 });
     expect(await grove("tokens --count-by mount")).toBe(0);
@@ -226,7 +235,7 @@ describe("grove tree", () => {
 
 it("grove tree of an accessor that no token has says so", async () => {
   expect(await grove("tree nonsense")).toBe(1);
-  expect(said).toEqual(["grove: no token has the accessor nonsense, and none that ended lately had"]);
+  expect(said).toEqual(['grove: "nonsense" is no accessor: an accessor has 84 letters, digits, - and _']);
 });
 
 describe("grove tree of a token that has ended", () => {
@@ -295,6 +304,18 @@ describe("grove revoke", () => {
       expected_total: 1168,
     });
     expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
+  });
+
+  it("says of a wrong accessor what was typed, and of an entity that nothing is of", async () => {
+    const errors = ["accessors has an item that is not an accessor"];
+    replies["POST /v1/sys/tokens/revoke"] = { status: 400, body: { errors } };
+    for (const words of ["revoke --accessor nonsense", "contain --accessor nonsense --yes"]) {
+      expect(await grove(words)).toBe(1);
+      expect(said.at(-1)).toMatch(/^grove: "nonsense" is no accessor: /);
+    }
+    replies["POST /v1/sys/tokens/revoke"] = preview({ count: 0, total: 0, sample: [] });
+    expect(await grove("revoke --entity-id nonsense --yes")).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: "nonsense" is no id of an entity: /);
   });
 
   it("follows a count that the server continues with, and shows its numbers", async () => {
@@ -491,6 +512,9 @@ describe("grove explain", () => {
     replies["POST /v1/sys/explain/access"] = { status: 403, body: { errors: ["permission denied"] } };
     expect(await grove("explain sys/mounts --accessor abc")).toBe(1);
     expect(said.at(-1)).toContain("needs update and sudo on sys/explain/access");
+    replies["POST /v1/sys/explain/access"] = data({ ...refused, reason: "token_unknown" });
+    expect(await grove("explain sys/mounts --accessor abc")).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: "abc" is no accessor: /);
     replies["POST /v1/sys/explain/access-self"] = { status: 403, body: { errors: ["permission denied"] } };
     expect(await grove("explain sys/mounts")).toBe(1);
     expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is no token of this server, or has ended)");
@@ -726,9 +750,14 @@ describe("grove contain", () => {
   });
 
   it("says that it knows no such job", async () => {
-    for (const words of ["contain --job j9", "revoke --job j9", "revoke --stop j9"]) {
-      expect(await grove(words)).toBe(1);
-      expect(said).toEqual(["grove: the server has no job of this id, or not any more"]);
+    const id = "3ec50187-719e-463c-9e51-ded1453cb163";
+    for (const words of ["contain --job", "revoke --job", "revoke --stop"]) {
+      expect(await grove(`${words} ${id}`)).toBe(1);
+      expect(await grove(`${words} j9`)).toBe(1);
+      expect(said).toEqual([
+        `grove: no job has the id ${id}: it is mistyped, or not kept any more`,
+        expect.stringMatching(/^grove: "j9" is no id of a job: it has the form /),
+      ]);
       said.length = 0;
     }
   });
@@ -826,7 +855,7 @@ describe("grove why", () => {
 
   it("ends with 1 when no line is found", async () => {
     expect(await grove("why r2", log(line()))).toBe(1);
-    expect(said.at(-1)).toContain("no line has the request r2");
+    expect(said.at(-1)).toMatch(/^grove: "r2" is no id of a request: /);
   });
 });
 

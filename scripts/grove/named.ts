@@ -1,0 +1,105 @@
+import type { CallFailure } from "./client.ts";
+import { harmless } from "./terminal.ts";
+
+/** What an operator names by a text that is copied from elsewhere. */
+interface Named {
+  /** With its article left out. */
+  readonly noun: string;
+  /** What is said of a text of the right form that names nothing. */
+  readonly none: string;
+  readonly form: RegExp;
+  /** The form in words. */
+  readonly formText: string;
+  /** What may be wrong with a text of the right form. */
+  readonly unknown: string;
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const UUID_TEXT = "it has the form 3ec50187-719e-463c-9e51-ded1453cb163";
+
+const NAMED = {
+  accessor: {
+    noun: "accessor",
+    none: "no token has the accessor",
+    form: /^[\w-]{84}$/,
+    formText: "an accessor has 84 letters, digits, - and _",
+    unknown: "it is mistyped, was made by another server, or its token ended longer ago than ends are kept",
+  },
+  entity: {
+    noun: "id of an entity",
+    none: "no entity has the id",
+    form: UUID,
+    formText: UUID_TEXT,
+    unknown: "it is mistyped, or was deleted",
+  },
+  request: {
+    noun: "id of a request",
+    none: "no request that is known has the id",
+    form: UUID,
+    formText: UUID_TEXT,
+    unknown: "it is mistyped, or its events are not kept any more",
+  },
+  job: {
+    noun: "id of a job",
+    none: "no job has the id",
+    form: UUID,
+    formText: UUID_TEXT,
+    unknown: "it is mistyped, or not kept any more",
+  },
+  tree: {
+    noun: "id of a tree",
+    none: "no tree has the id",
+    form: /^[\da-f]{64}$/,
+    formText: "it has 64 digits, 0 to 9 and a to f",
+    unknown: "it is mistyped, or of another server",
+  },
+} as const satisfies Readonly<Record<string, Named>>;
+
+export type NamedKind = keyof typeof NAMED;
+
+/** True for a text that can't be one of this kind. */
+export function isMalformed(kind: NamedKind, text: string): boolean {
+  return !NAMED[kind].form.test(text);
+}
+
+/**
+ * Says what is wrong with a text that names nothing, by the text itself: the operator has not seen the fields of the
+ * interface.
+ */
+export function nothingIs(kind: NamedKind, text: string): string {
+  const { noun, none, formText, unknown } = NAMED[kind];
+  if (!isMalformed(kind, text)) return `${none} ${text}: ${unknown}`;
+  if (kind === "accessor" && /^(?:…|\.\.\.)[\w-]+$/.test(text))
+    return `"${harmless(text)}" is only the end of an accessor: ${formText}`;
+  return `"${harmless(text)}" is no ${noun}: ${formText}`;
+}
+
+interface Selected {
+  readonly accessors?: readonly string[];
+  readonly filter?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/**
+ * A refusal of what selects tokens, by what the operator typed in place of the field. Another failure stays as it is.
+ */
+export function byWhatWasTyped(failure: CallFailure, { accessors = [], filter = {} }: Selected): CallFailure {
+  if (failure.status !== 400) return failure;
+  const message = MESSAGES[failure.message]?.(accessors, filter);
+  return message === undefined ? failure : { status: null, message };
+}
+
+type Message = (accessors: readonly string[], filter: NonNullable<Selected["filter"]>) => string;
+
+/** By the messages of the server, which a test compares. */
+export const MESSAGES: Readonly<Record<string, Message>> = {
+  "accessors has an item that is not an accessor": (accessors) => {
+    const wrong =
+      accessors.find((one) => isMalformed("accessor", one)) ?? (accessors.length === 1 ? accessors[0] : null);
+    return wrong == null
+      ? "one of the accessors is mistyped, or was made by another server: nothing was ended"
+      : nothingIs("accessor", wrong);
+  },
+  "tree is not the id of a tree": (_, { tree }) => nothingIs("tree", String(tree)),
+  "no auth method is mounted at the path of mount": (_, { mount }) =>
+    `no auth method is mounted at "${harmless(String(mount))}": bao auth list names them`,
+};
