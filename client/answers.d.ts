@@ -889,6 +889,7 @@ export interface components {
                 };
                 readonly target_accessor?: string;
                 readonly target_accessors?: readonly string[];
+                readonly target_entities?: readonly string[];
                 readonly revocation?: Record<string, unknown>;
                 readonly role?: string;
                 readonly principal?: string;
@@ -965,6 +966,7 @@ export interface components {
                 };
                 readonly target_accessor?: string;
                 readonly target_accessors?: readonly string[];
+                readonly target_entities?: readonly string[];
                 readonly revocation?: Record<string, unknown>;
                 readonly role?: string;
                 readonly principal?: string;

@@ -51,6 +51,7 @@ export const ASKED_PATHS = {
   organizations: "organizations",
   tidy: "auth/token/tidy",
   tidyStatus: "auth/token/tidy-status",
+  revocations: "sys/leases/revocations",
   audit: "sys/audit/events",
   keys: "sys/key-status",
   rotate: "sys/rotate",

@@ -1,6 +1,8 @@
+import { href } from "../href.ts";
 import { RoleLink } from "../tokens/links.tsx";
 import type { AuditEvent } from "./event.ts";
-import { aboutOf, callerOf, type Happening, happeningOf, madeOf } from "./happening.ts";
+import { isLogin } from "./explainable.ts";
+import { aboutOf, callerOf, deedOf, type Happening, happeningOf, madeOf } from "./happening.ts";
 import { TokenLink } from "./links.tsx";
 
 const TONES: Readonly<Record<Happening, string>> = {
@@ -69,7 +71,7 @@ export function EventText({ event, of }: EventProps) {
         </>
       );
     case "changed":
-      return <Asked event={event} of={of} />;
+      return deedOf(event) === "" ? <Asked event={event} of={of} /> : <Deed event={event} of={of} />;
     case "refused":
     case "failed":
       return (
@@ -89,6 +91,20 @@ export function EventText({ event, of }: EventProps) {
         </>
       );
   }
+}
+
+/** What a change did to the use of an entity. */
+function Deed({ event, of }: EventProps) {
+  const [id = ""] = event.target_entities ?? [];
+  return (
+    <>
+      {deedOf(event)}{" "}
+      <a href={href(["identity"], { id })} title={id}>
+        the entity
+      </a>{" "}
+      <By event={event} of={of} />
+    </>
+  );
 }
 
 /** Operation and path of a request, whom it was about, and who asked. */
@@ -140,7 +156,7 @@ function About({ event, of }: EventProps) {
 /** Who asked, unless it was the token whose timeline it is. */
 function By({ event, of }: EventProps) {
   const caller = callerOf(event);
-  if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
+  if (caller === "") return event.kind === "refusal" && !isLogin(event) ? <>without a valid token</> : null;
   if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event))) return <>by itself</>;
   if (caller === of) return null;
   return (

@@ -15,6 +15,18 @@ export type Happening =
 const RENEWAL = /^(?:auth\/token\/renew(?:-self|-accessor)?|sys\/(?:leases\/)?renew)(?:\/|$)/;
 const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\/)?revoke)(?:\/|$)/;
 
+const OF_ENTITY = /^identity\/entity(?:$|\/(?:id|name)\/)/;
+const NOT_BEFORE = /^identity\/entity\/id\/[^/]+\/not-before$/;
+
+/** What a change did to the use of an entity, as a verb; "" for any other event. */
+export function deedOf({ path = "", operation, data, target_entities: entities = [] }: AuditEvent): string {
+  if (entities.length === 0) return "";
+  if (NOT_BEFORE.test(path)) return "Ended the tokens of";
+  if (!OF_ENTITY.test(path)) return "";
+  if (operation === "delete") return "Deleted";
+  return data?.disabled === true ? "Disabled" : "";
+}
+
 /** The accessor of the token that a request has made, or its keyed hash; "" for none. */
 export function madeOf({ response }: AuditEvent): string {
   const { accessor = "", token_hash: hash = "" } = response?.auth ?? {};

@@ -5,7 +5,8 @@ import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
-import { EndedTokens, type EndOfTokens, EndTokens } from "./end-tokens.tsx";
+import { type EndOfTokens, EndTokens } from "./end-tokens.tsx";
+import { EndedTokens } from "./ended-tokens.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
 import { aliasNames, ENTITY } from "./records.ts";
 import { Related } from "./related.tsx";
@@ -39,7 +40,7 @@ export function EntityCard(props: CardProps) {
     >
       {({ id, disabled, aliases, direct_group_ids: direct, inherited_group_ids: inherited }, reload) => (
         <>
-          {end && <EndedTokens key={id} entity={{ id, disabled }} end={end} />}
+          <EndedTokens key={id} entity={{ id, disabled }} end={end} />
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
           <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
           <EntityTimeline id={id} />

@@ -37,6 +37,7 @@ export function RequestPage({ id }: { readonly id: string }) {
 
 function Found({ event }: { readonly event: AuditEvent }) {
   const { time, operation, path, status, error, client_address: address, target_accessor: target, principal } = event;
+  const entities = event.target_entities ?? [];
   const made = madeOf(event);
   return (
     <div class="columns">
@@ -51,6 +52,7 @@ function Found({ event }: { readonly event: AuditEvent }) {
               Error: error,
               From: address ? <AddressLink address={address} /> : <span class="muted">not known</span>,
               "Token that it was about": target !== undefined && <TokenLink accessor={target} />,
+              "Entity that it was about": entities.length > 0 && entities.map((id) => <EntityLink key={id} id={id} />),
               "Token that it made": made !== "" && (
                 <TokenLink accessor={made} name={event.response?.auth?.display_name} />
               ),

@@ -244,6 +244,7 @@ const EVENT = z.looseObject({
   response: z.looseObject({ auth: EVENT_TOKEN.optional() }).optional(),
   target_accessor: z.string().optional(),
   target_accessors: z.array(z.string()).optional(),
+  target_entities: z.array(z.string()).optional(),
   role: z.string().optional(),
   principal: z.string().optional(),
   count: z.number().optional(),

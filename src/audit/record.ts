@@ -3,8 +3,8 @@ import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import { type AuditEntry, MAX_MENTIONS, MAX_RECORD_LENGTH, type MentionKind, mentionOf } from "./entry.ts";
 
 /**
- * What becomes of an answered request in the store: a `record` in full, a `refusal` of a client without a valid token,
- * whose number is bounded, a `use` that is counted, or `nothing`.
+ * What becomes of an answered request in the store: a `record` in full, a `refusal` of a client without a token that
+ * can be used, whose number is bounded, a `use` that is counted, or `nothing`.
  */
 type Fate = "record" | "refusal" | "use" | "nothing";
 
@@ -13,7 +13,7 @@ export interface AnsweredRequest {
   /** True when it could change something or issue a token: its first line was written before it acted. */
   readonly acts: boolean;
   readonly path: string;
-  /** True when its token was valid. */
+  /** True when its token was alive. */
   readonly hasCaller: boolean;
   /** null for a success. */
   readonly failure: Failure["code"] | null;
@@ -43,7 +43,8 @@ export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fat
   if (failure !== null && UNSEALABLE.has(failure)) return "nothing";
   const changes = acts && !onlyReads(path);
   if (failure === null) return changes ? "record" : hasCaller ? "use" : "nothing";
-  if (!hasCaller) return "refusal";
+  // A token that is alive and can't be used proves nothing more than one that has ended.
+  if (!hasCaller || failure === "unauthenticated") return "refusal";
   return !changes && ABSENT.has(failure) ? "use" : "record";
 }
 
@@ -82,6 +83,7 @@ export function mentionsOf(line: AuditLine, alternatePath = ""): readonly string
   add("role", named && `${named[1]} ${named[2]}`);
   add("organization", (ORGANIZATION_PATH.exec(path) ?? ORGANIZATION_PATH.exec(alternatePath))?.[1]);
   for (const accessor of line.target_accessors ?? []) add("accessor", accessor);
+  for (const id of line.target_entities ?? []) add("entity", id);
   return [...new Set(all)].slice(0, MAX_MENTIONS);
 }
 
@@ -122,12 +124,13 @@ function cutAuth(auth: AuditAuth): AuditAuth {
 }
 
 function withoutMetadata(line: AuditLine): AuditLine {
-  const { auth, response, target_accessors: targets } = line;
+  const { auth, response, target_accessors: targets, target_entities: entities } = line;
   return {
     ...line,
     ...(auth && { auth: cutAuth(auth) }),
     ...(response && { response: { ...response, ...(response.auth && { auth: cutAuth(response.auth) }) } }),
     ...(targets && { target_accessors: targets.slice(0, MAX_CUT_LIST) }),
+    ...(entities && { target_entities: entities.slice(0, MAX_CUT_LIST) }),
   };
 }
 

@@ -92,7 +92,14 @@ export class AuditRecord {
   async end(status: number, result: Result<unknown>, reply: Reply | null): Promise<void> {
     const now = currentTime();
     const error = firstError(result, this.#subject);
-    const { auth: caller, targetAccessor: target, targetAccessors, revocation, ...login } = this.#subject.notes;
+    const {
+      auth: caller,
+      targetAccessor: target,
+      targetAccessors,
+      targetEntities,
+      revocation,
+      ...login
+    } = this.#subject.notes;
     const { role, roleExists, principal, alternatePath } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
@@ -108,6 +115,7 @@ export class AuditRecord {
       ...(issued && { response: issued }),
       ...(target !== undefined && caller?.accessor !== target && { target_accessor: target }),
       ...(targetAccessors && { target_accessors: targetAccessors }),
+      ...(targetEntities && { target_entities: targetEntities }),
       ...(revocation && { revocation }),
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal: principal.slice(0, MAX_PRINCIPAL_LENGTH) }),

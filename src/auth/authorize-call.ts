@@ -6,8 +6,8 @@ import { noteChange } from "../listing/updates/publish.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
-import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
-import { type Call, findAndDecide } from "../token/decide.ts";
+import { type CallerAction, type Outcome, refusedAnswer, type TreeAnswer } from "../token/actions.ts";
+import { type Call, type Decided, findAndDecide } from "../token/decide.ts";
 import { MAX_ROW_ATTEMPTS, newTokenIds, type TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
@@ -25,7 +25,7 @@ export interface AuthorizedCall {
   readonly outcome: Result<Outcome> | null;
 }
 
-/** A refused call. `caller` is set when the token was valid: the audit log then says whom the policies refused. */
+/** A refused call. `caller` is set when the token is alive: the audit log then says who was refused. */
 interface RefusedCall {
   readonly failure: Failure;
   readonly caller: Caller | null;
@@ -55,7 +55,7 @@ export async function authorizeCall(
     if (!caller) return refused(UNAUTHENTICATED, null);
     const entity = await loadActiveEntity(env, caller.record.entityId);
     const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
-    if (!decided.ok) return refused(decided.error, null);
+    if (!decided.ok) return refused(decided.error, caller);
     const verdict = decided.value;
     writeFirstLine(line, caller);
     return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
@@ -69,8 +69,9 @@ export async function authorizeCall(
     const treeCall = { row, verifier, access, clientAddress, watermark, action, malformed, line: unwritten };
     const answer = known ?? (await runInTree(env, treeId, treeCall));
     if (!answer.ok) return refused(answer.error, null);
-    const { verdict, outcome } = answer.value;
+    const { verdict, refusal, outcome } = answer.value;
     const caller = serviceCaller(answer.value.caller);
+    if (refusal) return refused(refusal, caller);
     if (known) writeFirstLine(unwritten, caller);
     unwritten = null;
     if (!verdict) return refused(DENIED, caller);
@@ -111,11 +112,13 @@ async function runKnown(
     },
     loadEntity: (id: string) => loadActiveEntity(env, id),
   };
-  return findAndDecide(installation, call, source, ({ found: { caller }, verdict, now }) => {
+  type Answered = Result<TreeAnswer> | null;
+  const act = ({ found: { caller }, verdict, now }: Decided<{ readonly caller: TokenView }>): Answered => {
     if (!verdict || !action) return ok({ caller, verdict, outcome: null });
     const outcome = outcomeWithoutTree(knownTokens, watermarks, action, caller, verdict, now);
     return outcome && ok({ caller, verdict, outcome });
-  });
+  };
+  return findAndDecide(installation, call, source, act, refusedAnswer);
 }
 
 /** True when the Worker may be able to perform the action from a published token alone. The plan decides later. */

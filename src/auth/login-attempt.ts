@@ -207,11 +207,12 @@ export async function issueLogin(
 
 /** Issues the token of a verified client: the last step of every login. Refused when its entity can't be used. */
 export async function issueToken(
-  { env, installation, mount, checks }: LoginAttempt,
+  { env, installation, mount, checks, notes }: LoginAttempt,
   { alias, token, parent }: VerifiedClient,
 ): Promise<Result<IssuedLogin>> {
   const found = await entityForLogin(env, { ...alias, mountAccessor: mount.accessor });
-  const entity = checks.record("entity", {}, found);
+  if (!found.ok && found.error.entityId !== "") notes.targetEntities = [found.error.entityId];
+  const entity = checks.record("entity", {}, found.ok ? found : err(found.error.failure));
   if (!entity.ok) return entity;
   const login = { ...token, entityId: entity.value.entity.id };
   const issued = await issueLogin(env, installation, mount, login, parent);

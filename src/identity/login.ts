@@ -1,6 +1,6 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
-import { DENIED, err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, type Failure, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
@@ -22,6 +22,12 @@ export interface LoginAlias extends AliasPlace {
   readonly groups?: readonly string[];
 }
 
+/** The refusal of a login, with the id of its entity; "" when that is not known. */
+interface RefusedLogin {
+  readonly failure: Failure;
+  readonly entityId: string;
+}
+
 /** Ids of entities by alias. An entry may be stale: the copy of the entity shows whether it still has the alias. */
 const holders = new GenerationalCache<string, string>(MAX_ALIASES);
 
@@ -30,13 +36,13 @@ const holders = new GenerationalCache<string, string>(MAX_ALIASES);
  * No call is made when this isolate has a copy of the entity (at most POLICY_CACHE_SECONDS old) and the login changes
  * nothing in it. "permission_denied" when the entity is disabled, or when its row or that of a group was tampered with.
  */
-export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView>> {
+export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView, RefusedLogin>> {
   const known = freshForLogin(env, alias);
   const found = known ? ok(known) : await askForEntity(env, alias);
-  if (!found.ok) return found;
+  if (!found.ok) return err({ failure: found.error, entityId: "" });
   const state = found.value.disabled ? null : await withLoginGroups(env, found.value, alias);
   const view = state && (await loadView(env, state));
-  return view && !view.disabled ? ok(view) : err(DENIED);
+  return view && !view.disabled ? ok(view) : err({ failure: DENIED, entityId: found.value.entity.id });
 }
 
 /**

@@ -88,8 +88,9 @@ async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<s
  * Deletes entities with their aliases. Safe to repeat. Their shards come first, so that their tokens are refused even
  * after a crash. Entries in the directory and pointers that a crash leaves behind lead to no entity, and other entities
  * can replace them.
+ * @returns the ids that the keys named.
  */
-export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<void> {
+export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<readonly string[]> {
   const named = await inGroups(keys, async (key) => {
     if ("id" in key) return key.id;
     // The directory also has the names of entities that are deleted.
@@ -104,6 +105,7 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
     if (shard !== null) await entityShard(env, shard).dropMerged(here, ids);
   });
   await identityOf(env).forgetEntities(ids);
+  return ids;
 }
 
 /** Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist. */
@@ -146,8 +148,8 @@ export async function entityOfAlias(
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 const ALIAS_NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
-/** The alias that a write created or changed; null when it changed nothing. */
-type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
+/** The alias that a write created or changed, with all entities that it was or is of; null when it changed nothing. */
+type WrittenAlias = (Pick<AliasRecord, "id" | "entityId"> & { readonly entityIds: readonly string[] }) | null;
 
 /** Creates or changes an alias, selected by id, or by name and mount. Messages: reference, identity/entity-alias. */
 export async function writeAlias(
@@ -174,14 +176,15 @@ export async function writeAlias(
 /**
  * Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. Fails
  * with "unavailable" when other writes move the alias each time.
+ * @returns the alias; null when there was none.
  */
-export async function deleteAlias(env: IdentityEnv, id: string): Promise<Result<null>> {
+export async function deleteAlias(env: IdentityEnv, id: string): Promise<Result<AliasRecord | null>> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
     // Another write may have moved the alias since it was read.
     const isDropped = alias && (await homeOf(env, alias.entityId)?.dropAlias(alias.entityId, id));
     if (alias && isDropped) await releaseAlias(env, alias);
-    if (!alias || isDropped) return ok(null);
+    if (!alias || isDropped) return ok(alias);
   }
   return err(ALIAS_IS_CHANGING);
 }
@@ -199,7 +202,7 @@ async function addWithEntity(env: IdentityEnv, place: AliasPlace, write: AliasWr
   const made = await entityOfAlias(env, place, given, newId);
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
-  if (entityId === newId) return ok({ id: firstAliasId(newId), entityId });
+  if (entityId === newId) return ok({ id: firstAliasId(newId), entityId, entityIds: [entityId] });
   // A concurrent login or write created the alias first, so this write changes it.
   return writeAlias(env, null, write);
 }
@@ -259,7 +262,7 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
     if (isNative(alias)) await shardOfItsId?.releaseAlias(byId, before.entityId);
   }
   if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
-  return ok({ id, entityId });
+  return ok({ id, entityId, entityIds: [...new Set([entityId, before?.entityId ?? entityId])] });
 }
 
 /** Makes the name and the id of an alias lead to its entity again, after a move to another one has failed. */

@@ -39,9 +39,9 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
       const presented = await readToken(this.env, installation, text);
       const caller = presented && (await callerOf(this.env, installation, presented));
       if (!caller) return err(UNAUTHENTICATED);
+      notes.auth = auditCaller(caller);
       const standing = await loadActiveEntity(this.env, caller.record.entityId);
       if (!standing.ok) return standing;
-      notes.auth = auditCaller(caller);
       return ok(tokenHolder(caller, standing.value?.policies ?? []));
     });
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };

@@ -1,5 +1,5 @@
 import type { Seconds } from "../base/clock.ts";
-import type { Result } from "../base/result.ts";
+import { type Failure, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { MountTtl } from "../system/mount.ts";
@@ -121,8 +121,15 @@ export interface TreeCall extends Call {
 /** The caller as it was before the action of its request, what its policies grant on the path, and the outcome. */
 export interface TreeAnswer {
   readonly caller: TokenView;
-  /** null: the policies refuse the request. */
+  /** null: the request is refused, by the policies unless there is a `refusal`. */
   readonly verdict: Verdict | null;
+  /** Set when the token is alive and can't be used: from this address, or because of its entity. */
+  readonly refusal?: Failure;
   /** null without an action. A failure is one of the action: the caller was authenticated and allowed. */
   readonly outcome: Result<Outcome> | null;
+}
+
+/** The answer about a token that is alive and can't be used, see `TreeAnswer.refusal`. */
+export function refusedAnswer({ caller }: Pick<TreeAnswer, "caller">, refusal: Failure): Result<TreeAnswer> {
+  return ok({ caller, verdict: null, refusal, outcome: null });
 }

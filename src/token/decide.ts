@@ -1,5 +1,5 @@
 import { currentTime, type Ms } from "../base/clock.ts";
-import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import { aclOf } from "../identity/standing.ts";
 import type { AccessRequest, Trace, Verdict } from "../policy/acl.ts";
@@ -62,13 +62,15 @@ interface TokenSource<T> {
  *
  * @param act runs in the step in which the token was found, without an `await` in between. After one, concurrent
  *   requests could have spent the last use or revoked the token, and each would still act on it as it was found.
- * @returns what `act` returns, or null when no such token is alive. A failure of `decide`.
+ * @param refuse makes the answer when the token can't be used, see `decide`: the audit log says whose token that was.
+ * @returns what `act` or `refuse` returns, or null when no such token is alive.
  */
 export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
   installation: Circumstances["installation"],
   call: Call,
   { find, loadEntity }: TokenSource<T>,
   act: (decided: Decided<T>) => R,
+  refuse: (found: T, failure: Failure) => R | Result<never> = (_, failure) => err(failure),
 ): Promise<R | Result<never> | null> {
   let now = currentTime();
   let found = find(now);
@@ -80,5 +82,5 @@ export async function findAndDecide<T extends { readonly caller: TokenRecord }, 
   }
   if (!found) return null;
   const verdict = decide(found.caller, call, { installation, entity, now });
-  return verdict.ok ? act({ found, verdict: verdict.value, now }) : verdict;
+  return verdict.ok ? act({ found, verdict: verdict.value, now }) : refuse(found, verdict.error);
 }

@@ -22,12 +22,13 @@ import { isEnded } from "../system/watermarks.ts";
 import {
   isTarget,
   type Outcome,
+  refusedAnswer,
   type StoredTarget,
   type TargetAction,
   type TreeAnswer,
   type TreeCall,
 } from "../token/actions.ts";
-import { findAndDecide } from "../token/decide.ts";
+import { type Decided, findAndDecide } from "../token/decide.ts";
 import { isNameOfTree } from "../token/find-tree.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
@@ -120,8 +121,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * Authenticates the caller, counts the use, evaluates the policies and then performs `call.action`: all that a
    * request does in the tree of its caller, in one call.
    *
-   * @returns the caller with the outcome. The verdict is null when the policies refuse. "unauthenticated" for every
-   *   token that can't be used. A failure of the action itself is the inner error, because the caller is authenticated.
+   * @returns the caller with the outcome. The verdict is null when the request is refused. "unauthenticated" when no such
+   *   token is alive. A failure of the action itself is the inner error, because the caller is authenticated.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer>> {
     const loaded = await loadInstallation(this.env, call.watermark);
@@ -130,13 +131,14 @@ export class TokenTree extends StoredObject<TreeEnv> {
     this.#tree.keys.use(installation);
     const find = (now: Ms) => findCaller(this.#tree, call, now);
     const loadEntity = (id: string) => loadActiveEntity(this.env, id);
-    const answer = await findAndDecide(installation, call, { find, loadEntity }, (decided) => {
+    const answerTo = (decided: Decided<NonNullable<ReturnType<typeof find>>>): Result<TreeAnswer> => {
       const { caller, row } = decided.found;
       if (call.again && row && row.usesLeft > 0) return err(LOST);
       // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
       return ok(answerCall(this.#tree, decided, call, installation.watermarks.newest));
-    });
+    };
+    const answer = await findAndDecide(installation, call, { find, loadEntity }, answerTo, refusedAnswer);
     return answer ?? err(UNAUTHENTICATED);
   }
 

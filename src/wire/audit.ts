@@ -50,6 +50,8 @@ export interface AuditLine {
   readonly target_accessor?: string;
   /** Accessors of the tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
+  /** Ids of the entities that the request changed or deleted, or whose login was refused. */
+  readonly target_entities?: readonly string[];
   readonly revocation?: AuditRevocation;
   readonly role?: string;
   /**
@@ -74,6 +76,7 @@ export interface AuditNotes {
   auth?: AuditAuth;
   targetAccessor?: string;
   targetAccessors?: readonly string[];
+  targetEntities?: readonly string[];
   revocation?: AuditRevocation;
   /** The new token in an answer that is no `auth`. */
   issuedToken?: AuditAuth;

@@ -311,6 +311,17 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await receipt.getByText(/^Asked by$/).waitFor();
     await receipt.getByText("It can log in again", { exact: true }).waitFor();
     await expectAccessible(page);
+    // The receipt is the server's: it is there for who comes later, and the timeline says who did it.
+    await openPlace(page, "identity");
+    await openPlace(page, `identity?id=${auth.entity_id}`);
+    await receipt.getByText(/^Asked by$/).waitFor();
+    await receipt.getByRole("link", { name: "root", exact: true }).waitFor();
+    const timeline = page.getByRole("region", { name: "Timeline" });
+    await timeline
+      .getByRole("listitem")
+      .filter({ hasText: /Ended the tokens of the entity by root/ })
+      .waitFor();
+    await expectAccessible(page);
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
     expect(map.body.data).toMatchObject({ tokens: [] });
   });

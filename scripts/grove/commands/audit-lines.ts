@@ -82,12 +82,14 @@ function factsOf(event: AuditEvent, name: (accessor: string) => string) {
 
 /** What the request made, ended or was about. */
 function aboutTexts(event: AuditEvent, name: (accessor: string) => string): string[] {
-  const { response, target_accessor: target, target_accessors: targets = [], role, principal, count } = event;
+  const { response, target_accessor: target, target_accessors: targets = [], target_entities: entities = [] } = event;
+  const { role, principal, count } = event;
   const made = response?.auth;
   return [
     made && ["made", name(made.accessor), made.display_name].filter((word) => word !== "").join(" "),
     target && `token ${name(target)}`,
     targets.length > 0 && targets.map(name).join(" "),
+    entities.length > 0 && `entity ${entities.join(" ")}`,
     role && `role ${role}`,
     principal,
     count !== undefined && String(count),

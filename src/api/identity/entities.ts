@@ -47,8 +47,8 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>, EntityWrite> = {
   list: listEntities,
   listNames: listEntityNames,
   read: readEntity,
-  async delete(env, key) {
-    await deleteEntities(env, [key]);
+  async delete(env, key, notes) {
+    notes.targetEntities = await deleteEntities(env, [key]);
     return ok(null);
   },
   endsTokens: (change) => change === "deletion" || change.disabled === true,
@@ -56,9 +56,10 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>, EntityWrite> = {
     const common = commonWrite("entity", fields);
     return common.ok ? ok({ ...common.value, disabled: fields.disabled ?? null }) : common;
   },
-  async write(env, id, change) {
+  async write(env, id, change, notes) {
     const written = await writeEntity(env, id, change);
     if (!written.ok) return written;
+    notes.targetEntities = [written.value.id];
     const { created, ...shown } = written.value;
     return ok(created ? { ...shown, aliases: null } : null);
   },
@@ -84,7 +85,12 @@ const ALIAS_ROUTES = routesById({
   summary: ALIAS_SUMMARY_VIEW,
   list: listAliases,
   read: (env, { id }) => readAlias(env, id),
-  delete: (env, { id }) => deleteAlias(env, id),
+  async delete(env, { id }, notes) {
+    const deleted = await deleteAlias(env, id);
+    if (!deleted.ok) return deleted;
+    if (deleted.value) notes.targetEntities = [deleted.value.entityId];
+    return ok(null);
+  },
   change(fields, mounts) {
     const { name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
     const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
@@ -97,9 +103,10 @@ const ALIAS_ROUTES = routesById({
     const entityId = fields.canonical_id || fields.entity_id || null;
     return ok({ name: name || null, mountAccessor: accessor || null, entityId, customMetadata });
   },
-  async write(env, id, change) {
+  async write(env, id, change, notes) {
     const written = await writeAlias(env, id, change);
     if (!written.ok) return written;
+    if (written.value) notes.targetEntities = written.value.entityIds;
     return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
   },
 });
@@ -122,9 +129,9 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     input: fieldSchema({ entity_ids: sent(list()).describe("The ids of the entities") }),
     prepare: async ({ fields: { entity_ids: ids } }) =>
       ids?.length ? ok(ids) : refuse("missing entity ids to delete"),
-    handle: async ({ env, prepared }) => {
+    handle: async ({ env, prepared, request }) => {
       const keys = prepared.map((id) => ({ id }));
-      await deleteEntities(env, keys);
+      request.notes.targetEntities = await deleteEntities(env, keys);
       return deletedReply(env);
     },
   }),
@@ -147,7 +154,8 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
         ? refuse(`from_entity_ids must not have more than ${MAX_MERGED} ids`)
         : ok({ into, from: sources, force: fields.force, keep });
     },
-    handle: async ({ env, prepared }) => {
+    handle: async ({ env, prepared, request }) => {
+      request.notes.targetEntities = [prepared.into, ...prepared.from];
       const merged = await identityOf(env).merge(prepared);
       // Also after a refusal: an alias may have moved.
       forgetEntities();
@@ -174,6 +182,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     handle: async ({ env, params, prepared: createdBefore, caller, request }) => {
       const entity = await findEntity(env, { id: params.id ?? "" });
       if (!entity) return NOT_FOUND;
+      request.notes.targetEntities = [entity.id];
       const asked = originOfCaller(caller, request);
       let ended: Result<unknown> = ok(null);
       // The entity's own watermark last: after an earlier crash a read shows no change, and a repeat completes it.

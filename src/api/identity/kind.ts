@@ -16,6 +16,7 @@ import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { untilInEffect } from "../../system/in-effect.ts";
+import type { AuditNotes } from "../../wire/audit.ts";
 import { type FieldSchema, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { PAGE, readPageInChunks } from "../../wire/page.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
@@ -38,13 +39,22 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly summary: View<Shown<Thing>>;
   /** Reads a write of a record that `fields` name. Judges what needs nothing but the request and the mounts. */
   change(fields: Fields, mounts: ReadyContext["installation"]["mounts"]): Result<Change>;
-  /** Creates a record, or changes the one with this id. Returns the data of the answer; null: it has no body. */
-  write(env: Env, id: string | null, change: Change): Promise<Result<Record<string, unknown> | null>>;
+  /**
+   * Creates a record, or changes the one with this id. Returns the data of the answer; null: it has no body.
+   * @param notes get the entities that it changed.
+   */
+  write(
+    env: Env,
+    id: string | null,
+    change: Change,
+    notes: AuditNotes,
+  ): Promise<Result<Record<string, unknown> | null>>;
   /** True when the change ends the use of tokens. It is then answered when it is in effect everywhere. */
   endsTokens?(change: Change | "deletion"): boolean;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: Key): Promise<Thing | null>;
-  delete(env: Env, key: Key): Promise<Result<null>>;
+  /** @param notes get the entities that it deleted or changed. */
+  delete(env: Env, key: Key, notes: AuditNotes): Promise<Result<null>>;
 }
 
 type ById = { readonly id: string };
@@ -74,7 +84,7 @@ export function routesById<Thing extends ById, Fields extends ById, Change>(
       answers: WRITTEN,
       input: kind.fields,
       prepare: async ({ fields, installation }) => kind.change(fields, installation.mounts),
-      handle: ({ env, fields, prepared }) => write(kind, env, fields.id || null, prepared),
+      handle: ({ env, fields, prepared, request }) => write(kind, env, fields.id || null, prepared, request.notes),
     }),
     simpleRoute("list", `${path}/id`, {
       summary: `Lists ${kind.all} by id.`,
@@ -186,15 +196,15 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
       input: kind.fields,
       prepare: async ({ fields, params, installation }) =>
         kind.change({ ...fields, id: "", [by]: params[by] ?? "" }, installation.mounts),
-      handle: keyed(({ env, prepared }: CallContext<Fields, Change>, key) =>
-        write(kind, env, key.id ?? null, prepared),
+      handle: keyed(({ env, prepared, request }: CallContext<Fields, Change>, key) =>
+        write(kind, env, key.id ?? null, prepared, request.notes),
       ),
     }),
     simpleRoute("delete", path, {
       ...described("Deletes", "delete"),
       answers: NO_CONTENT,
-      handle: keyed(async ({ env }, key) => {
-        const deleted = await kind.delete(env, key);
+      handle: keyed(async ({ env, request }, key) => {
+        const deleted = await kind.delete(env, key, request.notes);
         if (!deleted.ok) return deleted;
         forgetEntities();
         if (kind.endsTokens?.("deletion")) await untilInEffect(env);
@@ -210,8 +220,9 @@ async function write<Thing extends ById, Fields extends ById, Key, Change>(
   env: Env,
   id: string | null,
   change: Change,
+  notes: AuditNotes,
 ): Answered {
-  const written = await kind.write(env, id, change);
+  const written = await kind.write(env, id, change, notes);
   if (!written.ok) return written;
   forgetEntities();
   if (written.value) return dataReply(written.value);

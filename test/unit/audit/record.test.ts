@@ -23,6 +23,7 @@ describe("an answered request", () => {
     ["a read that fails", { ...READ, failure: "internal" }, "record", false],
     ["an open read", { ...READ, hasCaller: false }, "nothing", false],
     ["a read without a valid token", { ...READ, hasCaller: false, failure: "unauthenticated" }, "refusal", false],
+    ["a read by a token that can't be used", { ...READ, failure: "unauthenticated" }, "refusal", false],
     ["a change", CHANGE, "record", true],
     ["a change without a caller, such as sys/init", { ...CHANGE, hasCaller: false }, "record", true],
     ["a change that was refused", { ...CHANGE, failure: "permission_denied" }, "record", false],

@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../../console/audit/event.ts";
 import { isLogin, whyOf } from "../../../console/audit/explainable.ts";
-import { aboutOf, callerOf, happeningOf, hashOfCaller, madeOf, placeOfEnd } from "../../../console/audit/happening.ts";
+import {
+  aboutOf,
+  callerOf,
+  deedOf,
+  happeningOf,
+  hashOfCaller,
+  madeOf,
+  placeOfEnd,
+} from "../../../console/audit/happening.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/lineage-order.ts";
 import { isAddress, isRequestId } from "../../../console/audit/question.ts";
 
@@ -46,6 +54,17 @@ describe("what an event was", () => {
     expect([callerOf(batch), madeOf(batch)]).toEqual(["hmac-sha256:1", "hmac-sha256:2"]);
     const { auth: _, ...nobody } = event({ kind: "refusal" });
     expect(callerOf(nobody)).toBe("");
+  });
+
+  it("tells what a change did to the use of an entity", () => {
+    const of = (path: string, fields: Partial<AuditEvent> = {}) =>
+      deedOf(event({ path, target_entities: ["e1"], ...fields }));
+    expect(of("identity/entity/id/e1/not-before")).toBe("Ended the tokens of");
+    expect(of("identity/entity/id/e1", { data: { disabled: true } })).toBe("Disabled");
+    expect(of("identity/entity/name/mallory", { data: { disabled: true } })).toBe("Disabled");
+    expect(of("identity/entity/id/e1", { data: { policies: ["hmac-sha256:1"] } })).toBe("");
+    expect(of("identity/entity/id/e1", { operation: "delete" })).toBe("Deleted");
+    expect(of("auth/jobs/login", { kind: "refusal" })).toBe("");
   });
 
   it("tells the hash of a token by its own requests alone", () => {

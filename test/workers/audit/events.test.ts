@@ -9,7 +9,8 @@ interface Event {
   readonly client_address: string | null;
   readonly principal?: string;
   readonly target_accessor?: string;
-  readonly auth?: { readonly accessor: string };
+  readonly target_entities?: readonly string[];
+  readonly auth?: { readonly accessor: string; readonly entity_id: string };
   readonly response?: { readonly auth?: { readonly accessor: string } };
 }
 interface Made {
@@ -94,6 +95,57 @@ describe("a leaked token", () => {
     const found = await ask({ token: batch.client_token, order: "oldest" });
     expect(found.events.map(({ path }) => path)).toEqual(["auth/token/create", "sys/policies/acl/by-batch"]);
     expect((await ask({ accessor: maker.accessor, lineage: true })).below).toHaveLength(1);
+  });
+});
+
+describe("a person who has left", () => {
+  /** What a request of an operator, or of the person, was and what came of it. */
+  const summary = ({ kind, path, status }: Event) => [kind, path.replace(/[0-9a-f-]{36}/, "ID"), status];
+
+  it("has in the events of the entity what ended its use, and all that was refused for that", async () => {
+    const post = (path: string, body: Record<string, unknown> = {}) => call("POST", path, { token: root, body });
+    await post("sys/auth/staff", { type: "approle" });
+    await post("auth/staff/role/people", { token_policies: "default" });
+    const { role_id } = dataOf<{ role_id: string }>(
+      await call("GET", "auth/staff/role/people/role-id", { token: root }),
+    );
+    const { secret_id } = dataOf<{ secret_id: string }>(await post("auth/staff/role/people/secret-id"));
+    const login = () => call("POST", "auth/staff/login", { body: { role_id, secret_id } });
+    const { client_token: text, accessor, entity_id: id } = (await login()).body.auth;
+
+    await post(`identity/entity/id/${id}`, { disabled: true });
+    expect((await call("GET", "auth/token/lookup-self", { token: text, headers })).status).toBe(403);
+    expect((await call("POST", "auth/token/create", { token: text, headers, body: {} })).status).toBe(403);
+    expect((await login()).status).toBe(403);
+    await post(`identity/entity/id/${id}/not-before`);
+    await call("DELETE", `identity/entity/id/${id}`, { token: root });
+
+    const found = await ask({ entity_id: id, order: "oldest" });
+    expect(found.events.map(summary)).toEqual([
+      ["login", "auth/staff/login", 200],
+      ["change", "identity/entity/id/ID", 204],
+      ["refusal", "auth/token/lookup-self", 403],
+      ["refusal", "auth/token/create", 403],
+      ["refusal", "auth/staff/login", 403],
+      ["change", "identity/entity/id/ID/not-before", 204],
+      ["change", "identity/entity/id/ID", 204],
+    ]);
+    const [, disabled, read, , refusedLogin] = found.events;
+    expect(disabled?.target_entities).toEqual([id]);
+    expect(read).toMatchObject({ auth: { accessor, entity_id: id }, client_address: "192.0.2.9" });
+    expect(refusedLogin?.target_entities).toEqual([id]);
+    const refusals = await ask({ accessor, kind: "refusal" });
+    expect(refusals.events.map(({ path }) => path)).toEqual(["auth/token/create", "auth/token/lookup-self"]);
+  });
+
+  it("says of a token that came from a network it is not bound to whose it is", async () => {
+    const networks = { token_bound_cidrs: "198.51.100.0/24" };
+    await call("POST", "auth/token/roles/office", { token: root, body: networks });
+    const made = await call("POST", "auth/token/create/office", { token: root, body: { ttl: "1h" } });
+    const { client_token: text, accessor } = made.body.auth;
+    expect((await call("GET", "auth/token/lookup-self", { token: text, headers })).status).toBe(403);
+    const [refused] = (await ask({ accessor, kind: "refusal" })).events;
+    expect(refused).toMatchObject({ path: "auth/token/lookup-self", client_address: "192.0.2.9", auth: { accessor } });
   });
 });
 

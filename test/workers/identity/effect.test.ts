@@ -234,7 +234,7 @@ describe("a login", () => {
     expect(second.value.revision).not.toBe(first.value.revision);
     expect(third.value.revision).toBe(second.value.revision);
     await post(`identity/entity/id/${first.value.entity.id}`, { disabled: true });
-    expect(await login(null)).toEqual({ ok: false, error: { code: "permission_denied" } });
+    expect(await login(null)).toMatchObject({ ok: false, error: { failure: { code: "permission_denied" } } });
   });
 });
 

@@ -82,22 +82,32 @@ export const EVENT_ROUTES: readonly Route[] = [
       if (!problem.ok) return problem;
       await flushAudit(env);
       const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
-      const found = await findEvents(env, { ...prepared, mentions });
+      // What others did to the entity has their tokens and addresses in it.
+      const found = await findEvents(env, { ...prepared, mentions }, (line) => isOf(line, entityId));
       return dataReply(found);
     },
   }),
 ];
 
 /** Returns a page of events. It can be short and have a next one. */
-async function findEvents(env: Env, { actor, ...question }: ReadQuestion) {
+async function findEvents(env: Env, { actor, ...question }: ReadQuestion, isShown = (_: CallerLine) => true) {
   const found = await searchEvents(env, question);
-  const isMeant = ({ line }: AuditEvent) => actor === "" || callerOfLine(line) === actor;
+  const isMeant = (event: AuditEvent) => {
+    const line = storedJson<CallerLine>(event.line);
+    return (actor === "" || callerOfLine(line) === actor) && isShown(line);
+  };
   return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: writeEventCursor(found.next) };
 }
 
-function callerOfLine(text: string): string {
-  const { auth, token_hash: hash = "" } = storedJson<Pick<AuditLine, "auth" | "token_hash">>(text);
+type CallerLine = Pick<AuditLine, "auth" | "token_hash" | "response">;
+
+function callerOfLine({ auth, token_hash: hash = "" }: CallerLine): string {
   return auth?.accessor || hash;
+}
+
+/** True when a token of the entity asked, or was made. */
+function isOf({ auth, response }: CallerLine, entityId: string): boolean {
+  return auth?.entity_id === entityId || response?.auth?.entity_id === entityId;
 }
 
 /** A batch that two shards have taken after a late answer is there twice. */

@@ -38,7 +38,7 @@ export const OWN_QUESTION = strictSchema(PLAIN);
 export const QUESTION = strictSchema({
   ...PLAIN,
   token: pasted().describe("A token, alive or not, in a body only: its events, and what was tried after its end."),
-  entity_id: text().describe("Id of an entity: of the caller, or of the token that was made."),
+  entity_id: text().describe("Id of an entity: of the caller, of the token that was made, or that was changed."),
   actor: text().describe("Accessor of a token: only what it did itself."),
   lineage: flag(false).describe("With token or accessor: who made it, and everything that hangs below it."),
 });

@@ -49,6 +49,7 @@ const EVENT = view<ShownEvent>({
   ],
   "target_accessor?": ["string", ({ line }) => line.target_accessor],
   "target_accessors?": [["string"], ({ line }) => line.target_accessors],
+  "target_entities?": [["string"], ({ line }) => line.target_entities],
   "revocation?": ["object", ({ line }) => line.revocation],
   "role?": ["string", ({ line }) => line.role],
   "principal?": ["string", ({ line }) => line.principal],
