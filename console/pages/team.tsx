@@ -6,7 +6,7 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { NEW_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
+import { newTokenForm, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
 import {
   listResources,
   type Organization,
@@ -108,7 +108,7 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
         </AllowedButton>
       }
     >
-      {list.value && tokens.length === 0 && (
+      {list.value?.pages === 1 && tokens.length === 0 && (
         <Empty title="No tokens yet">
           <p>The holder of a token of the team acts as the team.</p>
         </Empty>
@@ -130,7 +130,7 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
       {adding && (
         <Dialog title="New token" onClose={() => setAdding(false)}>
           <RecordForm
-            groups={NEW_TOKEN}
+            groups={newTokenForm(tokens.some(isUndescribed))}
             record={null}
             action="Make the token"
             onCancel={() => setAdding(false)}
@@ -169,6 +169,10 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
     </Card>
   );
 }
+
+/** True for the token that a new one without a description replaces. */
+const isUndescribed = ({ attributes: { description, "rotated-at": rotated } }: Resource<TeamToken>): boolean =>
+  !description && rotated === undefined;
 
 const titleOf = ({ description, "team-name": team }: TeamToken): string =>
   description === null || description === ""

@@ -56,7 +56,8 @@ export const TEAM: readonly FieldGroup[] = [
 
 export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
 
-export const NEW_TOKEN: readonly FieldGroup[] = [
+/** The form of a new token. @param replaces true when the team has a token without a description */
+export const newTokenForm = (replaces: boolean): readonly FieldGroup[] => [
   {
     title: "Token",
     fields: [
@@ -64,7 +65,9 @@ export const NEW_TOKEN: readonly FieldGroup[] = [
         name: "description",
         label: "Description",
         kind: "text",
-        hint: "A team has one token without: it takes the place of the one before.",
+        hint: replaces
+          ? "Empty: it takes the place of the team's token without a description, which is refused at once."
+          : "A team has one token without.",
       },
       { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: never, or what the organization says." },
     ],

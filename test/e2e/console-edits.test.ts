@@ -158,6 +158,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     for (const attributes of [{ description: "pipeline", "expired-at": end }, { description: "laptop" }]) {
       await send(`teams/${team.id}/authentication-tokens`, "authentication-tokens", attributes);
     }
+    await send(`teams/${team.id}/authentication-token`, "authentication-tokens", {});
     await openPlace(page, `teams/edge/${team.id}`);
     const rotate = (name: RegExp) => page.getByRole("row", { name }).getByRole("button", { name: "Rotate…" }).click();
     await rotate(/laptop/);
@@ -181,7 +182,22 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     const old = listed.find(({ attributes }) => attributes["rotated-at"] !== undefined);
     const inHours = (Date.parse(old?.attributes["expired-at"] ?? "") - Date.now()) / 3_600_000;
     expect(inHours).toBeGreaterThan(23);
-    expect(listed.map(({ attributes }) => attributes.description).sort()).toEqual(["laptop", "pipeline", "pipeline"]);
+    const named = listed.map(({ attributes }) => attributes.description ?? "none");
+    expect(named.sort()).toEqual(["laptop", "none", "pipeline", "pipeline"]);
+
+    // The one without a description is rotated alone too, and a new one says what it takes the place of.
+    await rotate(/ none /);
+    await dialog.getByRole("heading", { name: "Rotate the token of platform without a description" }).waitFor();
+    await dialog.getByRole("button", { name: "Rotate", exact: true }).click();
+    const second = (await dialog.getByRole("status", { name: "Token" }).textContent()) ?? "";
+    await dialog.getByRole("button", { name: "Done" }).click();
+    const shown = await fetch(`${server.address}/api/v2/teams/${team.id}/authentication-token`, {
+      headers: { Authorization: `Bearer ${second}` },
+    });
+    expect(await shown.json()).toMatchObject({ data: { attributes: { description: null } } });
+    await page.getByRole("button", { name: "New token…" }).click();
+    await dialog.getByText("takes the place of the team's token without a description").waitFor();
+    await page.keyboard.press("Escape");
   });
 
   it("says at sign-in what is wrong with a pasted token", async () => {
