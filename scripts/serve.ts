@@ -13,6 +13,7 @@ import { addressText, listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
+import { ARCHIVE_SOCKET, type ArchiveService, startArchive } from "./serve/cluster/archive.ts";
 import { takeHour } from "./serve/cluster/hourly.ts";
 import { type JoinedNode, joinCluster, NODE_FILE } from "./serve/cluster/join.ts";
 import { type ClusterNode, LastError, startNode } from "./serve/cluster/node.ts";
@@ -36,7 +37,7 @@ const say = (line: string): void => console.error(`serve: ${line}`);
 /** A Worker that was started, and who keeps it running. */
 type StartedWorker =
   | { readonly kind: "alone"; readonly worker: Child }
-  | ({ readonly kind: "node" } & ClusterNode & JoinedNode);
+  | ({ readonly kind: "node"; readonly archive: ArchiveService } & ClusterNode & JoinedNode);
 
 /** Starts the Worker of a server that is one process, whose data are in its directory. */
 async function startAlone(
@@ -80,9 +81,12 @@ async function startInCluster(
   };
   const prepared = await prepareWorker({ command, data, commit, node: joined.value, showError, say });
   if (!prepared.ok) return prepared;
+  data.remove([ARCHIVE_SOCKET]);
+  const archive = await startArchive(data.file(ARCHIVE_SOCKET), joined.value.bucket);
+  if (!archive.ok) return archive;
   const socket = data.file(WORKER_SOCKET);
   const node = startNode({ prepared: prepared.value, socket, listen, timeDivisor, lastError, say });
-  return ok({ kind: "node", ...joined.value, ...node });
+  return ok({ kind: "node", archive: archive.value, ...joined.value, ...node });
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
@@ -109,14 +113,18 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
 
   const fail = async (message: string): Promise<Result<never, string>> => {
     await worker.stop();
+    node?.archive.stop();
     data.close();
     return err(message);
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), worker.ended]);
   const socket = data.file(WORKER_SOCKET);
   // A node waits for as long as its bucket is out of reach.
-  const limitMs = node === undefined ? ANSWER_MS : Number.POSITIVE_INFINITY;
-  if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, limitMs))) {
+  const isUp =
+    node === undefined
+      ? await waitUntilAnswers({ kind: "socket", path: socket }, gone, ANSWER_MS)
+      : await Promise.race([node.worker.up.then(() => true), gone.then(() => false)]);
+  if (!isUp) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
   }
   if (command.init !== undefined) {
@@ -170,6 +178,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     close: () => {
       if (metrics?.ok) void metrics.value.stop();
       alone?.stopNoting();
+      node?.archive.stop();
       data.remove(SOCKETS);
       data.close();
     },

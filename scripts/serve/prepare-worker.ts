@@ -6,6 +6,7 @@ import type { DataDirectory } from "../local/data-directory.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { placeWorker } from "./built-worker.ts";
+import { ARCHIVE_SOCKET } from "./cluster/archive.ts";
 import type { JoinedNode } from "./cluster/join.ts";
 import { CLUSTER_VARIABLES } from "./cluster/settings.ts";
 import { readTrustedCas } from "./trusted-cas.ts";
@@ -86,7 +87,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
     privateHosts: command.privateHosts.blocks,
     trustedCas: trustedCas.value,
     metadataServices,
-    ...(node !== undefined && { cluster: node.workerd }),
+    ...(node !== undefined && { cluster: node.workerd, archiveSocket: data.file(ARCHIVE_SOCKET) }),
   });
   const flags = node === undefined ? [] : ["--experimental"];
   return ok({

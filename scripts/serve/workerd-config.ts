@@ -30,6 +30,8 @@ export interface WorkerdSetup {
   readonly socket: string;
   /** Unix domain socket of the cron trigger alone. */
   readonly cronSocket: string;
+  /** Unix domain socket of the service that writes the audit archive; absent without a cluster. */
+  readonly archiveSocket?: string;
   /** A second address, for clients that do not use the gateway. */
   readonly direct?: ListenAddress;
   /**
@@ -63,6 +65,7 @@ export function workerdConfig(setup: WorkerdSetup): string {
     objects,
     socket,
     cronSocket,
+    archiveSocket,
     direct,
     installationId,
     privateHosts,
@@ -82,13 +85,19 @@ export function workerdConfig(setup: WorkerdSetup): string {
     `(name = "cron", address = ${quote(`unix:${cronSocket}`)}, http = (), service = (name = "main", entrypoint = "CronTrigger"))`,
   ];
   if (direct !== undefined) sockets.push(directSocket(direct));
+  const archive =
+    archiveSocket === undefined
+      ? ""
+      : `,\n    (name = "archive", external = (address = ${quote(`unix:${archiveSocket}`)}, http = ()))`;
+  const bindings = worker.bindings.map(binding);
+  if (archiveSocket !== undefined) bindings.push(`(name = "CLUSTER_ARCHIVE", service = "archive")`);
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
     (name = "objects", disk = (path = ${quote(objects)}, writable = true)),
-    (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = ${tls}))
+    (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = ${tls}))${archive}
   ],
   sockets = ${list(sockets)}${cluster === undefined ? "" : `,\n  cluster = ${clusterStanza(cluster)}`}
 );
@@ -97,7 +106,7 @@ const worker :Workerd.Worker = (
   modules = [(name = "${MODULE}", esModule = embed "${MODULE}")],
   compatibilityDate = ${quote(worker.compatibilityDate)},
   compatibilityFlags = ${list(worker.compatibilityFlags.map(quote))},
-  bindings = ${list(worker.bindings.map(binding))},
+  bindings = ${list(bindings)},
   durableObjectNamespaces = ${list(namespaces)},
   durableObjectStorage = (localDisk = "objects")
 );

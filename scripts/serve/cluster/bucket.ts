@@ -14,8 +14,8 @@ export interface Found {
   readonly etag: string;
 }
 
-/** The condition of a write: no object yet, or the one with this ETag. */
-export type Condition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string };
+/** The condition of a write: no object yet, the one with this ETag, or none: what is there is replaced. */
+export type Condition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string } | "none";
 
 /** Why a request failed. */
 export interface BucketProblem {
@@ -54,13 +54,12 @@ export class ClusterBucket {
 
   /** Writes an object under a condition. @returns its ETag; null when the condition does not hold. */
   async put(key: string, text: string, condition: Condition): Promise<Result<string | null, BucketProblem>> {
-    const headers: Record<string, string> =
-      "ifMatch" in condition ? { "If-Match": condition.ifMatch } : { "If-None-Match": condition.ifNoneMatch };
-    const answer = await this.#send("PUT", this.#path(key), headers, text);
+    const answer = await this.#send("PUT", this.#path(key), headersOf(condition), text);
     if (!answer.ok) return answer;
     const { status, etag } = answer.value;
     // 409: another write of the same key was under way. 404: If-Match on an object that is gone.
-    if (status === 412 || status === 409 || (status === 404 && "ifMatch" in condition)) return ok(null);
+    const isGone = status === 404 && condition !== "none" && "ifMatch" in condition;
+    if (condition !== "none" && (status === 412 || status === 409 || isGone)) return ok(null);
     return status === 200 ? ok(etag) : err(problemOf(answer.value));
   }
 
@@ -130,6 +129,11 @@ export class ClusterBucket {
       return err({ message: `the bucket is out of reach: ${reasonOf(error)}`, passes: true });
     }
   }
+}
+
+function headersOf(condition: Condition): Record<string, string> {
+  if (condition === "none") return {};
+  return "ifMatch" in condition ? { "If-Match": condition.ifMatch } : { "If-None-Match": condition.ifNoneMatch };
 }
 
 /** The body; null when it is longer than MAX_ANSWER_BYTES. */

@@ -27,6 +27,7 @@ export type OnChange = (problem: string | undefined) => void;
 export class KeptWorker {
   /** Resolves when the node has stopped. */
   readonly ended: Promise<string>;
+  readonly #up = Promise.withResolvers<void>();
   readonly #keeping: Keeping;
   readonly #stopAsked = Promise.withResolvers<void>();
   #child: Child | undefined;
@@ -37,6 +38,11 @@ export class KeptWorker {
   constructor(keeping: Keeping) {
     this.#keeping = keeping;
     this.ended = this.#run();
+  }
+
+  /** Resolves when workerd answers for the first time. */
+  get up(): Promise<void> {
+    return this.#up.promise;
   }
 
   /** Process id of the present workerd. */
@@ -105,6 +111,7 @@ export class KeptWorker {
 
   #change(problem: string | undefined): void {
     this.#problem = problem;
+    if (problem === undefined) this.#up.resolve();
     this.#onChange(problem);
   }
 }

@@ -8,7 +8,7 @@ import { FIRST_DIGEST, type Head } from "../chain.ts";
 import type { AuditEnv } from "../env.ts";
 import { auditShardAt, readObjectName } from "../object-name.ts";
 import { keptBytes, keptMs, openMs } from "../retention.ts";
-import { putHeads, putPage } from "./bucket.ts";
+import { archiveOf, putHeads, putPage } from "./archive.ts";
 import { signHeads } from "./signed-head.ts";
 
 export const AUDIT_DIRECTORY_MIGRATIONS: readonly Migration[] = [
@@ -134,7 +134,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
       pauseMs: () => RETRY_MS,
     });
     this.alarms.addJob("audit archive", {
-      running: () => (this.env.AUDIT_ARCHIVE ? (this.#objects.list(`${CLOSED} LIMIT 1`)[0] ?? null) : null),
+      running: () => (archiveOf(this.env) ? (this.#objects.list(`${CLOSED} LIMIT 1`)[0] ?? null) : null),
       step: (object) => this.#archive(object),
       pauseMs: (tookMs) => tookMs,
       retryMs: () => RETRY_MS,
@@ -235,7 +235,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     return since === null ? null : since + HOUR_MS;
   }
 
-  /** Signs all heads, and writes them to the log and the bucket. */
+  /** Signs all heads, and writes them to the log and the archive. */
   async #sign(): Promise<void> {
     const installation = await mustServe(this.env);
     const now = currentTime();
@@ -243,18 +243,19 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     // A line of the audit log, which is written whatever LOG_LEVEL says.
     console.log(JSON.stringify({ type: "audit-head", time: formatRfc3339(now), jws }));
     // The row says that the hour is done, so it comes after the export: a crash in between repeats both.
-    if (this.env.AUDIT_ARCHIVE) await putHeads(this.env.AUDIT_ARCHIVE, installation.clusterId, now, jws);
+    const archive = archiveOf(this.env);
+    if (archive) await putHeads(archive, installation.clusterId, now, jws);
     this.tables.exec("INSERT OR REPLACE INTO heads (at, jws) VALUES (?, ?)", now, jws);
     this.tables.exec("DELETE FROM heads WHERE at NOT IN (SELECT at FROM heads ORDER BY at DESC LIMIT ?)", MAX_HEADS);
   }
 
-  /** Copies a page of a full object into the bucket. */
+  /** Copies a page of a full object into the archive. */
   async #archive({ name, archived: after }: ObjectRow): Promise<void> {
-    const bucket = this.env.AUDIT_ARCHIVE;
-    if (!bucket) return;
+    const archive = archiveOf(this.env);
+    if (!archive) return;
     const { clusterId } = await mustServe(this.env);
     const page = await auditShardAt(this.env, name).archivePage(after);
-    if (page.lines.length > 0) await putPage(bucket, clusterId, name, after, page);
+    if (page.lines.length > 0) await putPage(archive, clusterId, name, after, page);
     this.#change(name, { archived: page.seq, ...(page.isEnd && { state: "archived" }) });
   }
 
@@ -278,9 +279,10 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
       await attempt(name, () => auditShardAt(this.env, name).closeWhenFull(name));
     }
     const stored = this.#objects.list(`${STORED} ORDER BY last_at`);
+    const hasArchive = archiveOf(this.env) !== null;
     let bytes = stored.reduce((sum, object) => sum + object.bytes, 0);
     for (const { name, state, last_at: lastAt, bytes: size } of stored) {
-      const isReady = state === "archived" || (state === "closed" && !this.env.AUDIT_ARCHIVE);
+      const isReady = state === "archived" || (state === "closed" && !hasArchive);
       const isOld = lastAt + keptMs(this.env) <= now || bytes > keptBytes(this.env);
       if (!isReady || !isOld) continue;
       await attempt(name, async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -101,10 +101,47 @@ describe("the verification of an archive", () => {
     write("heads.jsonl", [await signed([head("0/1", 6)], other.privateKey)]);
     expect(verified()).toEqual({
       code: 1,
-      said: ["heads.jsonl: line 1 is not signed by a known key", "there is no signed head"],
+      said: ["head 1 is not signed by a known key", "there is no signed head"],
     });
     write("heads.jsonl", [await signed([head("0/1", 6), head("0/2", 2)])]);
     expect(verified().said).toContain("0/1: the next object does not begin with its end");
+  });
+});
+
+describe("the verification of a bucket's folder", () => {
+  const page = (object: string, first: number, lines: readonly string[]) => {
+    mkdirSync(join(directory, object), { recursive: true });
+    write(`${object}/${String(first).padStart(12, "0")}.jsonl`, lines);
+  };
+
+  beforeEach(async () => {
+    const end = digestAfter(FIRST_DIGEST, LINES);
+    page("0-1", 1, LINES.slice(0, 4));
+    page("0-1", 5, LINES.slice(4));
+    mkdirSync(join(directory, "heads"));
+    writeFileSync(join(directory, "heads/2026-11-29T10:00:00Z.jws"), await signed([head("0/1", 3)]));
+    const later = await signed([head("0/1", 6), head("0/2", 1, LINES, end)]);
+    writeFileSync(join(directory, "heads/2026-11-29T11:00:00Z.jws"), later);
+    writeFileSync(join(directory, "jwks.json"), JSON.stringify(await keys()));
+  });
+
+  it("finds full objects good, and says which one is not there yet", () => {
+    const said = ["0/1: 6 records are good", "0/2: not in the archive yet, at least 1 records"];
+    expect(verified()).toEqual({ code: 0, said });
+  });
+
+  it("says so when a page is gone, or an object before another", () => {
+    rmSync(join(directory, "0-1/000000000005.jsonl"));
+    expect(verified()).toMatchObject({
+      code: 1,
+      said: ["0/1: the archive ends after 4 of 6 records", expect.anything()],
+    });
+    page("0-2", 1, LINES.slice(0, 1));
+    rmSync(join(directory, "0-1"), { recursive: true });
+    expect(verified()).toEqual({
+      code: 1,
+      said: ["0/1: the archive ends after 0 of 6 records", "0/2: 1 records are good"],
+    });
   });
 });
 

@@ -199,3 +199,52 @@ describe("the archive in a bucket", () => {
     expect(await stateOf("6/1")).toBe("dropped");
   });
 });
+
+/** Gives the directory the service of a node instead. Returns the requests that were made to it. */
+async function serviceOfDirectory(statuses: number[]) {
+  const requests: { method: string; path: string; body: string }[] = [];
+  const service = {
+    fetch: async (url: string, init: RequestInit) => {
+      const sent = new Request(url, init);
+      requests.push({ method: sent.method, path: new URL(url).pathname, body: await sent.text() });
+      const status = statuses.shift() ?? 204;
+      return new Response(status === 204 ? null : "the bucket answered 403", { status });
+    },
+  };
+  await runInDurableObject(
+    directory(),
+    (object) => void Object.assign(Reflect.get(object, "env"), { CLUSTER_ARCHIVE: service }),
+  );
+  return requests;
+}
+
+describe("the archive of a cluster", () => {
+  afterEach(() =>
+    runInDurableObject(
+      directory(),
+      (object) => void Reflect.deleteProperty(Reflect.get(object, "env"), "CLUSTER_ARCHIVE"),
+    ),
+  );
+
+  it("has the lines of a full object before these are deleted, also when its bucket refused them first", async () => {
+    await later(400);
+    const errors = vi.spyOn(console, "error").mockReturnValue();
+    const requests = await serviceOfDirectory([502, 502]);
+    await append("10/1", batchOf(entries(2)));
+    const { lines } = await shard("10/1").archivePage(0);
+    vi.setSystemTime(Date.now() + 4 * DAY_MS);
+    await ringAlarm(directory());
+    expect(await stateOf("10/1")).toBe("closed");
+    while ((await stateOf("10/1")) !== "archived") {
+      vi.setSystemTime(Date.now() + DAY_MS);
+      await ringAlarm(directory());
+    }
+    expect(errors.mock.calls.flat().join()).toContain("the archive answered 502: the bucket answered 403");
+    vi.setSystemTime(Date.now() + 40 * DAY_MS);
+    const pages = requests.filter(({ path }) => path.endsWith("/audit/10-1/000000000001.jsonl"));
+    expect(new Set(pages.map(({ body }) => body))).toEqual(new Set([lines.map((line) => `${line}\n`).join("")]));
+    expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(["PUT"]));
+    await ringAlarm(directory());
+    expect(await stateOf("10/1")).toBe("dropped");
+  });
+});

@@ -7,7 +7,6 @@ import { LastError } from "../../../../scripts/serve/cluster/node.ts";
 function keep(scripts: readonly string[], pause: (ms: number) => Promise<void> = async () => {}) {
   const lines: string[] = [];
   const starts = { count: 0 };
-  const up = Promise.withResolvers<void>();
   const worker = new KeptWorker({
     start() {
       const script = scripts[Math.min(starts.count++, scripts.length - 1)] ?? "";
@@ -24,11 +23,8 @@ function keep(scripts: readonly string[], pause: (ms: number) => Promise<void> =
     say: (line) => void lines.push(line),
   });
   const changes: (string | undefined)[] = [];
-  worker.follow((problem) => {
-    changes.push(problem);
-    if (problem === undefined) up.resolve();
-  });
-  return { worker, lines, starts, changes, up: up.promise };
+  worker.follow((problem) => void changes.push(problem));
+  return { worker, lines, starts, changes, up: worker.up };
 }
 
 describe("the workerd of a node", () => {
