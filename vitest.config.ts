@@ -36,6 +36,9 @@ function bundleOf(entry: string): string {
   return built.outputFiles[0]?.text ?? "";
 }
 
+/** Stands for the modules of the platform where they can't be loaded. */
+const PLATFORM = new URL("test/support/platform.ts", import.meta.url).pathname;
+
 const CONFIG = unstable_readConfig({ config: "wrangler.toml" });
 const COMPATIBILITY_DATE = CONFIG.compatibility_date ?? "";
 
@@ -197,7 +200,7 @@ export default defineConfig({
       {
         extends: true,
         // The table of routes names the classes of objects, which only the platform can run.
-        resolve: { alias: { "cloudflare:workers": new URL("test/support/platform.ts", import.meta.url).pathname } },
+        resolve: { alias: { "cloudflare:workers": PLATFORM, "cloudflare:sockets": PLATFORM } },
         test: {
           provide: { seed: SEED },
           setupFiles: ["./test/support/seed.ts"],

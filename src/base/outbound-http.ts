@@ -24,8 +24,11 @@ export interface SentAnswer {
   readonly retryAfterSeconds: Seconds | null;
 }
 
-/** Why there is no answer. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed". */
-export type NoAnswer = "unreachable" | "timeout" | "unreadable" | "not_allowed";
+/**
+ * Why there is no answer. "lost": the host refuses the connection, or closes it; "unreachable": its name does not resolve,
+ * or TLS fails. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed".
+ */
+export type NoAnswer = "lost" | "unreachable" | "timeout" | "unreadable" | "not_allowed";
 
 /** Fetches over the network, or from a service binding. */
 export type FetchFrom = (request: Request) => Promise<Response>;
@@ -49,9 +52,14 @@ export async function send(
     if (answer !== LATE) return answer;
     abort.abort();
     return err("timeout");
-  } catch {
-    return err("unreachable");
+  } catch (error) {
+    return err(isLostConnection(error) ? "lost" : "unreachable");
   }
+}
+
+/** True for the error that workerd marks as one that another try may mend. */
+function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && "retryable" in error && error.retryable === true;
 }
 
 /** Fetches the answer and reads its body. An unreadable body of an error status is "". */

@@ -3,3 +3,6 @@ export const env = {};
 export class DurableObject {}
 export class WorkerEntrypoint {}
 export class RpcTarget {}
+export function connect(): never {
+  throw new Error("there are no sockets here");
+}

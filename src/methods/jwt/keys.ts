@@ -8,6 +8,7 @@ import { isVerificationKey } from "../jws.ts";
 import { keysInPem } from "../pem-keys.ts";
 import { type JwtConfig, readJwk } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
+import { type IssuerProblem, inStep, problemAt } from "./issuer-problem.ts";
 import { fetchProvider } from "./oidc/provider.ts";
 
 /** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
@@ -57,18 +58,26 @@ export async function keysFor(
     return answer;
   }
   remember(config.revision, { keys, fetchedAt: known?.fetchedAt ?? 0, triedAt: now, failed: true });
-  return keys ? ok(keys) : answer;
+  return keys ? ok(keys) : err(answer.error.text);
 }
 
+const STEP = "error fetching the keys of the issuer";
+
 /** Fetches the keys of a configuration. A write of the configuration does this to report mistakes. */
-export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promise<Result<readonly JWK[], string>> {
+export async function fetchKeys(
+  config: JwtConfig,
+  listed: PrivateHosts,
+): Promise<Result<readonly JWK[], IssuerProblem>> {
   const source =
     config.jwksUrl === "" ? await fetchProvider(config.discoveryUrl, listed) : ok({ keys: config.jwksUrl });
   if (!source.ok) return source;
-  const answer = await fetchJson(source.value.keys, listed);
-  if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
+  const url = source.value.keys;
+  const answer = await fetchJson(url, listed);
+  if (!answer.ok) return err(inStep(STEP, answer.error));
   const { keys } = answer.value;
-  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) {
+    return err(inStep(STEP, problemAt(url, "its answer is no key set", "no key set")));
+  }
   return ok(keys.filter(isObject).map(readJwk).filter(isVerificationKey));
 }
 

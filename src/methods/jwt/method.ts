@@ -17,6 +17,7 @@ import { warnedReply } from "../../wire/reply.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { namedRole } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
+import { explained } from "./issuer-problem.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { JWT_LOGIN_ROUTES } from "./login.ts";
@@ -44,10 +45,11 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const { config, secret } = prepared;
         const remote = config.publicKeys.length === 0;
         const keys = remote ? await fetchKeys(config, privateHosts(env)) : ok([]);
-        if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
+        const problem = keys.ok ? null : await explained(keys.error);
+        if (problem !== null && !fields.skip_jwks_validation) return refuse(problem);
         const sealed = secret && (await sealClientSecret(installation.keys, mountOf(context), config, secret));
         const written = await jwtAuthOf(context).writeConfig(config, sealed);
-        return written.ok ? ok(warnedReply(keys.ok ? [] : [keys.error])) : written;
+        return written.ok ? ok(warnedReply(problem === null ? [] : [problem])) : written;
       },
     }),
 

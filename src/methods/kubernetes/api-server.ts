@@ -88,6 +88,7 @@ const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
   not_allowed: "its host may not be called from here",
   unreadable: "its answer is too long or no text",
   timeout: "it does not answer",
+  lost: "it refuses the connection, or closes it without an answer",
   unreachable: "it does not answer, or no public authority vouches for its certificate",
 };
 

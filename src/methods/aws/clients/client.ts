@@ -140,7 +140,7 @@ export function pauseBeforeNext(
 }
 
 function mayChange(sent: Result<SentAnswer, NoAnswer>, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
-  if (!sent.ok) return sent.error === "unreachable" || sent.error === "timeout";
+  if (!sent.ok) return sent.error !== "unreadable" && sent.error !== "not_allowed";
   if (isTemporary(sent.value)) return sent.value.status !== 501;
   return sent.value.status !== 200 && alsoTemporary?.includes(errorCodeOf(sent.value) ?? "") === true;
 }
@@ -158,6 +158,7 @@ function noAnswer(service: Service, why: NoAnswer): Failure {
       return invalid(`the configured host of ${service} may not be called from here`);
     case "timeout":
       return serviceUnavailable(`${service} does not answer in time`);
+    case "lost":
     case "unreachable":
       return serviceUnavailable(`${service} can't be reached`);
   }

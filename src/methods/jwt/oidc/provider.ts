@@ -4,6 +4,7 @@ import type { PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { urlProblem } from "../../service-url.ts";
 import { fetchJson } from "../fetch-json.ts";
+import { type IssuerProblem, inStep, problemAt } from "../issuer-problem.ts";
 
 /** An identity provider as its discovery document describes it. An endpoint that may not be called is null. */
 export interface Provider {
@@ -52,18 +53,39 @@ export async function providerOf(
 ): Promise<Result<Provider, string>> {
   const known = described.get(revision);
   if (known && isWithin(known.at, known.provider.ok ? REFRESH_MS : FAILED_MS, now)) return known.provider;
-  const provider = await fetchProvider(discoveryUrl, listed);
+  const fetched = await fetchProvider(discoveryUrl, listed);
+  const provider = fetched.ok ? fetched : err(fetched.error.text);
   const entry = { at: now, provider };
   described.set(revision, entry, JSON.stringify(entry).length);
   return provider;
 }
 
 /** Fetches the description of the provider with this issuer, without a slash at its end. */
-export async function fetchProvider(discoveryUrl: string, listed: PrivateHosts): Promise<Result<Provider, string>> {
-  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
-  const provider = answer.ok ? readProvider(answer.value, discoveryUrl, listed) : answer;
-  return provider.ok ? provider : err(`error checking oidc discovery URL: ${provider.error}`);
+export async function fetchProvider(
+  discoveryUrl: string,
+  listed: PrivateHosts,
+): Promise<Result<Provider, IssuerProblem>> {
+  const url = `${discoveryUrl}/.well-known/openid-configuration`;
+  const answer = await fetchJson(url, listed);
+  if (!answer.ok) return err(inStep(STEP, answer.error));
+  const provider = readProvider(answer.value, discoveryUrl, listed);
+  if (provider.ok) return provider;
+  const named = provider.error === ANOTHER_ISSUER ? namedIssuer(answer.value.issuer) : "";
+  return err(inStep(STEP, problemAt(url, `${provider.error}${named}`, provider.error)));
 }
+
+const ANOTHER_ISSUER = "the document names another issuer";
+/** Much longer than that of any provider. */
+const MAX_SHOWN_ISSUER = 200;
+
+/** The URL of an issuer that a document names; "" for what is none. */
+function namedIssuer(issuer: unknown): string {
+  if (typeof issuer !== "string" || issuer.length > MAX_SHOWN_ISSUER || !/^https?:\/\/[\w.:/~%-]+$/.test(issuer))
+    return "";
+  return `, ${issuer}: oidc_discovery_url must be that`;
+}
+
+const STEP = "error checking oidc discovery URL";
 
 /** Reads a discovery document. It must name the issuer that was asked (OpenID Connect Discovery, 4.3). */
 export function readProvider(
@@ -73,7 +95,7 @@ export function readProvider(
 ): Result<Provider, string> {
   const { issuer, jwks_uri: keys, msgraph_host: graph } = document;
   if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
-    return err("the document names another issuer");
+    return err(ANOTHER_ISSUER);
   }
   if (typeof keys !== "string") return err("the document names no keys");
   const problem = urlProblem(keys, listed);

@@ -370,7 +370,15 @@ describe("keys of an issuer", () => {
       json({ issuer: "https://evil.example.com", jwks_uri: "x" }),
     );
     const refused = await post("auth/discovered/config", { oidc_discovery_url: ISSUER });
-    expect(String(refused.body.errors)).toContain("names another issuer");
+    const document = `${ISSUER}/.well-known/openid-configuration`;
+    expect(refused.body.errors).toEqual([
+      `error checking oidc discovery URL: ${document}: the document names another issuer, https://evil.example.com: oidc_discovery_url must be that`,
+    ]);
+    pages.set(document, json({ issuer: "https://evil.example.com/<script>secret", jwks_uri: "x" }));
+    const odd = await post("auth/discovered/config", { oidc_discovery_url: ISSUER });
+    expect(odd.body.errors).toEqual([
+      `error checking oidc discovery URL: ${document}: the document names another issuer`,
+    ]);
     pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: ISSUER, jwks_uri: "http://10.0.0.1/keys" }));
     const inside = await post("auth/discovered/config", { oidc_discovery_url: ISSUER });
     expect(String(inside.body.errors)).toContain("the URL of the keys must be");
@@ -434,6 +442,9 @@ describe("keys of an issuer", () => {
     vi.useFakeTimers({ now, toFake: ["Date"] });
     const failed = await login();
     expect([failed.status, failed.headers.get("Retry-After")]).toEqual([503, "5"]);
+    // Who configures the mount is told the address; who logs in is not.
+    expect(String(warned.body.warnings)).toContain(`${url}: there is no connection`);
+    expect(String(failed.body.errors)).not.toContain(new URL(url).hostname);
     pages.set(url, json({ keys: [issuer.jwk] }));
     vi.setSystemTime(now + 3_000);
     expect((await login()).status).toBe(200);

@@ -1,0 +1,74 @@
+import type { NoAnswer } from "../../base/outbound-http.ts";
+import { takesConnections } from "../../base/outbound-port.ts";
+
+/** Why a document of an issuer can't be had. */
+export interface IssuerProblem {
+  /** A phrase for anybody who logs in: it names no address. */
+  readonly text: string;
+  /** The address that was asked, and the cause, for who configures the mount. Of the answer it has an issuer's URL at most. */
+  readonly detail: string;
+  /** The address, where no connection was made and its cause is not known yet. */
+  readonly unconnected?: string;
+}
+
+/** Returns a problem after a step that failed. */
+export function inStep(step: string, { text, detail, ...more }: IssuerProblem): IssuerProblem {
+  return { ...more, text: `${step}: ${text}`, detail: `${step}: ${detail}` };
+}
+
+/** The problem with the answer of an address. @param cause a phrase. */
+export function problemAt(url: string, cause: string, text = cause): IssuerProblem {
+  return { text, detail: `${url}: ${cause}` };
+}
+
+const CAUSES: Readonly<Record<NoAnswer, string>> = {
+  not_allowed: "its host may not be called from here",
+  unreadable: "its answer is too long or no text",
+  timeout: "it does not answer in time",
+  lost: "it refuses the connection, or closes it without an answer",
+  unreachable: "there is no connection",
+};
+
+/** What anybody who logs in is told: not whether a name resolves or a port is open. */
+export function noAnswerText(why: NoAnswer): string {
+  return why === "not_allowed" || why === "unreadable" ? CAUSES[why] : "it does not answer";
+}
+
+export function noAnswerAt(url: string, why: NoAnswer): IssuerProblem {
+  return { ...problemAt(url, CAUSES[why], noAnswerText(why)), ...(why === "unreachable" && { unconnected: url }) };
+}
+
+/** Statuses by which Cloudflare's network says that it got no answer of a host. */
+const OF_NETWORK: Readonly<Record<number, string>> = {
+  521: "the host refuses the connection",
+  522: "the host does not answer in time",
+  523: "the host can't be reached",
+  524: "the host does not answer in time",
+  525: "TLS with the host fails",
+  526: "the certificate of the host is not valid",
+  530: "the name of the host does not resolve",
+};
+
+/** A status that is no success, in words. */
+export function statusText(status: number): string {
+  const meaning = OF_NETWORK[status];
+  return `it answered ${status}${meaning === undefined ? "" : `, by which Cloudflare says that ${meaning}`}`;
+}
+
+/**
+ * Returns the detail of a problem, with the cause of a connection that was not made. The runtime does not tell a name that
+ * does not resolve from a certificate that it does not trust, so the port is asked. For who configures the mount alone.
+ *
+ * @param opens true when the host takes a connection at the port.
+ */
+export async function explained(
+  { detail, unconnected }: IssuerProblem,
+  opens: (host: string, port: number) => Promise<boolean> = takesConnections,
+): Promise<string> {
+  if (unconnected === undefined) return detail;
+  const { protocol, hostname, port } = new URL(unconnected);
+  const isTls = protocol === "https:";
+  const isOpen = await opens(hostname, Number(port) || (isTls ? 443 : 80));
+  if (!isOpen) return `${detail}: the name ${hostname} does not resolve here, or its host is out of reach`;
+  return isTls ? `${detail}: TLS fails, as when its certificate is not trusted here or for another name` : detail;
+}
