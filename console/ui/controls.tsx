@@ -2,6 +2,7 @@ import { type ComponentChildren, cloneElement, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { shortAccessor } from "../format.ts";
 import { Icon } from "./icons.tsx";
+import { useArrivalFocus } from "./use-arrival-focus.ts";
 
 interface FieldProps {
   readonly label: string;
@@ -47,14 +48,22 @@ interface TextInputProps {
   readonly onText: (text: string) => void;
   readonly placeholder?: string;
   readonly required?: boolean;
+  /** It gets the focus with the dialog that it is in, or when it appears there later. */
   readonly autofocus?: boolean;
   readonly inputMode?: "numeric";
 }
 
 /** A line of text that the browser neither completes nor corrects. */
 export function TextInput({ onText, ...more }: TextInputProps) {
+  const field = useArrivalFocus(more.autofocus === true);
   return (
-    <input autocomplete="off" spellcheck={false} {...more} onInput={(event) => onText(event.currentTarget.value)} />
+    <input
+      ref={field}
+      autocomplete="off"
+      spellcheck={false}
+      {...more}
+      onInput={(event) => onText(event.currentTarget.value)}
+    />
   );
 }
 

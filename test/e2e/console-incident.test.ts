@@ -123,6 +123,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("button", { name: "Contain" }).click();
     await shows(`${TREES} tokens match; ${TOTAL_TEXT} tokens end in all`);
     await shows(`${TOTAL_TEXT} ledger`);
+    // The number can be typed as soon as it is there.
+    await expect.poll(() => focusedField(page)).toBe(`Type ${TOTAL} to confirm`);
     await expectAccessible(page);
     await picture(page, "console-contain");
     await page.getByLabel(`Type ${TOTAL} to confirm`).fill(String(TREES));
