@@ -32,7 +32,8 @@ Measures latency, throughput and CPU time per request of Grove under npm run ser
   --pid PID         process ID of that server, to read its CPU time and memory
   --audited URL     the same server again, with a file audit device: operations runs on it too, and the targets are
                     relative to it, because Grove always writes audit lines; same root token
-  --audited-pid PID process ID of that server
+  --audited-pid PID
+                    process ID of that server
   --before DIR      a checkout of an earlier commit with its packages installed; operations runs on it too
   --dir DIR         parent directory for the servers' data (default: the system's temporary directory)
   --write           stores the figures of each case in docs/performance/figures.json and figures.md when the case ends

@@ -1,16 +1,32 @@
 import { join } from "node:path";
+import { ok } from "../src/base/result.ts";
+import { readWords, runCommand } from "./local/command-line.ts";
 import { runNode } from "./local/wrangler.ts";
 
-// Builds the Worker for `npm run serve` and bundles the long-running programs (bundled.js). A start builds them itself if it may write into
-// the project, which a service should not.
+const HELP = `Usage: npm run build
+
+Builds the Worker for npm run serve, and bundles the programs that run for long. A start builds them itself if it may write
+into the project, which a service should not.
+
+Example:
+  npm run build
+`;
 
 const PROGRAMS = ["scripts/serve.ts", "scripts/gateway.ts", "src/index.ts"];
 
-const project = join(import.meta.dirname, "..");
-for (const program of PROGRAMS) {
-  const made = await runNode([join(project, "scripts/bundled/make.js"), join(project, program)]);
-  if (made.ok) continue;
-  console.error(`build: ${made.error}`);
-  process.exit(1);
+const say = (line: string): void => console.error(`build: ${line}`);
+
+async function build(): Promise<number> {
+  const project = join(import.meta.dirname, "..");
+  for (const program of PROGRAMS) {
+    const made = await runNode([join(project, "scripts/bundled/make.js"), join(project, program)]);
+    if (made.ok) continue;
+    say(made.error);
+    return 1;
+  }
+  say("the Worker is built");
+  return 0;
 }
-console.error("build: the Worker is built");
+
+const words = readWords(process.argv.slice(2), {});
+process.exitCode = await runCommand(words.ok ? ok(null) : words, HELP, say, build);

@@ -31,6 +31,9 @@ database of the copy to verify it. The server is paused for as long as it takes 
 
 Exit codes: 0 done and verified, 1 no backup was made, 2 the command line is wrong.
 The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
+
+Example:
+  npm run backup -- --address https://grove.example --to /backup --keep 30
 `;
 
 /** What the command line asks for. `keep` is 0 for all, `name` is "" for the newest. */

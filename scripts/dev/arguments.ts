@@ -20,6 +20,9 @@ Data is kept between starts.
   --version          the release
 
 Settings of the Worker (docs/operations.md) are taken from the environment, as in POLICY_CACHE_SECONDS=0 npm run dev.
+
+Example:
+  npm run dev -- --port 8300 --data /tmp/grove
 `;
 
 /** What the command line asks for. */

@@ -24,6 +24,9 @@ Everything else passes unchanged. Run it beside a client that insists on LIST.
 
 Requests that the gateway answers itself are on record on standard output, one JSON object a line.
 Certificates are always checked. For a private authority set NODE_EXTRA_CA_CERTS=/path/to/ca.pem.
+
+Example:
+  npm run gateway -- --to https://grove.example
 `;
 
 /** What the command line asks for. */

@@ -65,7 +65,8 @@ export function parseGroveArguments(
   const [name, word, second] = words.value.positionals;
   if (name === undefined) return err("which command?");
   if (!isCommand(name)) return noCommand(name, programs);
-  const { options, word: taken } = commandEntry(name);
+  const { options, word: taken, answer } = commandEntry(name);
+  if (json && answer !== undefined) return err(`${name} takes no --json: its answer is ${answer}`);
   const stray = Object.keys(given).find((option) => !Object.hasOwn(options, option));
   if (stray) return err(`${name} takes no --${stray}${didYouMean(`--${stray}`, Object.keys(options).map(dashed))}`);
   if (taken === undefined && word !== undefined) return err(`${name} does not take "${word}"`);

@@ -1,22 +1,10 @@
+import { linesOf } from "../local/lines.ts";
 import { type Style, styled, type Terminal } from "./terminal.ts";
 
 /** A piece of a text, with its style. */
 export interface Part {
   readonly text: string;
   readonly style?: Style;
-}
-
-/** Fewest characters of a line, however deep in a tree it stands. */
-const MIN_WIDTH = 20;
-
-/**
- * Breaks a text into lines between its words. A word that is longer than a line, such as an accessor, has a line of its
- * own and stays whole: a terminal shows it in two rows, and copies it as one word.
- *
- * @param width characters in a line.
- */
-export function linesOf(text: string, width: number): string[] {
-  return filled([{ text }], width).map((line) => line.map((part) => part.text).join(" "));
 }
 
 /**
@@ -47,14 +35,13 @@ export function flow(terminal: Pick<Terminal, "colours">, parts: readonly Part[]
 }
 
 function filled(parts: readonly Part[], width: number): Part[][] {
-  const most = Math.max(width, MIN_WIDTH);
   const lines: Part[][] = [];
   let length = 0;
   for (const { text, ...style } of parts) {
     let isBegun = false;
     for (const word of text.split(" ").filter((one) => one !== "")) {
       const last = lines.at(-1);
-      const fits = last !== undefined && length + 1 + word.length <= most;
+      const fits = last !== undefined && length + 1 + word.length <= width;
       const before = last?.at(-1);
       if (!fits) lines.push([{ text: word, ...style }]);
       else if (isBegun && before) last[last.length - 1] = { ...before, text: `${before.text} ${word}` };

@@ -1,10 +1,11 @@
 import { helpAsCalled } from "../local/command-line.ts";
-import { linesOf } from "./flow.ts";
+import { linesOf } from "../local/lines.ts";
 import {
   COMMAND_NAMES,
   type CommandName,
   commandEntry,
   EVERYWHERE,
+  everywhereOf,
   FILTER_NAMES,
   isCommand,
   type OptionEntry,
@@ -12,7 +13,7 @@ import {
 } from "./table.ts";
 
 /** Characters in a line of the help where it is not shown at a terminal, and the fewest that it is made for. */
-const COLUMNS = 100;
+const COLUMNS = 80;
 const MIN_COLUMNS = 60;
 /** Where the description of a command begins. */
 const INDENT = 23;
@@ -39,11 +40,13 @@ export function helpFor(argv: readonly string[], { columns, named = helpAsCalled
     ...(hasFilters ? [filterLines(row)] : []),
     [
       "Everywhere:",
-      ...optionRows(EVERYWHERE, row, 1),
+      ...optionRows(name === null ? EVERYWHERE : everywhereOf(name), row, 1),
       row("--", "ends the options: before a word that begins with a dash", 1),
     ].join("\n"),
     ...(commands.some(hasTime) ? [wrapped("", TIMES, 0, width)] : []),
     wrapped("", ENVIRONMENT, 0, width),
+    wrapped("", exitCodesOf(name), 0, width),
+    named(`Example:\n  ${exampleOf(name ?? EXAMPLE)}`),
   ];
   return `${paragraphs.join("\n\n")}\n`;
 }
@@ -57,7 +60,18 @@ function listOfCommands(): string {
 const TIMES =
   "T is a time: 2026-11-22T01:30:00Z (RFC 3339), seconds since 1970, or a duration such as 24h, 30m or 7d: so long before now, for the ends of tokens after now, by this machine's clock.";
 const ENVIRONMENT =
-  "VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token: a refusal says what it needs. NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.";
+  "VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token: a refusal says what it needs. NO_COLOR turns colours off.";
+
+/** The example of the help of all commands. */
+const EXAMPLE = "tokens";
+
+const exampleOf = (name: CommandName): string => `npm run -s grove -- ${commandEntry(name).example}`;
+
+/** What the exit code of a command says; of all commands, what most say. */
+function exitCodesOf(name: CommandName | null): string {
+  const { codes } = name === null ? {} : commandEntry(name);
+  return `Exit codes: ${codes ?? "0 done, 1 refused, failed or something found, 2 the command line or VAULT_ADDR is wrong"}.`;
+}
 
 const hasTime = (name: CommandName): boolean => Object.values(optionsOf(name)).some((option) => option.time);
 

@@ -1,6 +1,7 @@
 import { isBinary, PROGRAMS, versionOf } from "../local/command-line.ts";
+import { codeOf } from "../local/error-code.ts";
 import type { GroveCommand } from "./arguments.ts";
-import { type Called, type CallFailure, GroveClient } from "./client.ts";
+import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
 import { showEvents, verifyStore } from "./commands/audit.ts";
 import { archiveAudit } from "./commands/audit-archive.ts";
@@ -42,13 +43,19 @@ export async function runGrove(
   // Each step of these can be repeated.
   const repeats = REPEATED.has(command.kind);
   const client = new GroveClient(address, token, { repeats });
-  const done = await carryOut(command, { client, terminal, json: command.json }, environment);
+  const done = await carryOut(command, { client, terminal, json: command.json }, environment).catch(failedHere);
   terminal.progress(null);
   if (done.ok) return done.value;
   terminal.say(
     styled(terminal, "red", `grove: ${harmlessLines(done.error.message)}${adviceOn(done.error, command, token)}`),
   );
   return 1;
+}
+
+/** A file or a folder of this machine that can't be read or written is no bug of the command. */
+function failedHere(error: unknown): Called<never> {
+  if (error instanceof Error && "syscall" in error && codeOf(error) !== undefined) return failed(error.message);
+  throw error;
 }
 
 /** What is wrong with an address, without the address: it may have a password. */

@@ -30,6 +30,12 @@ interface CommandEntry {
   /** One line for the list of commands. */
   readonly brief: string;
   readonly about: string;
+  /** What its answer is in place of JSON. */
+  readonly answer?: string;
+  /** One call, which a test parses. */
+  readonly example: string;
+  /** Its exit codes, where they say more than those of others. */
+  readonly codes?: string;
   /** Its further words, as in the help. */
   readonly parts?: Readonly<Record<string, string>>;
   /** Whether it takes the filters. They are part of its options. */
@@ -81,6 +87,7 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 /** The commands, with the options that each takes besides those of all. Help, completion and parsing are made of them. */
 export const COMMANDS = {
   tokens: {
+    example: "tokens --policy root --sort end",
     brief: "lists or counts tokens",
     about: "tokens as a table",
     filters: true,
@@ -98,12 +105,16 @@ export const COMMANDS = {
     },
   },
   tree: {
+    example: "tree",
     brief: "shows the forest, or a token with what hangs below it",
     word: "[ACCESSOR]",
     about: "the forest by mount; or a token with its ancestors and what hangs below it",
     options: {},
   },
   revoke: {
+    example: "revoke --role ci --created-before 24h --dry-run",
+    codes:
+      "0 all that was to end has ended, or nothing matched, 1 refused, failed or not confirmed, 2 the command line or VAULT_ADDR is wrong",
     brief: "ends tokens with everything below them",
     about: "ends tokens with everything below them",
     filters: true,
@@ -117,6 +128,9 @@ export const COMMANDS = {
     },
   },
   contain: {
+    example: "contain payments",
+    codes:
+      "0 every token is refused and every lease ended, 1 one is not, nothing matched, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "ends what a text selects, and proves it",
     word: "[TEXT]",
     about:
@@ -130,12 +144,18 @@ export const COMMANDS = {
     },
   },
   find: {
+    example: "find < leaked.txt",
+    codes:
+      "0 none of the texts can be used, 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong",
     brief: "says what a text is",
     about:
-      "what a text is: a token, alive, refused with its entity or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo (exit code 1: one is alive)",
+      "what a text is: a token, alive, refused with its entity or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo; JSON is one object for each, one a line (exit code 1: one is alive)",
     options: {},
   },
   why: {
+    example: "why - < audit.log",
+    codes:
+      "0 the request would be allowed now, 1 it would be refused, or is not known, 2 the command line or VAULT_ADDR is wrong",
     brief: "says why a request was refused",
     word: "REQUEST_ID|-",
     about:
@@ -143,6 +163,8 @@ export const COMMANDS = {
     options: {},
   },
   explain: {
+    example: "explain sys/mounts --operation update",
+    codes: "0 allowed, 1 refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "says why a request is allowed or refused",
     word: "PATH",
     about: "why a request is allowed or refused, and the policy that would allow it; of this command's own token",
@@ -156,6 +178,9 @@ export const COMMANDS = {
     },
   },
   audit: {
+    example: "audit --kind refusal,fault --since 24h",
+    codes:
+      "0 done, 1 nothing is known of what was named, a record was changed, refused or failed, 2 the command line or VAULT_ADDR is wrong",
     brief: "says who made a token and what it did",
     word: "[ACCESSOR|-]",
     about:
@@ -183,11 +208,15 @@ export const COMMANDS = {
     },
   },
   doctor: {
+    example: "doctor",
+    codes: "0 nothing is failing, 1 something is, 2 the command line or VAULT_ADDR is wrong",
     brief: "looks for what an operator should know",
     about: "looks for what an operator should know",
     options: {},
   },
   completion: {
+    example: "completion bash >> ~/.bashrc",
+    answer: "a script",
     brief: "makes a script for a shell",
     word: "SHELL",
     words: SHELLS,
@@ -195,6 +224,7 @@ export const COMMANDS = {
     options: {},
   },
   restore: {
+    example: "restore --from /backup --issued-before now",
     brief: "brings a backup back",
     about:
       "brings a backup back (npm run backup -- --address) into a server that was never initialized, with the same seal key",
@@ -215,6 +245,7 @@ export const COMMANDS = {
     },
   },
   init: {
+    example: "init start.hcl",
     brief: "initializes a server with what a file declares",
     word: "FILE",
     about:
@@ -222,6 +253,9 @@ export const COMMANDS = {
     options: {},
   },
   apply: {
+    example: "apply start.hcl --check",
+    codes:
+      "0 done, or nothing differs, 1 refused, failed or the command line or VAULT_ADDR is wrong, 2 --check found differences",
     brief: "changes a server to what a file declares",
     word: "FILE",
     about:
@@ -232,19 +266,21 @@ export const COMMANDS = {
     },
   },
   help: {
+    example: "help revoke",
+    answer: "text",
     brief: "shows this text, or that of a command",
     word: "[COMMAND]",
     about: "this text, or that of a command",
     options: {},
   },
-  version: { brief: "shows the release", about: "the release of this command", options: {} },
+  version: { example: "version", brief: "shows the release", about: "the release of this command", options: {} },
 } as const satisfies Readonly<Record<string, CommandEntry>>;
 
 export type CommandName = keyof typeof COMMANDS;
 
 /** What each command takes. */
 export const EVERYWHERE = {
-  json: flag("the answers as JSON"),
+  json: flag("the answers as JSON on standard output; failures and notes are text on standard error"),
   help: flag("this text"),
   version: flag("the release of this command"),
 } as const satisfies Readonly<Record<string, OptionEntry>>;
@@ -277,5 +313,11 @@ export const COMMAND_NAMES: readonly CommandName[] = Object.keys(COMMANDS).filte
 
 /** The options of a command with those of all. */
 export function optionsOf(name: CommandName): Readonly<Record<string, OptionEntry>> {
-  return { ...commandEntry(name).options, ...EVERYWHERE };
+  return { ...commandEntry(name).options, ...everywhereOf(name) };
+}
+
+/** The options of all commands, as far as a command takes them. */
+export function everywhereOf(name: CommandName): Readonly<Record<string, OptionEntry>> {
+  const { json, ...others } = EVERYWHERE;
+  return commandEntry(name).answer === undefined ? { json, ...others } : others;
 }

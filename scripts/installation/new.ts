@@ -12,6 +12,9 @@ const HELP = `Usage: grove new DIR
 
 Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), this release as a
 dependency (package.json), an example of what it can begin with (start.hcl), and what to do with it (README.md).
+
+Example:
+  grove new my-grove
 `;
 
 /** What Cloudflare takes as the name of a Worker. */

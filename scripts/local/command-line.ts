@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { helpInLines } from "./lines.ts";
 import { didYouMean } from "./nearest.ts";
 import { sourceCommit, sourceVersion } from "./version.ts";
 
@@ -97,16 +98,31 @@ export function isBinary(program = process.argv[1] ?? ""): boolean {
 const PACKAGED_DOCS = "node_modules/@grove-tokens/grove/docs/";
 
 /**
- * Help is written for a clone. Where the binary of the package was called, it names that, and the documents of the package.
+ * Help is written for a clone. Where the binary of the package was called it names that, as it can be called again, and
+ * the documents of the package.
  *
  * @param program path of the program that was called.
+ * @param script the script of npm that has called it: "npx" by npx, which finds a binary that no shell finds.
  */
-export function helpAsCalled(help: string, program = process.argv[1] ?? ""): string {
+export function helpAsCalled(
+  help: string,
+  program = process.argv[1] ?? "",
+  script = process.env.npm_lifecycle_event ?? "",
+): string {
   if (!isBinary(program)) return help;
-  const named = help
-    .replace(/npm run (?:-s )?grove --/g, "grove")
-    .replace(/npm run (?:-s )?(\w+)(?: --)?/g, "grove $1");
-  return named.replaceAll("docs/", PACKAGED_DOCS);
+  const documented = help.replaceAll("docs/", PACKAGED_DOCS);
+  // A folder that "grove new" made has the scripts of a clone.
+  if (script !== "" && script !== "npx") return documented;
+  const name = script === "npx" ? "npx grove" : "grove";
+  return documented.replace(/npm run (?:-s )?grove --/g, name).replace(/npm run (?:-s )?(\w+)(?: --)?/g, `${name} $1`);
+}
+
+/** Characters in a line of the help of a program. */
+const HELP_COLUMNS = 80;
+
+/** The help of a program, as it is shown. */
+export function shownHelp(help: string): string {
+  return helpInLines(helpAsCalled(help), HELP_COLUMNS);
 }
 
 /**
@@ -136,5 +152,5 @@ export async function runCommand<Command>(
 }
 
 function textOf(help: string | (() => string)): string {
-  return typeof help === "string" ? helpAsCalled(help) : help();
+  return typeof help === "string" ? shownHelp(help) : help();
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child } from "./child.ts";
-import { helpAsCalled } from "./command-line.ts";
+import { shownHelp } from "./command-line.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { PROJECT } from "./worker-definition.ts";
 
@@ -48,7 +48,7 @@ export function runNode(
   });
 }
 
-const DEPLOY_HELP = `Usage: npm run deploy -- [options]
+export const DEPLOY_HELP = `Usage: npm run deploy -- [options]
 
 Deploys Grove to Cloudflare, with the settings of wrangler.toml.
 
@@ -58,12 +58,15 @@ Deploys Grove to Cloudflare, with the settings of wrangler.toml.
   --help               this text
 
 Every other option is one of "wrangler deploy" (npx wrangler deploy --help). docs/deploy.md has the first deployment.
+
+Example:
+  npm run deploy -- --dry-run
 `;
 
 /** Shows the help of a deployment when this command line asks for it. */
 export function showsDeployHelp(): boolean {
   const isAsked = process.argv.some((word) => word === "--help" || word === "-h");
-  if (isAsked) process.stdout.write(helpAsCalled(DEPLOY_HELP));
+  if (isAsked) process.stdout.write(shownHelp(DEPLOY_HELP));
   return isAsked;
 }
 

@@ -10,16 +10,21 @@ const HELP = `Usage: grove COMMAND [options]
 
   new DIR      makes the folder of an installation
   serve        runs Grove on this machine
-  deploy       deploys Grove to Cloudflare, with the settings of wrangler.toml in this folder
+  deploy       deploys Grove to Cloudflare, as wrangler.toml in this folder says
   backup       saves what a server has stored, here or on the network
-  upgrade      checks whether a server on this machine may be upgraded to this release
+  upgrade      checks whether a server of this machine may be upgraded
   gateway      runs the LIST gateway alone
 
-  tokens, tree, revoke, contain, find, why, explain, audit, doctor, completion, restore, init, apply
+  tokens, tree, revoke, contain, find, why, explain, audit, doctor, completion,
+  restore, init, apply
                ask a server that runs (grove help tokens)
   version      this release
 
-Each has --help and --version. Secrets in ${SECRETS} of this folder are in the environment of serve, and are uploaded by deploy.
+Each has --help and --version. Secrets in ${SECRETS} of this folder are in the
+environment of serve, and are uploaded by deploy.
+
+Example:
+  grove tokens --policy root
 `;
 
 const [, , first = "--help", second] = process.argv;

@@ -19,7 +19,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             and of the room for bodies and answers (default 25; 100: no bound of its own)
   --direct PORT             a second port on the same host that leads to the Worker past the gateway: faster, without
                             LIST, and closed to tokens that are bound to addresses (default none)
-  --allow-private-host LIST hosts, separated by commas, that the Worker may call beside public ones, also by http:
+  --allow-private-host LIST
+                            hosts, separated by commas, that the Worker may call beside public ones, also by http:
                             addresses, CIDR blocks, and names that lead to them or to public ones (default none)
   --trust-ca FILE           certificates in PEM that connections of the Worker are checked against, besides those of
                             public authorities (default none)
@@ -38,25 +39,31 @@ Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every 
 can be set, and every variable that starts with GROVE_ is passed on (docs/self-hosting.md, docs/operations.md). In a
 folder of "grove new", "grove serve" also takes those of secrets.env there that the environment does not set.
 Audit lines go to standard output, everything else to standard error.
+
+Example:
+  npm run serve -- --listen 127.0.0.1:8200 --data /var/lib/grove
 `;
+
+/** The options, which a test finds in the help. */
+export const SERVE_OPTIONS = {
+  ...GATEWAY_FLAGS,
+  data: { type: "string", default: ".grove/data" },
+  init: { type: "string" },
+  direct: { type: "string" },
+  metrics: { type: "string" },
+  "allow-private-host": { type: "string", default: "" },
+  "trust-ca": { type: "string", default: "" },
+  cluster: { type: "string" },
+  "cluster-listen": { type: "string" },
+  "cluster-advertise": { type: "string" },
+} as const;
 
 /** What the command line asks for. */
 export type ServeCommand = CommandOf<typeof parseServeArguments>;
 
 /** Reads the command line. */
 export function parseServeArguments(argv: readonly string[]) {
-  const flags = readWords(argv, {
-    ...GATEWAY_FLAGS,
-    data: { type: "string", default: ".grove/data" },
-    init: { type: "string" },
-    direct: { type: "string" },
-    metrics: { type: "string" },
-    "allow-private-host": { type: "string", default: "" },
-    "trust-ca": { type: "string", default: "" },
-    cluster: { type: "string" },
-    "cluster-listen": { type: "string" },
-    "cluster-advertise": { type: "string" },
-  });
+  const flags = readWords(argv, SERVE_OPTIONS);
   if (!flags.ok) return flags;
   const { values } = flags.value;
   if (values.data === "") return err("--data takes a directory");

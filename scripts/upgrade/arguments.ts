@@ -14,6 +14,9 @@ stopped, with the environment of the server.
   --version             the release
 
 Exit codes: 0 go on, 1 something is in the way, 2 the command line is wrong.
+
+Example:
+  npm run -s upgrade -- --data /var/lib/grove --backups /backup
 `;
 
 /** What the command line asks for. */

@@ -47,6 +47,9 @@ export async function revokeSelected(
   if (matched === 0 && typeof entity === "string" && isMalformed("entity", entity))
     return failed(nothingIs("entity", entity));
   if (dryRun || total === 0) return ok({ code: 0, job: null });
+  // The numbers are not shown that a question would be about.
+  if (json && !yes)
+    return failed("nothing was revoked: with --json nothing is asked; --yes revokes, revoke --dry-run counts");
   if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
   const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
   const started = await client.post("sys/tokens/revoke", STARTED, body);

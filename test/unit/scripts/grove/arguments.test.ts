@@ -150,6 +150,8 @@ describe("the command line of grove", () => {
     [["audit", "--address", "192.0.2"], '--address takes an IP address, not "192.0.2"'],
     [["audit", "--role", "web"], "--role needs its --mount, such as auth/aws/"],
     [["list", "--help"], 'there is no command "list"'],
+    [["completion", "bash", "--json"], "completion takes no --json: its answer is a script"],
+    [["help", "tokens", "--json"], "help takes no --json: its answer is text"],
     [["help", "tokns"], 'there is no command "tokns"; did you mean tokens?'],
     [["audit", "archive"], "audit archive needs a directory"],
     [["audit", "verify", "--since", "1"], "audit verify takes no --since"],

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../../package.json" with { type: "json" };
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
@@ -306,6 +307,15 @@ describe("grove revoke", () => {
     expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
   });
 
+  it.each(["revoke", "contain"])("%s asks nothing about numbers that --json does not show", async (name) => {
+    replies["POST /v1/sys/tokens/revoke"] = preview();
+    const ask = async (): Promise<string> => "1168";
+    expect(await grove(`${name} --role ci --json`, { interactive: true, ask })).toBe(1);
+    expect(writes()).toHaveLength(1);
+    expect(out).toEqual([]);
+    expect(said.at(-1)).toMatch(/^grove: nothing was revoked: with --json nothing is asked/);
+  });
+
   it("says of a wrong accessor what was typed, and of an entity that nothing is of", async () => {
     const errors = ["accessors has an item that is not an accessor"];
     replies["POST /v1/sys/tokens/revoke"] = { status: 400, body: { errors } };
@@ -456,6 +466,19 @@ describe("grove doctor", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await grove("doctor")).toBe(1);
     expect(out[1]).toMatch(/^failing {2}Server {2}no answer from http/);
+  });
+});
+
+describe("a path of this machine that can't be used", () => {
+  const file = fileURLToPath(import.meta.url);
+  it.each([
+    `audit archive ${file}`,
+    `audit archive ${file}/x`,
+    `restore --from ${file}`,
+    `restore --from ${file} --preview`,
+  ])("%s says why", async (words) => {
+    expect(await grove(words)).toBe(1);
+    expect(said).toEqual([expect.stringMatching(/^grove: E[A-Z]+: .*grove\.test\.ts/)]);
   });
 });
 

@@ -1,12 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { helpFor } from "../../../../scripts/grove/help.ts";
 import { COMMAND_NAMES, commandEntry, optionsOf } from "../../../../scripts/grove/table.ts";
 import { helpAsCalled, PROGRAMS } from "../../../../scripts/local/command-line.ts";
 
 const help = (argv: readonly string[], columns: number | null = null) => helpFor(argv, { columns });
-const heads = (text: string) => text.match(/^ {2}[a-z]\S*/gm)?.map((head) => head.trim());
+const heads = (text: string) =>
+  text
+    .split("\nExample:")[0]
+    ?.match(/^ {2}[a-z]\S*/gm)
+    ?.map((head) => head.trim());
 
 describe("the help of grove", () => {
   it("without a command begins with one line for each, and is of all", () => {
@@ -48,13 +53,32 @@ describe("the help of grove", () => {
     }
   });
 
+  it("ends with an example, which is a command line, and says what its exit codes are", () => {
+    for (const name of COMMAND_NAMES) {
+      const { example, codes = "0 done, 1 refused" } = commandEntry(name);
+      expect(help(["help", name])).toContain(`\n\nExample:\n  npm run -s grove -- ${example}\n`);
+      expect(help(["help", name]).replaceAll("\n", " ")).toContain(`Exit codes: ${codes}`);
+      const [words = ""] = example.split(/ [<>]/);
+      const read = parseGroveArguments(words.split(" "));
+      expect(read.ok || typeof read.error !== "string" ? null : read.error, example).toBeNull();
+      expect(words.split(" ")[0]).toBe(name);
+    }
+  });
+
+  it("where it is not shown at a terminal fits 80 columns", () => {
+    const lines = [["--help"], ...COMMAND_NAMES.map((name) => ["help", name])].flatMap((argv) =>
+      help(argv).split("\n"),
+    );
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
   it.each([80, 100, 160])("fits a terminal of %i columns", (columns) => {
     const lines = COMMAND_NAMES.flatMap((name) => help([name], columns).split("\n"));
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
   });
 
   it("is named as the command was called", () => {
-    const text = helpFor(["restore"], { columns: null, named: (part) => helpAsCalled(part, "/x/bin/grove.js") });
+    const text = helpFor(["restore"], { columns: null, named: (part) => helpAsCalled(part, "/x/bin/grove.js", "") });
     expect(text).toMatch(/^Usage: grove restore \[options\]\n/);
     expect(text).toContain("(grove backup --address)");
     expect(text).not.toContain("npm run");
@@ -69,9 +93,17 @@ describe("help as a program was called", () => {
     "names the binary of the package: %s",
     (program) => {
       const named = "Usage: grove serve [options]\n       grove tokens\ngrove backup";
-      expect(helpAsCalled(written, program)).toBe(`${named} (node_modules/@grove-tokens/grove/docs/cluster.md)\n`);
+      expect(helpAsCalled(written, program, "")).toBe(`${named} (node_modules/@grove-tokens/grove/docs/cluster.md)\n`);
     },
   );
+
+  it("names npx, and the script of an installation, where these have called it", () => {
+    const bin = "/x/node_modules/.bin/grove";
+    expect(helpAsCalled(written, bin, "npx")).toMatch(
+      /^Usage: npx grove serve \[options\]\n {7}npx grove tokens\nnpx grove backup /,
+    );
+    expect(helpAsCalled(written, bin, "serve")).toMatch(/^Usage: npm run serve -- \[options\]\n.*\n.* \(node_modules/);
+  });
 
   it("names the script of a clone", () => {
     for (const program of ["/x/scripts/serve.ts", "/x/scripts/grove.ts"])
@@ -90,6 +122,7 @@ it("the binary of the package names all programs and commands", () => {
     ...PROGRAMS,
     "version",
   ]);
-  const [, commands = ""] = /^ {2}(tokens, .*)$/m.exec(stdout) ?? [];
-  expect(commands.split(", ")).toEqual(COMMAND_NAMES.filter((name) => name !== "help" && name !== "version"));
+  for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  const [, commands = ""] = /^ {2}(tokens, [^:]*?)\n {15}/m.exec(stdout) ?? [];
+  expect(commands.split(/,\s+/)).toEqual(COMMAND_NAMES.filter((name) => name !== "help" && name !== "version"));
 });
