@@ -185,6 +185,7 @@ export interface components {
                 readonly tokens_swept: number;
                 readonly tokens_relisted: number;
                 readonly tokens_revoked: number;
+                readonly tokens_revived: number;
                 readonly tokens_orphaned: number;
                 readonly cubbyhole_entries_removed: number;
                 readonly leases_ended: number;
@@ -204,6 +205,7 @@ export interface components {
                 readonly tokens_swept: number;
                 readonly tokens_relisted: number;
                 readonly tokens_revoked: number;
+                readonly tokens_revived: number;
                 readonly tokens_orphaned: number;
                 readonly cubbyhole_entries_removed: number;
                 readonly leases_ended: number;
@@ -218,6 +220,7 @@ export interface components {
                 readonly checked: number;
                 readonly since: string | null;
                 readonly failures: number;
+                readonly revived: number;
             };
         };
         readonly TokenCounters: {

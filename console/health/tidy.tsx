@@ -63,7 +63,7 @@ function factsOfRun(run: Figures): FactRows {
   const { time_started: started } = run;
   const figures = Object.entries(run).flatMap(([name, value]) => {
     if (typeof value !== "number" || value === 0) return [];
-    const isBad = name === "failures" || name === "rows_tampered";
+    const isBad = ["failures", "rows_tampered", "tokens_revived"].includes(name);
     return [[words(name), isBad ? <span class="bad">{compact(value)}</span> : compact(value)] as const];
   });
   return { Began: typeof started === "string" && <Time at={started} both />, ...Object.fromEntries(figures) };

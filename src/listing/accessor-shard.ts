@@ -18,7 +18,13 @@ import {
   type Ending,
   type RevokedByJob,
 } from "./inventory/ended.ts";
-import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
+import {
+  type InventoryEntry,
+  type ListedClaim,
+  type ListedToken,
+  SAFETY_AGE_MS,
+  type TreeSize,
+} from "./inventory/entry.ts";
 import {
   type EndsQuery,
   endsByGroup,
@@ -201,7 +207,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   /** Returns at most `limit` listed tokens after `after`, in order, for tidy to compare with their trees. */
   async claims(after: string, limit: number): Promise<ListedClaim[]> {
     await mustLoadInstallation(this.env);
-    const claims = this.#inventory.claims(after, limit);
+    const claims = this.#inventory.claims(after, limit, currentTime() - SAFETY_AGE_MS);
     return claims.map((claim) => (this.#isOwn(claim.accessor) ? claim : { ...claim, entry: "wrong" }));
   }
 
@@ -223,7 +229,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   #put(updates: Partial<Omit<ShardUpdates, "started">>): void {
     const { made = [], changed = [] } = updates;
-    this.#inventory.put(updates);
+    this.#inventory.put(updates, currentTime() - SAFETY_AGE_MS);
     void this.#alarm.atLatest(this.#trees.walk.listed([...made, ...changed]));
   }
 

@@ -3,11 +3,11 @@ import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
-import type { ListedClaim } from "../listing/inventory/entry.ts";
+import { type ListedClaim, SAFETY_AGE_MS } from "../listing/inventory/entry.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt, treeIdOf } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "../tree/tidy/step.ts";
+import type { TidyStep, TidyStepResult, TreePosition } from "../tree/tidy/step.ts";
 import type { TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
@@ -90,9 +90,18 @@ async function checkAccessors(env: Env, run: ListRun, { shard: number, after }: 
     .map(({ accessor }) => accessor);
   const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
   if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
+  const revived = answers.flatMap((answer) => answer.revived ?? []);
+  if (revived.length > 0) logRevived(revived);
   const entries = listed.map(({ accessor }) => accessor);
-  const repairs = { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
+  const removed = { accessorsExamined: entries.length, accessorsRemoved: gone.length };
+  const repairs = { ...removed, tampered: wrong.length, revived: revived.length };
   return { entries, asked: questions.length, answers, repairs };
+}
+
+/** Logs that trees were put back to an earlier state. A page has at most `LIST_PAGE` accessors. */
+function logRevived(accessors: readonly string[]): void {
+  const trees = [...new Set(accessors.map(treeIdOf))];
+  console.error(JSON.stringify({ type: "revived tokens", trees, accessors }));
 }
 
 function oldOnes(claims: readonly { readonly claim: ListedClaim; readonly isOld: boolean }[]): ListedClaim[] {

@@ -7,6 +7,8 @@ export const NO_REPORT = {
   accessorsExamined: 0,
   /** Accessors that belonged to no token. */
   accessorsRemoved: 0,
+  /** Live tokens that have ended by the records of the lists: their trees were put back to an earlier state. */
+  revived: 0,
   customIdsExamined: 0,
   /** Entries in the directory of custom ids that belonged to no token. */
   customIdsRemoved: 0,

@@ -183,7 +183,7 @@ export class ShardCheckStore {
 
   /**
    * Summary. `checked`: shards that have been checked at least once. `since`: when the oldest of the last checks began;
-   * null as long as one is missing. `failures`: trees that did not answer in the last checks.
+   * null as long as one is missing. `failures` and `revived`: sums of the last checks.
    */
   all(checks = this.#read()) {
     const shards = shardCount();
@@ -192,6 +192,8 @@ export class ShardCheckStore {
       shards,
       since: checks.length >= shards ? Math.min(...checks.map(({ startedAt }) => startedAt)) : null,
       failures: checks.reduce((sum, { report }) => sum + report.failures, 0),
+      // A report of 1.0.0-rc.1 does not have it.
+      revived: checks.reduce((sum, { report }) => sum + (report.revived ?? 0), 0),
     };
   }
 

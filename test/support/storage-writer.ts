@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { forgetPublishedKeys } from "../../src/issuer/tokens.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
+import { crash } from "./objects.ts";
 
 type Values = Readonly<Record<string, SqlStorageValue | Uint8Array>>;
 
@@ -44,6 +45,37 @@ export async function changeRows(
 /** Deletes the rows of a table of an object that have these values, or all. */
 export async function deleteRows(stub: DurableObjectStub, table: string, having: Values = {}): Promise<void> {
   await alter(stub, `DELETE FROM ${table} ${where(having)}`, ...Object.values(having));
+}
+
+/**
+ * Copies everything that an object stores, as somebody does who can read and write its storage.
+ *
+ * @returns puts the copy in place of what the object stores by then, while its server is stopped. Earlier stubs are
+ *   broken afterwards.
+ */
+export async function copyStorage(stub: DurableObjectStub): Promise<(now: DurableObjectStub) => Promise<void>> {
+  const tables = await runInDurableObject(stub, (_, { storage: { sql } }) =>
+    madeTables(sql).map((table) => ({
+      ...table,
+      rows: sql.exec<Record<string, SqlStorageValue>>(`SELECT * FROM ${table.name}`).toArray(),
+    })),
+  );
+  return async (now) => {
+    await runInDurableObject(now, (_, { storage: { sql } }) => {
+      const there = new Set(madeTables(sql).map(({ name }) => name));
+      for (const { name, made } of tables) {
+        sql.exec(there.has(name) ? `DELETE FROM ${name}` : made);
+      }
+    });
+    for (const { name, rows } of tables) await insertRows(now, name, rows);
+    await crash(now);
+  };
+}
+
+function madeTables(sql: SqlStorage): { name: string; made: string }[] {
+  const query = `SELECT name, sql AS made FROM sqlite_master
+    WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'`;
+  return sql.exec<{ name: string; made: string }>(query).toArray();
 }
 
 function where(having: Values): string {

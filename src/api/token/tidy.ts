@@ -16,6 +16,8 @@ const RUN_VIEW = view<TidyRun>({
   tokens_swept: ["integer", ({ report }) => report.swept],
   tokens_relisted: ["integer", ({ report }) => report.relisted],
   tokens_revoked: ["integer", ({ report }) => report.revoked],
+  // The report of a run of 1.0.0-rc.1 does not have it.
+  tokens_revived: ["integer", ({ report }) => report.revived ?? 0],
   tokens_orphaned: ["integer", ({ report }) => report.orphaned],
   cubbyhole_entries_removed: ["integer", ({ report }) => report.cubbyholeEntries],
   leases_ended: ["integer", ({ report }) => report.leasesEnded],
@@ -31,7 +33,7 @@ const STATUS_VIEW = view<Awaited<ReturnType<Tidy["status"]>>>({
   running: [["or null", RUN_VIEW.shape], ({ running }) => running && RUN_VIEW.show(running)],
   last: [["or null", RUN_VIEW.shape], ({ last }) => last && RUN_VIEW.show(last)],
   background: [
-    { shards: "number", checked: "number", since: "string | null", failures: "number" },
+    { shards: "number", checked: "number", since: "string | null", failures: "number", revived: "number" },
     ({ shards }) => ({ ...shards, since: formatTime(shards.since) }),
   ],
 });

@@ -140,6 +140,17 @@ export class EndedTokens {
     return null;
   }
 
+  /**
+   * True when its tree ended the token with this accessor before `before`. A record that tidy made does not count: it
+   * says that the tree had lost the token.
+   */
+  hasEndedBefore(accessor: string, before: Ms): boolean {
+    const { job, other } = this.#keptOf();
+    if (job + other === 0) return false;
+    const { known } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
+    return known !== null && known.at < before && endedOf(known).end.how !== "tidy";
+  }
+
   page(query: EndedQuery): ShardPage<EndedToken> {
     const { filter, after, shard } = query;
     return scanPage(this.#lastFirst(filter, after), LAST_FIRST, query, MAX_SCANNED, (row) => {

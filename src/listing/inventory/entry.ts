@@ -112,7 +112,16 @@ export interface ListedClaim {
   readonly accessor: string;
   /** The fields that never change, as text, and the expiry. "wrong": an entry that no tree can have published. */
   readonly entry: { readonly fixed: string; readonly expiresAt: Ms | null } | "wrong";
+  /** True when the shard has a record that the token ended some time ago. A shard of 1.0.0-rc.1 does not say it. */
+  readonly hasEnded?: boolean;
 }
+
+/**
+ * Minimum age of the row number of a token that tidy checks. A creation writes the token and its entries in other
+ * objects at the same time, in any order; a creation in flight must not look like damage. The record of an end has to
+ * be as old before a live token contradicts it: an update may arrive after the end, and clocks differ.
+ */
+export const SAFETY_AGE_MS: Ms = 600_000;
 
 /** An entry with its position in the order of creation. */
 export interface ListedToken extends InventoryEntry {

@@ -1,4 +1,3 @@
-import type { Ms } from "../../base/clock.ts";
 import type { AgedTerm } from "../../crypto/key-ring.ts";
 import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
@@ -57,15 +56,11 @@ export interface TidyStepResult {
   readonly staleEntries: readonly string[];
   /** Listed accessors whose entry differs in fields that never change: the list was tampered with. */
   readonly wrongEntries: readonly string[];
+  /** Listed accessors of live tokens that have ended by the record of their shard. A tree of 1.0.0-rc.1 names none. */
+  readonly revived?: readonly string[];
   readonly repairs: TreeRepairs;
   /** Those of the aged terms that something here needs. */
   readonly terms: readonly number[];
   /** Where the next step continues; null when the tree is done. */
   readonly next: TreePosition | null;
 }
-
-/**
- * Minimum age of the row number of a token that tidy checks. A creation writes the token and its entries in other
- * objects at the same time, in any order; a creation in flight must not look like damage.
- */
-export const SAFETY_AGE_MS: Ms = 600_000;

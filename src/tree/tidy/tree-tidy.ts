@@ -3,20 +3,13 @@ import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { termOfSealed } from "../../crypto/sealed-data.ts";
 import { HELD } from "../../lease/store.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
-import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
+import { fixedPart, fixedText, type ListedClaim, SAFETY_AGE_MS } from "../../listing/inventory/entry.ts";
 import { type Sql, storedJson } from "../../storage/tables.ts";
 import { decodeStoredId, firstRowAt, routedIdText, rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import type { TreeParts } from "../tree-parts.ts";
-import {
-  NO_REPAIRS,
-  SAFETY_AGE_MS,
-  type TidyStep,
-  type TidyStepResult,
-  type TreePosition,
-  type TreeRepairs,
-} from "./step.ts";
+import { NO_REPAIRS, type TidyStep, type TidyStepResult, type TreePosition, type TreeRepairs } from "./step.ts";
 
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
@@ -57,9 +50,10 @@ export class TreeTidy {
 
   async perform(step: TidyStep): Promise<TidyStepResult> {
     const { sql, treeId, tokens } = this.#tree;
-    const found = compareLists(sql, treeId, step);
+    const compared = compareLists(sql, treeId, step);
     // The tree was never created, or its storage is lost.
-    if (!tokens.isCreated) return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
+    if (!tokens.isCreated) return { ...compared, repairs: NO_REPAIRS, terms: [], next: null };
+    const found = { ...compared, revived: this.#revived(step.accessors) };
     const of = JSON.stringify([step.run, step.aged]);
     const known = this.#progress?.of === of ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
@@ -71,6 +65,14 @@ export class TreeTidy {
     const all = new Set([...before, ...terms]);
     this.#progress = { of, next, terms: all };
     return { ...found, repairs: { ...NO_REPAIRS, ...repairs }, terms: [...all], next };
+  }
+
+  /** The accessors of live tokens that have ended by the record of their shard. */
+  #revived(claims: readonly ListedClaim[]): string[] {
+    const ended = claims.flatMap(({ accessor, hasEnded }) => (hasEnded ? [accessor] : []));
+    const rows = ended.flatMap((accessor) => decodeStoredId(accessor)?.row ?? []);
+    const alive = this.#tree.inventory.describe(rows);
+    return alive.flatMap(({ accessor }) => (ended.includes(accessor) ? [accessor] : []));
   }
 
   async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {

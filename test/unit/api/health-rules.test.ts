@@ -133,6 +133,15 @@ describe("the other rules", () => {
   });
 
   it.each([
+    [{ revived: 0, since: NOW }, "ok"],
+    [{ revived: 2, since: NOW }, "failing"],
+    [{ revived: 2, since: null }, "failing"],
+    [{ revived: 0, since: null }, "unknown"],
+  ])("are about storage that was put back: %j", (facts, state) => {
+    expect(rules.judgeStorage(facts).state).toBe(state);
+  });
+
+  it.each([
     [{ since: NOW - HOUR, failures: 0 }, "ok"],
     [{ since: NOW - HOUR, failures: 2 }, "attention"],
     [{ since: NOW - 25 * HOUR, failures: 0 }, "attention"],

@@ -48,8 +48,8 @@ describe("sys/doctor", () => {
   it("says of every check what was seen, and of every finding what to do and where that is described", async () => {
     const { state, checks } = await doctor(`?client_time=${now()}`);
     expect(checks.map(({ name }) => name)).toEqual([
-      ...["objects", "faults", "releases", "clock", "backups", "audit", "leases", "tidy", "lists", "seal_key", "keys"],
-      ...["issuer", "root_tokens", "endless_tokens", "quotas"],
+      ...["objects", "faults", "releases", "clock", "backups", "audit", "leases", "tidy", "lists", "storage"],
+      ...["seal_key", "keys", "issuer", "root_tokens", "endless_tokens", "quotas"],
     ]);
     for (const { state, seen, advice, link } of checks) {
       expect(seen).not.toBe("");

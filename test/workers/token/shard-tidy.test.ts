@@ -83,6 +83,7 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
     checked: ACCESSOR_SHARDS,
     since: new Date(checked).toISOString(),
     failures: 0,
+    revived: 0,
   });
 });
 
@@ -152,7 +153,7 @@ it("an alarm that was lost is set again by the next hourly run, one that is set 
   expect(await alarmOf(6)).toBe(planned);
 });
 
-it("a shard pays for a page one look and no write; the check itself one row", async () => {
+it("a shard pays for a page at most two looks at each token and no write; the check itself one row", async () => {
   const tree = await orphan();
   await Promise.all(Array.from({ length: 30 }, () => createToken(tree.client_token)));
   await listsKnowAll();
@@ -167,7 +168,10 @@ it("a shard pays for a page one look and no write; the check itself one row", as
   try {
     await shardTidyAlarm(shard);
     const costs = await meter.costs();
-    expect(costs["AccessorShard.claims"]).toEqual({ times: 1, rowsRead: size, rowsWritten: 0 });
+    expect(costs["AccessorShard.claims"]).toMatchObject({ times: 1, rowsWritten: 0 });
+    // Of each token its row and, in a shard that has records of ends, the place where that of this token would be.
+    expect(costs["AccessorShard.claims"]?.rowsRead).toBeGreaterThanOrEqual(size);
+    expect(costs["AccessorShard.claims"]?.rowsRead).toBeLessThanOrEqual(2 * size);
     expect(costs["AccessorShard.describeAnew"]).toBeUndefined();
     expect(costs["AccessorShard.remove"]).toBeUndefined();
   } finally {

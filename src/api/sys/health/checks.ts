@@ -33,6 +33,7 @@ import {
   judgeReleases,
   judgeRootTokens,
   judgeSealKey,
+  judgeStorage,
   judgeTidy,
   type TokenFacts,
 } from "./rules.ts";
@@ -103,6 +104,15 @@ const CHECKS: readonly Check[] = [
     },
   ],
   ["lists", "Lists", async ({ tidy, context: { now } }) => judgeLists((await tidy()).shards, now)],
+  [
+    "storage",
+    "Storage",
+    async ({ tidy }) => {
+      const { revived, since } = (await tidy()).shards;
+      // A Tidy object of 1.0.0-rc.1 does not say it.
+      return judgeStorage({ revived: revived ?? 0, since });
+    },
+  ],
   [
     "seal_key",
     "Seal key",

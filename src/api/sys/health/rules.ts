@@ -229,6 +229,26 @@ export function judgeTidy({ lastAt, failures, tampered }: TidyFacts, now: Ms): F
   return good(ran);
 }
 
+interface StorageFacts {
+  /** Live tokens that had ended, by the last checks of the lists. */
+  readonly revived: number;
+  /** When the oldest of the last checks began; null: a shard was never checked. */
+  readonly since: Ms | null;
+}
+
+/** Whether objects were put back to an earlier state, as far as others know of their later one. */
+export function judgeStorage({ revived, since }: StorageFacts): Finding {
+  if (revived > 0) {
+    return failing(
+      `${revived} tokens that had ended are alive again: their trees were put back to an earlier state`,
+      'Revoke them again: lines of type "revived tokens" in the log have their accessors.',
+      "docs/runbook.md#storage-was-put-back",
+    );
+  }
+  if (since === null) return unknown("the lists were not compared yet", "It happens once an hour.", "docs/storage.md");
+  return good("nothing is known to have been put back");
+}
+
 interface ListFacts {
   readonly checked: number;
   readonly shards: number;

@@ -48,13 +48,21 @@ export class InventoryStore {
     this.ended = new EndedTokens(sql, this.index, most);
   }
 
-  /** Stores updates of tokens, and sizes of trees whose oldest token is here. Safe to repeat. */
-  put({ made = [], changed = [], sizes = [] }: Partial<Omit<ShardUpdates, "started">>): void {
+  /**
+   * Stores updates of tokens, and sizes of trees whose oldest token is here. Safe to repeat.
+   *
+   * @param endedBefore a change of a token that has left the list is late, and ignored, unless the token ended before
+   *   this time: then it is listed again, so that tidy asks its tree. null: it is always ignored.
+   */
+  put(
+    { made = [], changed = [], sizes = [] }: Partial<Omit<ShardUpdates, "started">>,
+    endedBefore: Ms | null = null,
+  ): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
     const isNew = new Set(made);
     for (const entry of [...made, ...changed]) {
       const { id, known } = this.#place(entry.accessor);
-      if (!known && !isNew.has(entry)) continue;
+      if (!known && !isNew.has(entry) && !this.#isRevived(entry, endedBefore)) continue;
       if (known) this.#update(known, entry, sizeOf.get(entry.accessor));
       else {
         const token: ListedToken = { ...entry, id };
@@ -134,11 +142,15 @@ export class InventoryStore {
     return columnOf(this.#sql, query, after === "" ? "" : `${treePartOf(after)}~`, limit);
   }
 
-  claims(after: string, limit: number): ListedClaim[] {
+  /** @param endedBefore see `ListedClaim`: tokens that ended before this time. */
+  claims(after: string, limit: number, endedBefore: Ms): ListedClaim[] {
     const query = `SELECT id, accessor, path, ends, entry, COUNT(*) AS rows FROM inventory
       WHERE accessor > ? GROUP BY accessor ORDER BY accessor LIMIT ?`;
     const rows = this.#sql.exec<ClaimedRow>(query, after, limit).toArray();
-    return rows.map((row) => ({ accessor: row.accessor, entry: claimIn(row) }));
+    return rows.map((row) => {
+      const hasEnded = this.ended.hasEndedBefore(row.accessor, endedBefore);
+      return { accessor: row.accessor, entry: claimIn(row), ...(hasEnded && { hasEnded }) };
+    });
   }
 
   find(accessors: readonly string[]): ListedToken[] {
@@ -159,6 +171,11 @@ export class InventoryStore {
     // More are read than returned, because trees of one size class are not ordered in the index.
     const trees = this.#sql.exec<{ root: string; count: number }>(query, mount, 2 * MAX_TREES).toArray();
     return trees.sort((a, b) => b.count - a.count).slice(0, MAX_TREES);
+  }
+
+  #isRevived({ accessor, expiresAt }: InventoryEntry, endedBefore: Ms | null): boolean {
+    if (endedBefore === null || (expiresAt !== null && expiresAt <= endedBefore)) return false;
+    return this.ended.hasEndedBefore(accessor, endedBefore);
   }
 
   #insert(token: ListedToken, size: number): void {
