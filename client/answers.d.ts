@@ -978,6 +978,20 @@ export interface components {
                 readonly from?: string;
                 readonly to?: string;
             }[];
+            readonly ended?: {
+                readonly at: string;
+                readonly how: string;
+                readonly by: {
+                    readonly accessor: string;
+                    readonly display_name: string;
+                    readonly entity_id: string;
+                } | null;
+                readonly cause: string;
+                readonly request_id: string;
+                readonly request_path: string;
+                readonly job: string;
+                readonly with?: number;
+            };
             readonly below?: readonly {
                 readonly accessor: string;
                 readonly display_name: string;

@@ -267,6 +267,7 @@ export const AUDIT_EVENTS = z.object({
     .optional(),
   more_uses: z.boolean().optional(),
   attempts: z.array(EVENT).optional(),
+  ended: END.extend({ cause: z.string(), request_id: z.string() }).optional(),
   below: z.array(MADE.extend({ depth: z.number() })).optional(),
   complete: z.boolean().optional(),
 });

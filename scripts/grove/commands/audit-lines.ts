@@ -80,6 +80,9 @@ function factsOf(event: AuditEvent, name: (accessor: string) => string) {
   };
 }
 
+/** The accessor of a secret-id. */
+export const SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
 /** What the request made, ended or was about. */
 function aboutTexts(event: AuditEvent, name: (accessor: string) => string): string[] {
   const { response, target_accessor: target, target_accessors: targets = [], target_entities: entities = [] } = event;
@@ -87,7 +90,7 @@ function aboutTexts(event: AuditEvent, name: (accessor: string) => string): stri
   const made = response?.auth;
   return [
     made && ["made", name(made.accessor), made.display_name].filter((word) => word !== "").join(" "),
-    target && `token ${name(target)}`,
+    target && (SECRET_ID.test(target) ? `secret-id ${target}` : `token ${name(target)}`),
     targets.length > 0 && targets.map(name).join(" "),
     entities.length > 0 && `entity ${entities.join(" ")}`,
     role && `role ${role}`,

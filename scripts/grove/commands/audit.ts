@@ -12,7 +12,7 @@ import { type Part, prose } from "../flow.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { withAllBelow } from "./audit-below.ts";
-import { eventLines, preciseTime, ShownAccessors, useLines } from "./audit-lines.ts";
+import { eventLines, preciseTime, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.ts";
 import { problemOfName } from "./audit-names.ts";
 import { readEvents } from "./audit-pages.ts";
 import { number } from "./token-lines.ts";
@@ -39,9 +39,12 @@ export async function showEvents(
 }
 
 function showAnswer(terminal: Terminal, answer: AuditEvents): void {
-  const { accessor, makers, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
+  const { accessor, makers, ended, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
   const accessors = new ShownAccessors(terminal);
-  for (const line of makers ? originLines(terminal, makers, events) : []) terminal.out(line);
+  // Of a secret-id the events say who made it.
+  const isToken = !SECRET_ID.test(accessor ?? "");
+  for (const line of makers && isToken ? originLines(terminal, makers, events) : []) terminal.out(line);
+  if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
   if (accessor !== undefined) for (const line of prose(terminal, harmless(`accessor ${accessor}`))) terminal.out(line);
   for (const line of eventLines(terminal, events, accessors)) terminal.out(line);
   if (uses.length > 0) {
@@ -84,6 +87,19 @@ function originLines(terminal: Terminal, makers: readonly MadeToken[], events: r
     const text = terminal.columns === null ? `${who} ${maker}: ${how}` : `${who}: ${how}, accessor ${maker}`;
     return prose(terminal, harmless(text), `${indent}  `, start);
   });
+}
+
+/** What ended a token: no event is of one that ended with its parent, by a time of creation or with its entity. */
+function endText(
+  { at, how, by, cause, request_id: request }: NonNullable<AuditEvents["ended"]>,
+  accessor = "",
+): string {
+  const parts = [
+    `${how}${by ? ` by ${by.display_name || "token"} ${by.accessor}`.trimEnd() : ""}`,
+    cause !== "" && cause !== accessor && `as ${cause} ended`,
+    request !== "" && `request ${request}`,
+  ];
+  return `ended ${preciseTime(at)}: ${parts.filter((part) => part !== false).join(", ")}`;
 }
 
 /** `a login at auth/oidc/ for staff as mallory`. Without a mount it was no login, but the initialization. */

@@ -56,6 +56,7 @@ async function makeSecretId(context: CallContext, fields: SecretIdFields, secret
   const { accessor, usesLeft, ttl } = planned.value;
   const registered = await secretIdShardAt(context.env, mount, shard).register(role.id, hash, planned.value, now);
   if (!registered.ok) return registered;
+  context.request.notes.targetAccessor = accessor;
   return dataReply({
     secret_id: secretId,
     secret_id_accessor: accessor,
@@ -125,7 +126,11 @@ function byAccessor(
       const { secret_id_accessor: accessor } = context.fields;
       const shard = shardOfAccessor(accessor);
       if (shard === null) return NOT_FOUND;
-      return handle(context, { shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor });
+      const at = { shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor };
+      const done = await handle(context, at);
+      // What is no accessor may be a secret that was sent by mistake.
+      if (done.ok) context.request.notes.targetAccessor = accessor;
+      return done;
     },
   });
 }
@@ -236,8 +241,9 @@ export const SECRET_ID_ROUTES: readonly Route[] = [
     summary: "Shows a secret-id; 204 when there is none.",
     operationId: "look-up-secret-id",
     answers: [LOOK_UP, NO_CONTENT],
-    handle: async (_, { shard, role, hash }) => {
+    handle: async ({ request }, { shard, role, hash }) => {
       const secretId = await shard.find(role, hash, currentTime());
+      if (secretId) request.notes.targetAccessor = secretId.accessor;
       return secretId ? dataReply(SECRET_ID_VIEW.show(secretId)) : ok(EMPTY);
     },
   }),

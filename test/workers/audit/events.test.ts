@@ -27,6 +27,7 @@ interface Found {
   readonly complete?: boolean;
   readonly uses?: readonly { readonly address: string | null; readonly count: number }[];
   readonly attempts?: readonly Event[];
+  readonly ended?: { readonly how: string; readonly cause: string; readonly request_id: string };
 }
 
 let root: string;
@@ -185,6 +186,59 @@ describe("a revocation", () => {
     const event = await eventOf(ended);
     expect(event).toMatchObject({ path: "auth/token/revoke-accessor", target_accessor: made.accessor });
     expect(event.auth?.accessor).toBe(ended.by.accessor);
+  });
+
+  describe("is named by the events of a token that it ended", () => {
+    interface End {
+      readonly how: string;
+      readonly cause: string;
+      readonly request_id: string;
+      readonly with?: number;
+    }
+    /** The end as the events of a token have it: the same as the token's own page. */
+    async function endOf(accessor: string): Promise<End | undefined> {
+      const { with: _, ...own } = (await read<{ ended?: End }>(`sys/tokens/${accessor}`)).ended ?? {};
+      const { ended } = await ask({ accessor });
+      expect(ended ?? {}).toEqual(own);
+      return ended;
+    }
+
+    it("with its parent", async () => {
+      const parent = await createToken(root, { policies: ["root"] });
+      const child = await createToken(parent.client_token);
+      expect(await endOf(child.accessor)).toBeUndefined();
+      await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: parent.accessor } });
+      const { request_id } = await eventOf((await endOf(parent.accessor)) ?? { request_id: "" });
+      const ended = { how: "revoked with its parent", cause: parent.accessor, request_id };
+      expect(await endOf(child.accessor)).toMatchObject(ended);
+      const { next: after } = await ask({ accessor: parent.accessor, limit: 1 });
+      expect(after).not.toBe("");
+      const next = await ask({ accessor: parent.accessor, limit: 1, after });
+      expect(next).not.toHaveProperty("ended");
+    });
+
+    it("by a watermark", async () => {
+      await call("POST", "auth/token/roles/swept", { token: root, body: { orphan: true } });
+      const made = await call("POST", "auth/token/create/swept", { token: root, body: { ttl: "1h" } });
+      await call("POST", "sys/leases/revoke-prefix/auth/token/create/swept", { token: root, body: { sync: true } });
+      const event = await eventOf((await endOf(made.body.auth.accessor)) ?? { request_id: "" });
+      expect(event.path).toBe("sys/leases/revoke-prefix/auth/token/create/swept");
+    });
+
+    it("with its entity", async () => {
+      const post = (path: string, body: Record<string, unknown> = {}) => call("POST", path, { token: root, body });
+      await post("sys/auth/leavers", { type: "approle" });
+      await post("auth/leavers/role/people", { token_policies: "default" });
+      const roleId = await call("GET", "auth/leavers/role/people/role-id", { token: root });
+      const { secret_id } = dataOf<{ secret_id: string }>(await post("auth/leavers/role/people/secret-id"));
+      const { role_id } = dataOf<{ role_id: string }>(roleId);
+      const login = await call("POST", "auth/leavers/login", { body: { role_id, secret_id } });
+      const { accessor, entity_id: id } = login.body.auth;
+      await post(`identity/entity/id/${id}/not-before`);
+      await expect.poll(() => endOf(accessor)).toBeDefined();
+      const event = await eventOf((await endOf(accessor)) ?? { request_id: "" });
+      expect(event.path).toBe(`identity/entity/id/${id}/not-before`);
+    });
   });
 
   it("by a prefix: its entry has the request by which its event is found", async () => {

@@ -10,8 +10,11 @@ import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ok, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { storedJson } from "../../../storage/tables.ts";
+import type { Installation } from "../../../system/installation.ts";
+import { readAccessor } from "../../../token/ids.ts";
 import type { AuditLine } from "../../../wire/audit.ts";
 import { dataReply } from "../../../wire/reply.ts";
+import { END_VIEW, endOfToken } from "../tokens/ended.ts";
 import { nameToken, OWN_QUESTION, QUESTION, type ReadQuestion, readQuestion } from "./question.ts";
 import { BELOW_SHAPE, EVENT_SHAPE, MADE_SHAPE, showEvent, showMade, USE_VIEW } from "./view.ts";
 
@@ -30,6 +33,7 @@ const OF_TOKEN = {
   "uses?": [USE_VIEW.shape],
   "more_uses?": "boolean",
   "attempts?": [EVENT_SHAPE],
+  "ended?": END_VIEW.shape,
   "below?": [BELOW_SHAPE],
   "complete?": "boolean",
 } as const;
@@ -60,13 +64,14 @@ export const EVENT_ROUTES: readonly Route[] = [
       const mentions = named ? [mentionOf("accessor", named.accessor), ...prepared.mentions] : prepared.mentions;
       const found = await findEvents(env, { ...prepared, mentions });
       const isFirst = accessor !== "" && fields.after === "";
-      const ofToken = isFirst && {
-        accessor,
-        ...(await usesOf(env, accessor, prepared.filter.from ?? 0)),
-        ...(named && named.hash !== accessor && { attempts: await attemptsOf(env, named.hash) }),
-        ...(await originOf(env, accessor, fields.lineage)),
-      };
-      return dataReply({ ...found, ...ofToken });
+      if (!isFirst) return dataReply(found);
+      const [uses, attempts, origin, ended] = await Promise.all([
+        usesOf(env, accessor, prepared.filter.from ?? 0),
+        named && named.hash !== accessor ? attemptsOf(env, named.hash) : null,
+        originOf(env, accessor, fields.lineage),
+        endOf(env, installation, accessor),
+      ]);
+      return dataReply({ ...found, accessor, ...uses, ...(attempts && { attempts }), ...origin, ...ended });
     },
   }),
 
@@ -118,6 +123,13 @@ function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
     seen.add(line);
     return isNew;
   });
+}
+
+/** How a token has ended, also one that no request named: it ended with its parent, by a watermark, or with its entity. */
+async function endOf(env: Env, { keys }: Installation, accessor: string) {
+  const address = await readAccessor(keys, accessor);
+  const ended = address && (await endOfToken(env, address));
+  return ended && { ended: END_VIEW.show(ended) };
 }
 
 async function usesOf(env: Env, accessor: string, from: Ms) {

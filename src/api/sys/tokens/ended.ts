@@ -82,21 +82,30 @@ export function actorObject(actor: Actor | null): Record<string, string> | null 
 }
 
 /**
- * Answers with the record of a token that is not alive: the list stores it, or its tree until the sweep deletes the
+ * Finds the record of a token that is not alive: the list stores it (`isKept`), or its tree until the sweep deletes the
  * token. Null: there is none.
  */
-export async function endedTokenReply(
+export async function endOfToken(
   env: Env,
   { treeId, row, tail }: AccessorCredential,
+): Promise<(Pick<EndedToken, "token" | "end"> & { readonly isKept: boolean }) | null> {
+  const kept = await findEnded(env, routedIdText(treeId, row, tail));
+  if (kept) return { ...kept, isKept: true };
+  const inTree = await treeAt(env, treeId).unsweptEnd({ by: "accessor", row, tail });
+  return inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end, isKept: false } : null;
+}
+
+/** Answers with the record of a token that is not alive. Null: there is none. */
+export async function endedTokenReply(
+  env: Env,
+  address: AccessorCredential,
   installation: Installation,
 ): Promise<Result<Reply> | null> {
-  const kept = await findEnded(env, routedIdText(treeId, row, tail));
-  const inTree = kept ? null : await treeAt(env, treeId).unsweptEnd({ by: "accessor", row, tail });
-  const ended = kept ?? (inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end } : null);
+  const ended = await endOfToken(env, address);
   if (!ended) return null;
-  const { token, end } = ended;
+  const { token, end, isKept } = ended;
   const filter = end.job === "" ? { cause: end.cause, from: end.at, to: end.at } : await endedByJob(env, end.job);
-  const others = (await countEnded(env, filter)) - (kept ? 1 : 0);
+  const others = (await countEnded(env, filter)) - (isKept ? 1 : 0);
   return dataReply({
     token: tokenRenderer(installation)(token),
     ended: END_VIEW.show({ token, end, others: Math.max(0, others) }),

@@ -95,6 +95,33 @@ describe("grove audit", () => {
     expect(out[0]).toMatch(/^who made it is not known/);
   });
 
+  it("says what ended a token that no request named, and whom to ask next", async () => {
+    const by = { accessor: "op", display_name: "on-call" };
+    const ended = { at: "2026-11-22T05:06:07.000Z", how: "revoked with its parent", by, cause: "p", request_id: "r9" };
+    answers = [{ events: [event()], next: "", accessor: "a", makers: [], ended }];
+    await grove("audit a");
+    expect(out).toContain("ended 2026-11-22 05:06:07Z: revoked with its parent by on-call op, as p ended, request r9");
+    answers = [
+      {
+        events: [event()],
+        next: "",
+        accessor: "p",
+        makers: [],
+        ended: { ...ended, how: "expired", by: null, request_id: "" },
+      },
+    ];
+    await grove("audit p");
+    expect(out).toContain("ended 2026-11-22 05:06:07Z: expired");
+  });
+
+  it("of the accessor of a secret-id says what was done with it, and not who made a token", async () => {
+    const making = event({ path: "auth/approle/role/web/secret-id", target_accessor: ID });
+    answers = [{ events: [making], next: "", accessor: ID, makers: [] }];
+    await grove(`audit ${ID}`);
+    expect(out[0]).toBe(`accessor ${ID}`);
+    expect(out.join()).toContain(`secret-id ${ID}`);
+  });
+
   it("sends a token in a body, and shows it nowhere", async () => {
     const uses = [{ hour: "2026-11-22T01:00:00Z", address: null, count: 7, first: "", last: "2026-11-22T01:02:03Z" }];
     answers = [{ events: [], next: "", accessor: "a", makers: [], uses, attempts: [refusal] }];

@@ -154,3 +154,33 @@ describe("the secret-ids of a role", () => {
     expect((await mount.ask("POST", "role/found/secret-id/find", {})).status).toBe(400);
   });
 });
+
+describe("the audit store", () => {
+  const eventsOf = async (query: string) => {
+    const answer = await call("GET", `sys/audit/events?order=oldest&${query}`, { token: root });
+    return dataOf<{ events: { path: string; request_id: string; target_accessor?: string }[] }>(answer).events;
+  };
+
+  it("finds by the accessor of a secret-id who made it and who destroyed it", async () => {
+    const { secret_id_accessor: accessor } = await mount.secretId("web");
+    const custom = await mount.ask("POST", "role/web/custom-secret-id", { secret_id: "chosen-by-the-operator" });
+    await mount.ask("POST", "role/web/secret-id-accessor/destroy", { secret_id_accessor: accessor });
+    expect((await eventsOf(`accessor=${accessor}`)).map(({ path }) => path)).toEqual([
+      "auth/approle/role/web/secret-id",
+      "auth/approle/role/web/secret-id-accessor/destroy",
+    ]);
+    const { secret_id_accessor: chosen } = dataOf<MadeSecretId>(custom);
+    expect(await eventsOf(`accessor=${chosen}`)).toMatchObject([
+      { path: "auth/approle/role/web/custom-secret-id", target_accessor: chosen },
+    ]);
+  });
+
+  it("has no text that was sent in the place of an accessor", async () => {
+    const { secret_id: text } = await mount.secretId("web");
+    const refused = await mount.ask("POST", "role/web/secret-id-accessor/destroy", { secret_id_accessor: text });
+    expect(refused.status).toBe(404);
+    const [event] = await eventsOf(`request_id=${refused.headers.get("X-Request-Id")}`);
+    expect(event).toMatchObject({ path: "auth/approle/role/web/secret-id-accessor/destroy" });
+    expect(JSON.stringify(event)).not.toContain(text);
+  });
+});
