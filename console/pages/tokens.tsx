@@ -25,6 +25,7 @@ import {
   ProblemNotice,
   Scroll,
   useDrawnRows,
+  useWindowWidth,
 } from "../ui/index.ts";
 
 /** Height of a row in the style sheet (px). */
@@ -41,7 +42,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOf(query);
   const sort = query.get("sort") ?? "-created";
   const group = query.get("group") ?? "";
-  const columns = shownColumns(query);
+  const columns = shownColumns(query, useWindowWidth());
   const pages = useTokenPages(session.api, { ...filter, sort });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen | null>(null);

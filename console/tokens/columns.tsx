@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Token } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import { Accessor, End, isMedium, isNarrow, Menu, Time } from "../ui/index.ts";
+import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf } from "./model.ts";
 
@@ -62,15 +62,35 @@ export const COLUMNS: readonly Column[] = [
   { name: "children", label: "Children", right: true, cell: ({ children }) => (children ? count(children) : NONE) },
 ];
 
-const USUAL = ["accessor", "policies", "metadata", "mount", "role", "created", "ends", "children"];
+/** The usual columns besides the first, the most useful ones first, with the width that each may need (px). */
+const USUAL = [
+  ["ends", 100],
+  ["policies", 200],
+  ["metadata", 200],
+  ["accessor", 122],
+  ["created", 88],
+  ["children", 75],
+  ["mount", 110],
+  ["role", 105],
+] as const;
 
-/** Those with room on a phone, and beside the navigation of a small screen. */
-const FEW = ["ends"];
-const SOME = ["accessor", "policies", "metadata", "ends"];
+/** Widths (px): of the name with the box before it, of the navigation, and from where on that is beside the page. */
+const [FIRST, BESIDE, SIDE_FROM, MARGINS] = [238, 204, 821, 30];
 
-/** The columns that the query names; the usual ones when it names none. */
-export function shownColumns(query: URLSearchParams): readonly Column[] {
-  const named = query.get("columns")?.split(",") ?? (isNarrow() ? FEW : isMedium() ? SOME : USUAL);
+/** The usual columns that have room in a window of this width (px): on a phone the name, and when the token ends. */
+function usualColumns(windowWidth: number): readonly string[] {
+  const names: string[] = [];
+  let room = windowWidth - MARGINS - (windowWidth >= SIDE_FROM ? BESIDE : 0) - FIRST;
+  for (const [name, width] of USUAL) {
+    room -= width;
+    if (room >= 0) names.push(name);
+  }
+  return names;
+}
+
+/** The columns that the query names; the usual ones when it names none. @param windowWidth in px */
+export function shownColumns(query: URLSearchParams, windowWidth: number): readonly Column[] {
+  const named = query.get("columns")?.split(",") ?? usualColumns(windowWidth);
   return COLUMNS.filter(({ name }, at) => at === 0 || named.includes(name));
 }
 

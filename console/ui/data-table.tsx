@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isNarrow } from "./narrow.ts";
 
 /** One column of a table, with what it shows of a row. */
 export interface DataColumn<T> {
@@ -26,7 +27,7 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
   if (!rows) return null;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
-    <Scroll label={label}>
+    <Scroll label={label} stacks>
       <table>
         <thead>
           <tr>
@@ -40,8 +41,13 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ label: head, right, cell }) => (
-                <td key={head} class={right ? "right" : "wide whole"} onMouseEnter={right ? undefined : nameIfCut}>
+              {columns.map(({ label: head, right, isBare, cell }) => (
+                <td
+                  key={head}
+                  class={right ? "right" : "wide whole"}
+                  data-label={isBare ? undefined : head}
+                  onMouseEnter={right ? undefined : nameIfCut}
+                >
                   {cell(row)}
                 </td>
               ))}
@@ -103,27 +109,46 @@ export function MoreButton({ label, onClick, busy = false }: MoreButtonProps) {
   );
 }
 
+/** True when the columns have no room, also while the rows are cards. */
+function isWiderAsTable(frame: HTMLElement): boolean {
+  const wasStacked = frame.classList.contains(STACKED);
+  frame.classList.remove(STACKED);
+  const isWider = frame.scrollWidth > frame.clientWidth;
+  frame.classList.toggle(STACKED, wasStacked);
+  return isWider;
+}
+
+/** The class of a table whose rows are cards. */
+const STACKED = "stacked";
+
 interface ScrollProps {
   /** What is in it, for a screen reader. */
   readonly label: string;
+  /** True for a table whose rows become cards on a phone that has no room for its columns. */
+  readonly stacks?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** Scrolls wide content sideways. The keyboard stops at it only when it scrolls. */
-export function Scroll({ label, children }: ScrollProps) {
+export function Scroll({ label, stacks = false, children }: ScrollProps) {
   const element = useRef<HTMLDivElement>(null);
   const [isWider, setIsWider] = useState(false);
+  const [isStacked, setIsStacked] = useState(false);
   useLayoutEffect(() => {
     const frame = element.current;
     if (!frame) return;
-    const observer = new ResizeObserver(() => setIsWider(frame.scrollWidth > frame.clientWidth));
+    const observer = new ResizeObserver(() => {
+      const isCards = stacks && isNarrow() && isWiderAsTable(frame);
+      setIsStacked(isCards);
+      setIsWider(!isCards && frame.scrollWidth > frame.clientWidth);
+    });
     observer.observe(frame);
     for (const child of frame.children) observer.observe(child);
     return () => observer.disconnect();
-  }, []);
+  }, [stacks]);
   const stop = isWider ? ({ tabIndex: 0, role: "region", "aria-label": `${label}, all columns` } as const) : {};
   return (
-    <div class="scroll" ref={element} {...stop}>
+    <div class={isStacked ? `scroll ${STACKED}` : "scroll"} ref={element} {...stop}>
       {children}
     </div>
   );

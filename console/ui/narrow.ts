@@ -1,5 +1,19 @@
-/** True on a screen with the width of a phone. The style sheet has the same width. */
-export const isNarrow = (): boolean => window.matchMedia("(max-width: 560px)").matches;
+import { useEffect, useState } from "preact/hooks";
 
-/** True on a screen that is no wider than that of a small laptop. */
-export const isMedium = (): boolean => window.matchMedia("(max-width: 1200px)").matches;
+/** The width of a phone (px). The style sheet has the same one. */
+const NARROW_PX = 560;
+
+/** The width of the window (px), also after a phone was turned. */
+export function useWindowWidth(): number {
+  const [width, setWidth] = useState(window.innerWidth);
+  useEffect(() => {
+    const note = (): void => setWidth(window.innerWidth);
+    note();
+    window.addEventListener("resize", note);
+    return () => window.removeEventListener("resize", note);
+  }, []);
+  return width;
+}
+
+/** True on a screen with the width of a phone. */
+export const isNarrow = (): boolean => window.innerWidth <= NARROW_PX;

@@ -9,6 +9,11 @@ const executable = browserPath();
 /** Rules of axe for what a narrow screen and dark colours change. */
 const NARROW = ["scrollable-region-focusable", "color-contrast", "link-in-text-block"];
 
+/** In the page: the tables that scroll sideways. */
+const WIDE_TABLES = `[...document.querySelectorAll(".scroll:has(> table)")]
+  .filter((frame) => frame.scrollWidth > frame.clientWidth)
+  .map((frame) => frame.innerText.slice(0, 200))`;
+
 /** Every page of the console for somebody without a mouse, with a screen reader, or with a narrow screen. */
 describe.skipIf(executable === undefined)("every page of the console", () => {
   let server: RunningServer;
@@ -48,6 +53,9 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
       const look = async (): Promise<void> => {
         await expectReachable(page);
         await expectAccessible(page, { colours: "light" });
+        // On a phone a row is a card where its columns have no room.
+        await page.setViewportSize({ width: 390, height: 844 });
+        await expect.poll(() => page.evaluate(WIDE_TABLES)).toEqual([]);
         await page.setViewportSize({ width: 320, height: 640 });
         expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBeLessThanOrEqual(320);
         await expectAccessible(page, { colours: "dark", only: NARROW });
