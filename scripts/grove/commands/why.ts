@@ -2,11 +2,12 @@ import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed } from "../client.ts";
+import { type Called, failed, type GroveClient } from "../client.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
+import { isLogin, loginTexts } from "./why-login.ts";
 
 /** The line of an audit log, or an event of the audit store, that ends a request. Unknown fields are left out. */
 const LINE = z.object({
@@ -18,7 +19,9 @@ const LINE = z.object({
   status: z.number(),
   error: z.string().nullish(),
   client_address: z.string().nullish(),
+  mount: z.string().nullish(),
   role: z.string().nullish(),
+  principal: z.string().nullish(),
   auth: z.object({ accessor: z.string(), display_name: z.string(), token_type: z.string() }).nullish(),
 });
 type Line = z.infer<typeof LINE>;
@@ -39,7 +42,7 @@ export async function explainRequest(
   if (!found.ok) return found;
   const line = found.value;
   if (!line) return failed(request === null ? "no line is of a refused request" : nothingIs("request", request));
-  if (!json) for (const text of factsOf(line)) terminal.say(harmless(text));
+  if (!json) for (const text of await factsOf(client, line)) terminal.say(harmless(text));
   const reason = unaskable(line);
   if (reason !== null) {
     if (json) terminal.out(JSON.stringify({ request: line, explanation: null, message: reason }));
@@ -103,26 +106,35 @@ function readLine(text: string): Line | null {
   }
 }
 
-function factsOf({ time, operation, path, status, error, auth, client_address: address, role }: Line): string[] {
+async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
+  const { type, time, operation, path, status, error, auth, client_address: address } = line;
+  if (type === "response" && isLogin(line)) {
+    const token = auth ? [`its token: ${auth.display_name} ${auth.accessor}`] : [];
+    return [...(await loginTexts(client, line)), ...token];
+  }
   const who = auth ? `${auth.display_name || "a token"} ${auth.accessor}`.trimEnd() : "no token that was good";
   return [
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
-    `by ${who}${address ? `, from ${address}` : ""}${role ? `, for the role ${role}` : ""}`,
+    `by ${who}${address ? `, from ${address}` : ""}`,
   ];
 }
 
 /** What else the token did, or what else came from the address. */
 function nextCommand({ auth, client_address: address }: Line): string[] {
-  const asked = auth?.accessor || (address ? `--address ${address}` : null);
-  return asked === null ? [] : [`who made it, and what else was done: grove audit ${asked}`];
+  if (auth?.accessor) return [`who made it, and what else was done: grove audit ${auth.accessor}`];
+  return address ? [`what else came from there: grove audit --address ${address}`] : [];
 }
 
 /** Why the server can't be asked about this request; null when it can. */
-function unaskable({ type, path, auth, role, status }: Line): string | null {
+function unaskable(line: Line): string | null {
+  const { type, path, auth, status } = line;
   if (type === "gateway") return "The gateway answered it itself: Grove was not asked.";
   if (/<(?:token|malformed|unknown)>/.test(path))
     return "The log does not have the whole path, so no policy can be asked about it.";
-  if (role) return "It is a login: explain/refused and explain/login of its mount say which check failed.";
+  if (isLogin(line))
+    return status < 400
+      ? "It is a login: policies decide about what its token does, not about the login."
+      : "It is a login: no policy refused it, but a check of its method; explain/login of its mount tries one again.";
   if (!auth)
     return "Its token was not valid, had ended, has a disabled entity, or was none: grove find says of its text which. One that is alive is bound to other networks.";
   if (auth.token_type === "batch")

@@ -858,6 +858,70 @@ describe("grove why", () => {
     expect(said.join("\n")).toContain(text);
   });
 
+  describe("of a login", () => {
+    const login = { path: "auth/approle/login", mount: "auth/approle/", auth: null, role: "web", status: 400 };
+    const refused = {
+      role: "web",
+      check: "secret_id",
+      description: "It has a use left.",
+      last_time: "2026-11-22T05:06:07Z",
+    };
+    beforeEach(() => {
+      replies["GET /v1/sys/auth"] = data({ "approle/": { type: "approle" } });
+      replies["GET /v1/auth/approle/explain/refused"] = data({ refused: [refused] });
+    });
+    const asksNothingOfPolicies = () =>
+      expect(asked.map(({ request }) => request)).not.toContain("POST /v1/sys/explain/access");
+
+    it("says by which method it was, where, for which role, and which check failed", async () => {
+      expect(await grove("why r1", log(line({ ...login, error: "invalid role or secret ID" })))).toBe(1);
+      expect(said.slice(0, 3)).toEqual([
+        "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
+        "The check that failed: secret_id (It has a use left.)",
+        "what was refused there lately, and why: bao read auth/approle/explain/refused",
+      ]);
+      asksNothingOfPolicies();
+    });
+
+    it("takes no other login's check for its own, and shows no hash of a role", async () => {
+      replies["GET /v1/auth/approle/explain/refused"] = data({
+        refused: [{ ...refused, last_time: "2026-11-22T05:06:08Z" }],
+      });
+      expect(await grove("why r1", log(line({ ...login, role: "hmac-sha256:00" })))).toBe(1);
+      expect(said[0]).toContain("at auth/approle/, for a role that it does not have, from 192.0.2.1");
+      expect(said.join("\n")).not.toMatch(/The check that failed|hmac/);
+    });
+
+    it("is not the writing of a role that is named so", async () => {
+      replies["POST /v1/sys/explain/access"] = data(explanation);
+      const writing = { path: "auth/approle/role/login", mount: "auth/approle/" };
+      expect(await grove("why r1", log(line(writing)))).toBe(1);
+      expect(said[0]).toContain(": update auth/approle/role/login, status 403");
+    });
+
+    it("that was good names whom it proved, and its token", async () => {
+      const good = {
+        ...login,
+        status: 200,
+        error: null,
+        principal: "arn:x",
+        auth: { accessor: "n", display_name: "web", token_type: "service" },
+      };
+      expect(await grove("why r1", log(line(good)))).toBe(0);
+      expect(said.slice(0, 2)).toEqual([
+        "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, as arn:x, from 192.0.2.1, was good",
+        "its token: web n",
+      ]);
+      asksNothingOfPolicies();
+    });
+
+    it("that this token may not ask more about says what the line has", async () => {
+      replies = {};
+      expect(await grove("why r1", log(line({ ...login, role: null })))).toBe(1);
+      expect(said[0]).toMatch(/: a login at auth\/approle\/, from 192.0.2.1, was refused with status 400/);
+    });
+  });
+
   it("at a terminal takes the event of the audit store", async () => {
     const event = { kind: "refusal", ...JSON.parse(line({ auth: undefined })) };
     replies["GET /v1/sys/audit/events"] = data({ events: [event], next: "" });
@@ -866,7 +930,7 @@ describe("grove why", () => {
       "GET /v1/sys/audit/events?request_id=r1&limit=1",
       "GET /v1/sys/audit/events?kind=refusal&limit=1",
     ]);
-    expect(said.at(-1)).toBe("who made it, and what else was done: grove audit --address 192.0.2.1");
+    expect(said.at(-1)).toBe("what else came from there: grove audit --address 192.0.2.1");
   });
 
   it("asks the audit store when there is no log on standard input", async () => {

@@ -1,0 +1,80 @@
+import * as z from "zod";
+import type { GroveClient } from "../client.ts";
+
+/** What the line of a login has besides that of other requests. */
+export interface LoginLine {
+  readonly time: string;
+  readonly path: string;
+  readonly status: number;
+  readonly error?: string | null | undefined;
+  readonly client_address?: string | null | undefined;
+  /** With `auth/`. */
+  readonly mount?: string | null | undefined;
+  readonly role?: string | null | undefined;
+  readonly principal?: string | null | undefined;
+}
+
+/** What stands behind the mount in the path of a login. */
+const LOGIN = /^(?:login|oidc\/callback)$/;
+/** The same for a line without a mount. A role may be named login. */
+const LOGIN_PATH = /^auth\/[^/]+\/(?:login|oidc\/callback)$/;
+
+/** True for a login, also one that was refused before its role was read. */
+export function isLogin({ path, mount, role, principal }: LoginLine): boolean {
+  if (role || principal) return true;
+  return mount && path.startsWith(mount) ? LOGIN.test(path.slice(mount.length)) : LOGIN_PATH.test(path);
+}
+
+const METHODS = z.record(z.string(), z.looseObject({ type: z.string() }));
+const REFUSED = z.object({
+  refused: z.array(
+    z.looseObject({ role: z.string(), check: z.string(), description: z.string(), last_time: z.string() }),
+  ),
+});
+
+/** The types of auth methods, as people call them. */
+const NAMES: Readonly<Record<string, string>> = {
+  approle: "AppRole",
+  aws: "AWS",
+  cloud: "AWS",
+  jwt: "JWT",
+  kubernetes: "Kubernetes",
+  oidc: "OpenID Connect",
+};
+
+/** In the place of the name of a role that the mount does not have. */
+const HASHED = /^hmac-sha256:/;
+
+/**
+ * A login in words: by which method, where, for which role, and which check failed, as far as the token of the command
+ * may read that.
+ */
+export async function loginTexts(client: GroveClient, line: LoginLine): Promise<string[]> {
+  const { time, status, error, client_address: address, mount, role, principal } = line;
+  const where = mount ?? line.path.replace(/(?:login|oidc\/callback)$/, "");
+  const methods = mount ? await client.get("sys/auth", METHODS) : null;
+  const type = methods?.ok ? methods.value[where.replace(/^auth\//, "")]?.type : undefined;
+  const how = type === undefined ? "" : ` by ${NAMES[type] ?? type}`;
+  const forRole = !role ? "" : HASHED.test(role) ? ", for a role that it does not have" : `, for the role ${role}`;
+  const who = `a login${how} at ${where}${forRole}${principal ? `, as ${principal}` : ""}${address ? `, from ${address}` : ""}`;
+  const came = status < 400 ? "was good" : `was refused with status ${status}${error ? `: ${error}` : ""}`;
+  const texts = [`${time}: ${who}, ${came}`];
+  if (status < 400) return texts;
+  const check = mount ? await failedCheck(client, mount, line) : null;
+  const read = `bao read ${where}explain/refused`;
+  return [
+    ...texts,
+    ...(check === null ? [] : [`The check that failed: ${check}`]),
+    `what was refused there lately, and why: ${read}`,
+  ];
+}
+
+/** The check at which the last refused login of a role failed; null when it was another login than this one. */
+async function failedCheck(client: GroveClient, mount: string, { time, role }: LoginLine): Promise<string | null> {
+  const answer = await client.get(`${mount}explain/refused`, REFUSED);
+  if (!answer.ok) return null;
+  const found = answer.value.refused.find(
+    (one) => one.last_time === time && (!role || HASHED.test(role) || one.role === role),
+  );
+  return found ? `${found.check} (${found.description})` : null;
+}
