@@ -111,24 +111,44 @@ if [ "$funcstack[1]" = _grove ]; then _grove "$@"; else compdef _grove grove; fi
     [
       "# grove completion fish > ~/.config/fish/completions/grove.fish",
       "complete -c grove -f",
+      // The first word that is no option: another may be a name or a path that is spelled like a command.
+      "function __grove_command; for word in (commandline -opc)[2..]; string match -q -- '-*' $word; or begin; echo $word; return 0; end; end; return 1; end",
+      'function __grove_is; test "$(__grove_command)" = $argv[1]; end',
+      "function __grove_after; test (commandline -opc)[-1] = $argv[1]; end",
       ...commands.flatMap(({ name, about, options, word, parts }) => {
-        const seen = (one: string) => `complete -c grove -n "__fish_seen_subcommand_from ${one}"`;
-        const following = [[name, word] as const, ...Object.entries(parts)];
+        const when = (condition: string) => `complete -c grove -n "${condition}"`;
+        const following = [
+          [`__grove_is ${name}`, word] as const,
+          ...Object.entries(parts).map(
+            ([part, next]) => [`__grove_is ${name}; and __grove_after ${part}`, next] as const,
+          ),
+        ];
         return [
-          `complete -c grove -n __fish_use_subcommand -a ${name} -d ${quoted(about)}`,
-          ...following.flatMap(([one, next]) =>
-            next.kind === "none" ? [] : [`${seen(one)} ${FISH[next.kind](next)}`],
+          `complete -c grove -n "not __grove_command >/dev/null" -a ${name} -d ${quoted(about)}`,
+          ...following.flatMap(([condition, next]) =>
+            next.kind === "none" ? [] : [`${when(condition)} ${FISH[next.kind](next)}`],
           ),
-          ...options.map(({ name: option, about: what, value }) =>
-            [seen(name), `-l ${option}`, ...(value ? ["-r", FISH[value.kind](value)] : []), "-d", quoted(what)].join(
-              " ",
+          ...options.flatMap(({ name: option, about: what, value }) => [
+            [
+              when(`__grove_is ${name}`),
+              `-l ${option}`,
+              ...(value ? ["-r", FISH[value.kind](value)] : []),
+              "-d",
+              quoted(what),
+            ].join(" "),
+            ...dashedValues(value).map(
+              (one) => `${when(`__grove_is ${name}; and __grove_after --${option}`)} -a ${one}`,
             ),
-          ),
+          ]),
         ];
       }),
       "",
     ].join("\n"),
 };
+
+/** Values that fish takes for options when they are begun: it completes no value of an option with a dash. */
+const dashedValues = (value: Completed | null): readonly string[] =>
+  value?.kind === "words" ? value.words.filter((word) => word.startsWith("-")) : [];
 
 type Written = Readonly<Record<Completed["kind"], (completed: Completed) => string>>;
 

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,4 +76,43 @@ describe("in bash", () => {
     [["help", "au"], ["audit"]],
     [["tree", "s"], []],
   ])("%j has %j", (words, expected) => expect(completed(...words)).toEqual(expected));
+});
+
+/** True where this machine has a shell. */
+const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
+
+it("tells fish of values that begin with a dash, which it takes for options", () => {
+  const lines = completionScript("fish", PROGRAMS).split("\n");
+  const condition = '"__grove_is tokens; and __grove_after --sort"';
+  expect(lines.filter((line) => line.includes(condition))).toEqual(
+    ["-created", "-end"].map((value) => `complete -c grove -n ${condition} -a ${value}`),
+  );
+});
+
+describe.skipIf(!has("fish"))("in fish", () => {
+  const completed = (line: string): string[] => {
+    const script = `${completionScript("fish", PROGRAMS)}\ncomplete -C "${line}"`;
+    const printed = execFileSync("fish", ["--no-config", "-c", script], { encoding: "utf8" });
+    return printed.split("\n").flatMap((one) => one.split("\t")[0] || []);
+  };
+
+  it.each([
+    ["grove to", ["tokens"]],
+    ["grove --json to", ["tokens"]],
+    ["grove tokens --so", ["--sort"]],
+    ["grove tokens --sort -c", ["-created"]],
+    ["grove tokens --sort e", ["end"]],
+    ["grove tokens --count-by met", ["metadata."]],
+    ["grove audit --kind login,re", ["login,refusal"]],
+    ["grove audit v", ["verify"]],
+    ["grove completion bash --", ["--help", "--version"]],
+    // A word of a command may be spelled like another command.
+    ["grove tree tokens --j", ["--json"]],
+    ["grove tree tokens --so", []],
+  ])("%s has %j", (line, expected) => expect(completed(line)).toEqual(expected));
+});
+
+it.skipIf(!has("zsh"))("zsh reads its script", () => {
+  const { status, stderr } = spawnSync("zsh", ["-n"], { input: completionScript("zsh", PROGRAMS), encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 });
