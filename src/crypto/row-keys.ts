@@ -64,6 +64,7 @@ export type SealedKind =
   | "list opening"
   | "rate limit quota"
   | "quota setting"
+  | "system mark"
   | "audit object"
   | "audit batch"
   | "audit directory entry";

@@ -12,6 +12,9 @@ export type PartName = (typeof PART_NAMES)[number];
  */
 export type PartVersions = Readonly<Record<PartName, number>>;
 
+/** Name of the row that counts the changes. 1.0.0-rc.1 does not know it, and leaves it as it is. */
+const REVISION = "revision";
+
 /** The versions of an installation that stores nothing yet. */
 export const NO_VERSIONS: PartVersions = {
   keys: 0,
@@ -43,9 +46,17 @@ export class PartVersionStore {
     return this.#versions;
   }
 
-  /** Gives `part` a new random version, in the transaction that changes it. */
+  /** Gives `part` a new random version, in the transaction that changes it, and counts the change. */
   change(part: PartName): void {
     this.#versions = { ...this.now, [part]: this.#renew(part) };
+    const statement = `INSERT INTO part_versions (part, version) VALUES (?, 1)
+      ON CONFLICT (part) DO UPDATE SET version = version + 1`;
+    this.#sql.exec(statement, REVISION);
+  }
+
+  /** The number of changes of all parts; 0 before a release counted them. */
+  get revision(): number {
+    return columnOf<number>(this.#sql, "SELECT version FROM part_versions WHERE part = ?", REVISION)[0] ?? 0;
   }
 
   #read(): PartVersions {

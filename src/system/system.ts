@@ -178,6 +178,11 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).rotation.useOf(term);
   }
 
+  /** Counts the changes of the parts of the installation. Lower than before: an earlier state was put in place. */
+  revision(): number {
+    return this.#stores.versions.revision;
+  }
+
   /** The longest TTL that any batch token can have been issued with, now or earlier. */
   async longestTtl(): Promise<Seconds> {
     return (await this.#open()).mounts.longestTtl();

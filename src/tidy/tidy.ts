@@ -20,6 +20,7 @@ import { HISTORY_MIGRATIONS, HistoryStore, type LiveCounts } from "./history.ts"
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
 import { NO_REPORT, type ObjectCheck, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
+import { type PutBack, SystemMark } from "./system-mark.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
   {
@@ -82,11 +83,13 @@ const FINISHED = "finished_at IS NOT NULL";
 export class Tidy extends GroveObject<Env> {
   readonly #shards: ShardCheckStore;
   readonly #history: HistoryStore;
+  readonly #systemMark: SystemMark;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, TIDY_MIGRATIONS);
     this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
     this.#history = new HistoryStore(new Tables(ctx.storage.sql, HISTORY_MIGRATIONS, "history"));
+    this.#systemMark = new SystemMark(ctx.storage.sql, this.seals);
     this.alarms.addJob(DUTY, {
       running: () => this.#read(RUNNING),
       step: (run) => this.#step(run),
@@ -127,9 +130,16 @@ export class Tidy extends GroveObject<Env> {
     return { slots: this.#history.day(now), nodes: this.#history.nodes(), release: groveVersion(this.env) };
   }
 
-  /** Records that a node of a cluster is up. */
-  nodeSeen(name: string, release: string): void {
+  /** Records that a node of a cluster is up, and compares the System object with its mark. */
+  async nodeSeen(name: string, release: string): Promise<void> {
     this.#history.see({ name, release, seenAt: currentTime() });
+    await this.#compareSystem();
+  }
+
+  /** When the System object was found in an earlier state than before, in the last 30 days, the oldest first. */
+  async systemPutBack(): Promise<PutBack[]> {
+    await this.keys.open();
+    return this.#systemMark.found(currentTime());
   }
 
   /** Forgets a node that is stopped on purpose. Safe to repeat. */
@@ -144,6 +154,8 @@ export class Tidy extends GroveObject<Env> {
 
   /** Starts a run at `position`. When one is in progress: returns false, and sets its alarm again if it was lost. */
   async #begin(position: ListPosition): Promise<boolean> {
+    // Reads the mark, which renews its seal before the run drops the term of it.
+    await this.#compareSystem();
     const aged = this.#read(RUNNING) ? [] : await termsToDrop(this.env, currentTime());
     // Another call may have started one meanwhile.
     const begins = !this.#read(RUNNING);
@@ -159,6 +171,20 @@ export class Tidy extends GroveObject<Env> {
     }
     await (begins ? this.alarms.set() : this.alarms.restore());
     return begins;
+  }
+
+  /** Compares the revision of the System object with its mark. A failure stops nothing: the next time tries again. */
+  async #compareSystem(): Promise<void> {
+    try {
+      await this.keys.open();
+      const seen = this.#systemMark.seen();
+      // The System object of 1.0.0-rc.1 has no revision.
+      const revision = await systemOf(this.env).revision();
+      const putBack = this.#systemMark.note(seen, revision, currentTime());
+      if (putBack) console.error(JSON.stringify({ type: "storage put back", object: "System", ...putBack }));
+    } catch (error) {
+      console.error(JSON.stringify({ type: "tidy", object: "System", error: String(error) }));
+    }
   }
 
   async #step(run: TidyRun): Promise<void> {

@@ -133,12 +133,22 @@ describe("the other rules", () => {
   });
 
   it.each([
-    [{ revived: 0, since: NOW }, "ok"],
-    [{ revived: 2, since: NOW }, "failing"],
-    [{ revived: 2, since: null }, "failing"],
-    [{ revived: 0, since: null }, "unknown"],
+    [{ revived: 0, since: NOW, system: [] }, "ok"],
+    [{ revived: 2, since: NOW, system: [] }, "failing"],
+    [{ revived: 2, since: null, system: [] }, "failing"],
+    [{ revived: 0, since: null, system: [] }, "unknown"],
+    [{ revived: 0, since: null, system: [{ at: NOW - 100 * HOUR, from: 7, to: 3 }] }, "failing"],
+    [{ revived: 0, since: NOW, system: [{ at: NOW - HOUR, from: null, to: 3 }] }, "failing"],
+    [{ revived: 0, since: NOW, system: [{ at: NOW - 200 * HOUR, from: 7, to: 3 }] }, "attention"],
   ])("are about storage that was put back: %j", (facts, state) => {
-    expect(rules.judgeStorage(facts).state).toBe(state);
+    expect(rules.judgeStorage(facts, NOW).state).toBe(state);
+  });
+
+  it("name both what was put back of trees and of the System object", () => {
+    const system = [{ at: Date.UTC(2026, 0, 2, 3, 4), from: 7, to: 3 }];
+    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system }, NOW);
+    expect(seen).toContain("1 tokens that had ended are alive again");
+    expect(seen).toContain("at 2026-01-02T03:04Z the System object was found put back");
   });
 
   it.each([

@@ -1,11 +1,16 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
+import { forgetInstallation, mustLoadInstallation } from "../../../src/system/installation.ts";
+import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
+import { tidyOf } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { atCalls } from "../../support/calls.ts";
+import { backUp, loseEverything, restore } from "../../support/backups.ts";
+import { atCalls, failing } from "../../support/calls.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
-import { copyStorage } from "../../support/storage-writer.ts";
+import { changeRows, copyStorage, deleteRows } from "../../support/storage-writer.ts";
 import { checkShards, holdTidy, listedAccessors, listsKnowAll, tidyNow } from "../../support/tidy.ts";
 import { endSingleTokens, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
@@ -195,5 +200,149 @@ describe("nothing is found", () => {
     expect(await revivedNow()).toBe(1);
     await revoke(child);
     await sweep(await stubOf(child));
+  });
+});
+
+describe("a System object that is put back", () => {
+  const rule = 'path "secret/*" { capabilities = ["read"] }';
+  const writePolicy = (name: string) =>
+    call("POST", `sys/policies/acl/${name}`, { token: root, body: { policy: rule } });
+  const system = () => systemOf(bindings);
+  const hourly = () => tidyOf(bindings).startHourly();
+  const found = () => tidyOf(bindings).systemPutBack();
+  const revision = () => system().revision();
+  /** The System object as it is now; in place of a later one with a call of the result. */
+  const copySystem = async () => {
+    const putBack = await copyStorage(system());
+    return async () => {
+      await putBack(system());
+      forgetInstallation();
+    };
+  };
+
+  it("is found by the hourly run, reported once, and shown for 30 days", async () => {
+    await hourly();
+    const putBack = await copySystem();
+    const before = await revision();
+    await writePolicy("later");
+    const later = await revision();
+    expect(later).toBeGreaterThan(before);
+    await hourly();
+    expect(await found()).toEqual([]);
+
+    await putBack();
+    const lines = linesOf("storage put back");
+    await hourly();
+    await hourly();
+    const finding = { at: clock, from: later, to: before };
+    expect(lines()).toEqual([{ type: "storage put back", object: "System", ...finding }]);
+    expect(await found()).toEqual([finding]);
+    expect(await check("storage")).toMatchObject({
+      state: "failing",
+      seen: expect.stringContaining("the System object was found put back to an earlier state"),
+    });
+
+    // The mark follows: the next change is none.
+    await writePolicy("later");
+    await hourly();
+    expect(await found()).toHaveLength(1);
+    pass(29 * 24 * HOUR_MS);
+    expect(await found()).toHaveLength(1);
+    pass(24 * HOUR_MS);
+    expect(await found()).toEqual([]);
+  });
+
+  it("is found within a minute in a cluster", async () => {
+    const up = () => tidyOf(bindings).nodeSeen("node", "1");
+    const putBack = await copySystem();
+    await writePolicy("minute");
+    await up();
+    await putBack();
+    await up();
+    expect(await found()).toHaveLength(1);
+    pass(31 * 24 * HOUR_MS);
+  });
+
+  it("is found by a mark that somebody without keys has lowered, and no mark is known", async () => {
+    await hourly();
+    await changeRows(tidyOf(bindings), "marks", { value: JSON.stringify({ revision: 1, found: [] }) });
+    const tampering = linesOf("tampering");
+    await hourly();
+    expect(tampering()).toMatchObject([{ kind: "system mark" }]);
+    expect(await found()).toEqual([{ at: clock, from: null, to: await revision() }]);
+    expect(await check("storage")).toMatchObject({ state: "failing" });
+    await hourly();
+    expect(await found()).toHaveLength(1);
+    pass(31 * 24 * HOUR_MS);
+  });
+
+  it("is not found when it changes while it is compared", async () => {
+    await hourly();
+    let isNested = false;
+    atCalls(System, "revision", async ({ proceed }) => {
+      const answer = await proceed();
+      // Another check comes to its end in between, and sees more.
+      if (!isNested) {
+        isNested = true;
+        await writePolicy("between");
+        await hourly();
+      }
+      return answer;
+    });
+    await writePolicy("before");
+    await hourly();
+    const [mark] = await rowsOf(tidyOf(bindings), "marks");
+    expect(JSON.parse(String(mark?.value))).toMatchObject({ revision: await revision() });
+    await hourly();
+    expect(await found()).toEqual([]);
+  });
+
+  it("is not found, and stops nothing, while it runs the last release", async () => {
+    await hourly();
+    failing(System, "revision", "does not implement the method", 1);
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    await hourly();
+    expect(await found()).toEqual([]);
+    expect((await tidyOf(bindings).status()).running).not.toBeNull();
+  });
+
+  it("is not found by a mark whose term of keys is dropped", async () => {
+    await hourly();
+    await call("POST", "sys/rotate", { token: root });
+    pass(HOUR_MS);
+    await hourly();
+    const [row] = await rowsOf(tidyOf(bindings), "marks");
+    const { terms } = (await mustLoadInstallation(bindings)).keys;
+    const seal = row?.seal instanceof Uint8Array ? row.seal : new Uint8Array(2);
+    expect((seal[0] ?? 0) * 256 + (seal[1] ?? 0)).toBe(terms[0].version);
+    expect(terms[0].version).toBeGreaterThan(1);
+  });
+});
+
+describe("a restore through the API", () => {
+  it.each([
+    ["of this release", false],
+    ["of the last release, which counted no changes", true],
+  ])("into an empty installation shows nothing: a backup %s", async (_, isOld) => {
+    const top = await orphan({ policies: ["root"] });
+    const child = await createToken(top.client_token, { policies: ["default"] });
+    await tidyOf(bindings).startHourly();
+    if (isOld) await deleteRows(systemOf(bindings), "part_versions", { part: "revision" });
+    // The tree is read before its token is revoked, the System object after later changes.
+    const backup = await backUp(root, async () => {
+      await revoke(child);
+      await sweep(await stubOf(child));
+    });
+    pass(HOUR_MS);
+    await loseEverything();
+    await restore(backup);
+    for (let hour = 0; hour < 2; hour++) {
+      pass(HOUR_MS);
+      await tidyOf(bindings).startHourly();
+      await checkAllShards();
+    }
+    expect(await isAlive(child)).toBe(true);
+    expect(await tidyOf(bindings).systemPutBack()).toEqual([]);
+    expect(await check("storage")).toMatchObject({ state: "ok" });
   });
 });

@@ -31,7 +31,7 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
   CloudAccessList: ["CLOUD_ACCESS_LIST"],
   JwtAuth: ["JWT_AUTH"],
   KubernetesAuth: ["KUBERNETES_AUTH"],
-  Tidy: ["TIDY", "SHARD_CHECK", "HISTORY"],
+  Tidy: ["TIDY", "SHARD_CHECK", "HISTORY", "SYSTEM_MARK"],
   ShardTidy: ["SHARD_TIDY"],
   BackupRuns: ["BACKUP_RUN"],
   AuditShard: ["AUDIT_SHARD"],

@@ -107,10 +107,10 @@ const CHECKS: readonly Check[] = [
   [
     "storage",
     "Storage",
-    async ({ tidy }) => {
+    async ({ tidy, context: { env, now } }) => {
       const { revived, since } = (await tidy()).shards;
       // A Tidy object of 1.0.0-rc.1 does not say it.
-      return judgeStorage({ revived: revived ?? 0, since });
+      return judgeStorage({ revived: revived ?? 0, since, system: await tidyOf(env).systemPutBack() }, now);
     },
   ],
   [

@@ -1,6 +1,7 @@
 import type { Ms, Seconds } from "../../../base/clock.ts";
 import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
 import type { HistorySlot, SeenNode } from "../../../tidy/history.ts";
+import type { PutBack } from "../../../tidy/system-mark.ts";
 
 /** `attention`: somebody should look; `failing`: somebody has to act; `unknown`: it can't be seen from here. */
 export type HealthState = "ok" | "attention" | "failing" | "unknown";
@@ -234,19 +235,41 @@ interface StorageFacts {
   readonly revived: number;
   /** When the oldest of the last checks began; null: a shard was never checked. */
   readonly since: Ms | null;
+  /** When the System object was found in an earlier state, the oldest first. */
+  readonly system: readonly PutBack[];
 }
 
+/** A finding about the System object is urgent for this long: what it shows is over, and may have been on purpose. */
+const URGENT_MS = 7 * DAY_MS;
+
 /** Whether objects were put back to an earlier state, as far as others know of their later one. */
-export function judgeStorage({ revived, since }: StorageFacts): Finding {
+export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms): Finding {
+  const link = "docs/runbook.md#storage-was-put-back";
+  const last = system.at(-1);
+  const seen = [
+    ...(revived > 0
+      ? [`${revived} tokens that had ended are alive again: their trees were put back to an earlier state`]
+      : []),
+    ...(last ? [systemSeen(last)] : []),
+  ].join("; ");
   if (revived > 0) {
-    return failing(
-      `${revived} tokens that had ended are alive again: their trees were put back to an earlier state`,
-      'Revoke them again: lines of type "revived tokens" in the log have their accessors.',
-      "docs/runbook.md#storage-was-put-back",
-    );
+    return failing(seen, 'Revoke them again: lines of type "revived tokens" in the log have their accessors.', link);
+  }
+  if (last) {
+    const judge = now - last.at < URGENT_MS ? failing : attention;
+    return judge(seen, "Unless that was on purpose: find out who did it, and what changed since.", link);
   }
   if (since === null) return unknown("the lists were not compared yet", "It happens once an hour.", "docs/storage.md");
   return good("nothing is known to have been put back");
+}
+
+function systemSeen({ at, from }: PutBack): string {
+  const found = `${new Date(at).toISOString().slice(0, 16)}Z`;
+  if (from === null) return `at ${found} the mark of the System object had been written without the keys`;
+  return (
+    `at ${found} the System object was found put back to an earlier state: policies, mounts, quotas and ` +
+    "watermarks of that time are in force again"
+  );
 }
 
 interface ListFacts {
