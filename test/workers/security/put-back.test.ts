@@ -1,13 +1,17 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { ONE_PROCESS } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { forgetInstallation, mustLoadInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { tidyOf } from "../../../src/tidy/tidy.ts";
+import { treeAt } from "../../../src/token/find-tree.ts";
+import { treeIdOf } from "../../../src/token/ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { backUp, loseEverything, restore } from "../../support/backups.ts";
-import { atCalls, failing } from "../../support/calls.ts";
+import { atCalls, atNth, failing } from "../../support/calls.ts";
+import { runAs } from "../../support/deployments.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { changeRows, copyStorage, deleteRows } from "../../support/storage-writer.ts";
@@ -32,7 +36,11 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
   pass(2 * HOUR_MS);
 });
-afterEach(() => vi.useRealTimers());
+const usual = bindings.deployment;
+afterEach(() => {
+  vi.useRealTimers();
+  runAs(usual);
+});
 
 function pass(ms: number): void {
   clock += ms;
@@ -178,6 +186,35 @@ describe("nothing is found", () => {
     await tidyNow();
     expect(await listedAccessors()).toContain(child.accessor);
     expect(await revivedNow()).toBe(0);
+  });
+
+  it("when a tree without tokens is used again", async () => {
+    runAs(ONE_PROCESS);
+    const before = await orphan();
+    const { treeId } = await locate(before.client_token);
+    await listsKnowAll();
+    await revoke(before);
+    await sweep(await stubOf(before));
+    pass(HOUR_MS);
+    atNth(AccessorShard, "allocateTrees", 1, () => [treeId]);
+    const after = await orphan();
+    expect((await locate(after.client_token)).treeId).toBe(treeId);
+    pass(HOUR_MS);
+    expect(await revivedNow()).toBe(0);
+    expect(await listedAccessors()).toContain(after.accessor);
+  });
+
+  it("when a chosen id is given again", async () => {
+    const id = "chosen-twice";
+    const before = await orphan({ id });
+    await listsKnowAll();
+    await revoke(before);
+    await sweep(treeAt(bindings, treeIdOf(before.accessor)));
+    pass(HOUR_MS);
+    const again = await orphan({ id });
+    pass(HOUR_MS);
+    expect(await revivedNow()).toBe(0);
+    expect(await isAlive(again)).toBe(true);
   });
 
   it("when a tree or a shard runs the last release", async () => {
