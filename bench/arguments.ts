@@ -10,6 +10,7 @@ export const CASES = [
   "incident",
   "clean-ups",
   "dev-clean-ups",
+  "cluster",
 ] as const;
 
 export type CaseName = (typeof CASES)[number];

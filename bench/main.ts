@@ -6,6 +6,7 @@ import { type BenchCommand, type CaseName, HELP, parseBenchArguments, type Runni
 import type { Bench, CaseFigures, LargeInstallation, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";
 import { measureCleanUps, measureDevCleanUps } from "./cases/clean-ups.ts";
+import { measureCluster } from "./cases/cluster.ts";
 import { measureConsole } from "./cases/console.ts";
 import { measureIncident } from "./cases/incident.ts";
 import { measureLoad } from "./cases/load.ts";
@@ -31,6 +32,7 @@ const MEASURE: Readonly<Record<CaseName, Case>> = {
   incident: { measure: measureIncident, sizes: (tokens) => tokens },
   "clean-ups": { measure: measureCleanUps, sizes: (tokens) => tokens.slice(-1) },
   "dev-clean-ups": { measure: measureDevCleanUps },
+  cluster: { measure: measureCluster },
 };
 
 /** Share of a large installation's tokens that is in its largest tree. */

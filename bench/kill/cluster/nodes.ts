@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { listenAt } from "../../../gateway/server.ts";
 import { BUCKET, type BucketEmulator } from "../../../test/support/bucket.ts";
+import { freePort } from "../../servers/nodes.ts";
 import { newSecrets, ServeProcess } from "../../servers/serve.ts";
 import type { Clock } from "./clock.ts";
 
@@ -165,12 +166,4 @@ export class Node {
     await this.#process?.stop();
     this.path.close();
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  const bound = await listenAt(probe, { host: "127.0.0.1", port: 0 });
-  await new Promise((closed) => probe.close(closed));
-  if (!bound.ok) throw new Error(`there is no free port: ${bound.error}`);
-  return bound.value;
 }

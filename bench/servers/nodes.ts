@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { listenAt } from "../../gateway/server.ts";
+import { BUCKET, BucketEmulator } from "../../test/support/bucket.ts";
+import { type Secrets, ServeProcess } from "./serve.ts";
+
+/** The nodes of a cluster, and its bucket, which runs in this process. */
+export interface Nodes {
+  readonly bucket: BucketEmulator;
+  readonly nodes: readonly [ServeProcess, ...ServeProcess[]];
+  stop(): Promise<void>;
+}
+
+const COUNT = 3;
+
+/**
+ * Starts three nodes with a new bucket.
+ *
+ * @param bucketMs delay of each answer of the bucket (ms).
+ */
+export async function startNodes(
+  directory: string,
+  secrets: Secrets,
+  settings: Readonly<Record<string, string>>,
+  bucketMs: number,
+): Promise<Nodes> {
+  const bucket = await BucketEmulator.start();
+  bucket.fault = () => ({ delayMs: bucketMs });
+  const nodes: ServeProcess[] = [];
+  const stop = async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await bucket.close();
+  };
+  const key = randomBytes(32).toString("hex");
+  try {
+    for (let number = 0; number < COUNT; number++) {
+      const flags = ["--cluster", `s3://${BUCKET}/bench`, "--cluster-listen", `127.0.0.1:${await freePort()}`];
+      const own = { ...bucket.environment, GROVE_CLUSTER_KEY: key, ...settings };
+      nodes.push(await ServeProcess.start(join(directory, `node-${number}`), secrets, { flags, settings: own }));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const [first, ...others] = nodes;
+  if (!first) throw new Error("there is no node");
+  return { bucket, nodes: [first, ...others], stop };
+}
+
+/** @throws when the system has no free port. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  const bound = await listenAt(probe, { host: "127.0.0.1", port: 0 });
+  await new Promise((closed) => probe.close(closed));
+  if (!bound.ok) throw new Error(`there is no free port: ${bound.error}`);
+  return bound.value;
+}
