@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inPool } from "../../src/base/parallel.ts";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
 import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
 import {
@@ -88,8 +89,8 @@ function node(at: number): RunningServer {
   return found;
 }
 
-async function newToken(at: number, endpoint = "create-orphan"): Promise<string> {
-  const request = { token: admin.client_token, body: { ttl: "1h", policies: ["default"] } };
+async function newToken(at: number, endpoint = "create-orphan", policies = ["default"]): Promise<string> {
+  const request = { token: admin.client_token, body: { ttl: "1h", policies } };
   const { status, body } = await call(node(at), "POST", `/v1/auth/token/${endpoint}`, request);
   expect(status).toBe(200);
   return (body.auth as { client_token: string }).client_token;
@@ -157,7 +158,16 @@ describe("three nodes with one bucket", () => {
   });
 });
 
+/** Updates of lists wait for a second. */
+const QUIET_MS = 3000;
+
 describe("the bucket", () => {
+  let renewed: Promise<string>;
+
+  beforeAll(() => {
+    renewed = newToken(0);
+  });
+
   /**
    * Mean number of requests about objects for an operation, in the first try with less than `bound` or the quietest of many: what
    * the nodes do by themselves, such as updates of lists after the tests before, is not in every one.
@@ -167,10 +177,26 @@ describe("the bucket", () => {
     for (let attempt = 0; attempt < 40 && !means.some((mean) => mean < bound); attempt++) {
       const from = bucket.requests.length;
       for (let time = 0; time < 10; time++) await operation();
-      means.push(bucket.requests.slice(from).filter(({ key }) => key.includes("/workerd/v1/do/")).length / 10);
+      means.push(aboutObjects(from) / 10);
     }
     return Math.min(...means);
   }
+
+  /** Number of requests about objects since `from`. The others are about leases of nodes. */
+  function aboutObjects(from: number): number {
+    return bucket.requests.slice(from).filter(({ key }) => key.includes("/workerd/v1/do/")).length;
+  }
+
+  /** Resolves when the nodes have asked nothing about objects for some time: what followed the last operation is over. */
+  async function quiet(): Promise<void> {
+    for (let from = -1; from < 0 || aboutObjects(from) > 0; ) {
+      from = bucket.requests.length;
+      await pause(QUIET_MS);
+    }
+  }
+
+  const revoke = (token: string) =>
+    call(node(0), "POST", "/v1/auth/token/revoke", { token: admin.client_token, body: { token } });
 
   it("is asked for nothing by a look-up at any node, and twice by each of the two commits of a child", async () => {
     const token = await newToken(0);
@@ -181,6 +207,27 @@ describe("the bucket", () => {
     // A commit is a PUT, and a GET that shows that the object is still this node's. The tree commits the child, and a shard
     // of the audit store its record.
     expect(await requestsOf(() => newToken(0, "create"), 6)).toBeLessThan(6);
+  });
+
+  // With the record in the audit store, and what the operations before leave for later.
+  it.each([
+    ["a renewal", 6, async () => asHolder(1, await renewed, "POST", "renew-self")],
+    ["a child and its revocation", 14, async () => revoke(await newToken(0, "create"))],
+    ["an orphan", 12, () => newToken(1)],
+    ["a login", 14, () => issuer.logIn(node(2))],
+  ] as const)("is asked by %s fewer than %d times", async (_, bound, operation) => {
+    expect(await requestsOf(operation, bound)).toBeLessThan(bound);
+  });
+
+  it("is asked fewer than 300 times by the revocation of 1,000 tokens, with the clean-up", async () => {
+    const parent = await newToken(0, "create-orphan", []);
+    const asParent = { token: parent, body: { ttl: "1h", policies: ["default"] } };
+    await inPool(Array.from({ length: 1000 }), 16, () => call(node(0), "POST", "/v1/auth/token/create", asParent));
+    await quiet();
+    const from = bucket.requests.length;
+    await revoke(parent);
+    await quiet();
+    expect(aboutObjects(from)).toBeLessThan(300);
   });
 });
 
