@@ -50,6 +50,8 @@ interface PlanOptions {
   readonly mount?: string;
   /** True: the mount exists, and no command enables it again, which would be refused. */
   readonly hasMount?: boolean;
+  /** True: the mount has whom it trusts, which stays as it is. */
+  readonly hasTrust?: boolean;
   /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
   readonly policy?: string | null | undefined;
 }
@@ -59,7 +61,7 @@ interface PlanOptions {
  * nothing of it, and leave one out that may not be read.
  */
 export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
-  const { address, mount = preset.mount, hasMount = false, policy = POLICY } = options;
+  const { address, mount = preset.mount, hasMount = false, hasTrust = false, policy = POLICY } = options;
   const name = preset.roleOf?.(values) ?? values.role ?? "";
   const place: PresetPlace = { address, mount, role: name };
   const role = { ...preset.role(values, place), token_policies: [name] };
@@ -67,14 +69,17 @@ export function planOf(preset: Preset, values: PresetValues, options: PlanOption
   const steps = stepsOf(preset, place, text, preset.config(values, place), role);
   const config = preset.config(withoutSecrets(preset, values), place);
   const shown = stepsOf(preset, place, text, config, role).filter(
-    ({ what }) => !(what === "policy" && policy === null) && !(what === "mount" && hasMount),
+    ({ what }) =>
+      !(what === "policy" && policy === null) &&
+      !(what === "mount" && hasMount) &&
+      !(what === "config" && hasMount && hasTrust),
   );
   return {
     place,
     policy,
     steps,
     curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
-    terraform: terraformOf(preset, place, policy, config, role),
+    terraform: terraformOf(preset, place, policy, config, role, { hasMount, hasTrust: hasMount && hasTrust }),
     snippets: preset.snippets(values, place),
     identity: preset.identity(values, place),
   };
@@ -165,6 +170,7 @@ function terraformOf(
   policy: string | null,
   config: RecordValue,
   role: RecordValue,
+  { hasMount, hasTrust }: Required<Pick<PlanOptions, "hasMount" | "hasTrust">>,
 ): string {
   const parts = PARTS[preset.method] ?? [];
   const roles = parts.find((part) => part.kind === "collection" && part.part === "roles");
@@ -175,14 +181,24 @@ function terraformOf(
   const texts: string[] = policy === null ? [] : [policyResource(name, policy)];
   const ofConfig = resourceOf(settings);
   const isOne = ofConfig?.mount === "path";
-  if (!isOne)
-    texts.push(terraformText({ resource: { type: "vault_auth_backend" } }, [], { type: preset.method, path: mount }));
+  const label = labelOf(mount);
+  // One resource of a method can be its mount and whom it trusts.
+  const mountType = isOne ? ofConfig.type : "vault_auth_backend";
+  const isKept = hasMount && (!isOne || hasTrust);
+  if (isKept)
+    texts.push(`# The method is there already.\ndata "vault_auth_backend" "${label}" {\n  path = "${mount}"\n}\n`);
+  else if (hasMount)
+    texts.push(
+      `# The method is there already, and trusts nobody yet.\nimport {\n  to = ${mountType}.${label}\n  id = "${mount}"\n}\n`,
+    );
+  else if (!isOne)
+    texts.push(terraformText({ resource: { type: mountType } }, [], { type: preset.method, path: mount }));
   // References have Terraform make the resources in their order.
   const references = {
-    backend: `${isOne ? ofConfig.type : "vault_auth_backend"}.${labelOf(mount)}.path`,
+    backend: `${isKept ? "data.vault_auth_backend" : mountType}.${label}.path`,
     ...(policy !== null && { token_policies: `[vault_policy.${labelOf(name)}.name]` }),
   };
-  if (ofConfig) {
+  if (ofConfig && !hasTrust) {
     const { resource, given } = recordOf(ofConfig, mount);
     const type = preset.method === "oidc" ? { type: preset.method } : {};
     const record = { resource, given: { ...given, ...type }, references };

@@ -36,7 +36,15 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   });
   const hasMount = existing.mounts[`${mount}/`] === preset.method;
   const plan =
-    mistakes.size > 0 ? null : planOf(preset, values, { address, mount, hasMount, policy: met.found.policy });
+    mistakes.size > 0
+      ? null
+      : planOf(preset, values, {
+          address,
+          mount,
+          hasMount,
+          hasTrust: met.found.trust !== null,
+          policy: met.found.policy,
+        });
   const {
     problem: taken = "",
     left = [],

@@ -244,6 +244,30 @@ it("commands enable no method that is there already", () => {
   expect(curlWith(true)).toContain("/v1/auth/github/config");
 });
 
+describe("texts for a method that is there already", () => {
+  const textsOf = (id: string, hasTrust: boolean) =>
+    planOf(presetOf(id) ?? fail(), valuesOf(id), { address: ADDRESS, hasMount: true, hasTrust });
+
+  it.each(["github", "kubernetes-review", "aws", "people"])("refer to it, and leave whom it trusts: %s", (id) => {
+    const { terraform, curl, place } = textsOf(id, true);
+    const { mount } = place;
+    expect(terraform).toContain(`data "vault_auth_backend" "${mount}" {\n  path = "${mount}"\n}\n`);
+    expect(terraform).toMatch(new RegExp(` backend += data\\.vault_auth_backend\\.${mount}\\.path\\n`));
+    expect(terraform).not.toMatch(/resource "vault_(?:auth|jwt_auth)_backend"|_config"|_client"/);
+    expect(curl).not.toMatch(/sys\/auth|\/config/);
+  });
+
+  it("have Terraform take over a mount that trusts nobody yet, where one resource is both", () => {
+    const { terraform } = textsOf("github", false);
+    expect(terraform).toContain('import {\n  to = vault_jwt_auth_backend.github\n  id = "github"\n}\n');
+    expect(terraform).toContain('resource "vault_jwt_auth_backend" "github" {');
+    expect(terraform).not.toContain("data ");
+    const aws = textsOf("aws", false).terraform;
+    expect(aws).toContain('data "vault_auth_backend" "aws" {');
+    expect(aws).not.toContain('resource "vault_auth_backend"');
+  });
+});
+
 it.each([
   ["https://sso.example.com/realms/acme", true],
   ["http://127.0.0.1:9000", true],
