@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Failure } from "../base/result.ts";
+import { ENTITY_PROBLEMS, type EntityProblem } from "../identity/standing.ts";
 import type { AccessRequest, Step, Verdict } from "../policy/acl.ts";
 
 /** The reason for a decision: a code for programs, and a sentence. */
@@ -17,7 +18,7 @@ const MESSAGES = {
   token_parent_ended: "A token above it has ended, and it with that.",
   token_gone: "Nothing is stored of the token any more: it has expired or was revoked.",
   address: "The token is bound to networks (token_bound_cidrs), and the address of the client is in none of them.",
-  entity: "The entity of the token is disabled or was deleted.",
+  entity: "The entity of the token is disabled, was deleted or was tampered with.",
   namespace: "There is no such namespace: the only one is the root.",
   no_token_needed: "The endpoint needs no token: no policy is asked.",
   root: "The root policy allows everything.",
@@ -33,6 +34,11 @@ export function unserved({ code }: Failure): Reason {
 /** Returns the reason for a decision that no rule made. */
 export function plainReason(reason: keyof typeof MESSAGES): Reason {
   return { reason, message: MESSAGES[reason] };
+}
+
+/** Returns the reason for a refusal of every request, because of the entity of the token. */
+export function ofEntity(problem: EntityProblem): Reason {
+  return { reason: "entity", message: `The token is refused: ${ENTITY_PROBLEMS[problem]}.` };
 }
 
 /** Follows the reason of a refusal where the request would get no answer anyway. */

@@ -6,7 +6,7 @@ import { currentTime, type Ms } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { aclOf, loadActiveEntity } from "../identity/standing.ts";
+import { aclOf, entityProblem, loadActiveEntity } from "../identity/standing.ts";
 import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
@@ -22,7 +22,7 @@ import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, pasted, sent, text, unread, type Values } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
-import { ALSO_UNSERVED, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
+import { ALSO_UNSERVED, ofEntity, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
 import { accessOf, findRoute, placeOf, type RouteTables } from "./places.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
@@ -82,7 +82,10 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
   const view = entity.ok ? entity.value : null;
   const policies = [...new Set([...record.policies, ...(view?.policies ?? [])])].sort();
   const known = { ...about, policies, missing_policies: installation.policies.absent(policies, now) };
-  if (!decided.ok) return reply(false, plainReason(entity.ok ? "address" : "entity"), known);
+  if (!decided.ok) {
+    const problem = entity.ok ? null : await entityProblem(env, record.entityId);
+    return reply(false, problem ? ofEntity(problem) : plainReason(entity.ok ? "address" : "entity"), known);
+  }
   const refusal = step?.refusal ?? null;
   const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
   const details = {

@@ -44,14 +44,39 @@ export async function loadState(env: IdentityEnv, id: string): Promise<EntitySta
 
 /** Reads an entity from its home, or the entity into which it was merged from there. */
 async function readState(env: IdentityEnv, id: string): Promise<EntityState | null> {
+  return (await followMerges(env, id)).state;
+}
+
+/** Returns the id to which the merges of an entity lead, with its state. */
+async function followMerges(env: IdentityEnv, id: string) {
   let at = id;
   for (let steps = 0; steps <= MAX_MERGES_FOLLOWED; steps++) {
     const home = at;
     const found = (await repeated(env.deployment, async () => homeOf(env, home)?.entity(home))) ?? null;
-    if (!found || !("mergedInto" in found)) return found;
+    if (!found || !("mergedInto" in found)) return { at, state: found };
     at = found.mergedInto;
   }
-  return null;
+  return { at, state: null };
+}
+
+/** Why the tokens of an entity are refused. "tampered": its row, or one of its groups, was not written by Grove. */
+export type EntityProblem = "disabled" | "deleted" | "tampered";
+
+/** The problems in words. */
+export const ENTITY_PROBLEMS: Readonly<Record<EntityProblem, string>> = {
+  disabled: "its entity is disabled",
+  deleted: "its entity was deleted",
+  tampered: "the stored row of its entity, or of a group that it is in, was changed by somebody else than Grove",
+};
+
+/** Tells why `loadActiveEntity` refuses an entity; null when it does not. */
+export async function entityProblem(env: IdentityEnv, id: string): Promise<EntityProblem | null> {
+  if ((await loadActiveEntity(env, id)).ok) return null;
+  const { at, state } = await followMerges(env, id);
+  if (state?.disabled) return "disabled";
+  // It can have been enabled since this isolate read it.
+  if (state) return (await loadView(env, state)) === null ? "tampered" : null;
+  return (await homeOf(env, at)?.isTampered(at)) ? "tampered" : "deleted";
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */

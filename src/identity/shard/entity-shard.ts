@@ -140,6 +140,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return isGood(found) ? entityStateOf(found.entity, found.revision) : null;
   }
 
+  /** True for an entity that is stored, and that `entity` does not return because a row about it was tampered with. */
+  async isTampered(id: string): Promise<boolean> {
+    await this.keys.open();
+    const found = this.#entities.byId(id);
+    return found !== null && (!isGood(found) || entityStateOf(found.entity, found.revision) === null);
+  }
+
   /** Returns an entity by its id, or null. */
   async readEntity(id: string): Promise<EntityRecord | null> {
     const found = await this.#good(id);

@@ -1,5 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetCustomId } from "../../../src/auth/caller.ts";
+import { forgetEntities } from "../../../src/identity/standing.ts";
+import { homeOf } from "../../../src/identity/stubs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { treeAt } from "../../../src/token/find-tree.ts";
@@ -85,6 +87,34 @@ describe("sys/tokens/find says of a text", () => {
         expect(ofAccessor).toContain(disabled ? "is alive, but refused: its entity is disabled." : "is alive. ");
       }
     }
+  });
+
+  it("that its entity was deleted or tampered with, and not that it can be enabled", async () => {
+    const person = async (alias: string) => {
+      const fields = { entity_alias: alias, policies: ["default"] };
+      const { client_token: token, entity_id: id } = (await post("auth/token/create/person", fields)).body.auth;
+      return { token: String(token), id: String(id) };
+    };
+    const refusal = async (token: string) => {
+      const { state, message } = await find(token);
+      const asked = await post("sys/explain/access", { token, path: "auth/token/lookup-self", operation: "read" });
+      return [state, message, dataOf<{ reason: string; message: string }>(asked)] as const;
+    };
+    const gone = await person("gone");
+    await call("DELETE", `identity/entity/id/${gone.id}`, { token: root });
+    expect(await refusal(gone.token)).toEqual([
+      "refused",
+      "This token is alive, but refused: its entity was deleted. It can't be used any more.",
+      expect.objectContaining({ reason: "entity", message: "The token is refused: its entity was deleted." }),
+    ]);
+    const changed = await person("changed");
+    const home = homeOf(bindings, changed.id);
+    if (!home) throw new Error("the entity has no shard");
+    await alter(home, `UPDATE entities SET content = replace(content, 'changed', 'charmed') WHERE id = ?`, changed.id);
+    forgetEntities();
+    const [state, message, explained] = await refusal(changed.token);
+    expect([state, explained.reason]).toEqual(["refused", "entity"]);
+    for (const text of [message, explained.message]) expect(text).toContain("was changed by somebody else than Grove");
   });
 
   it("that these data have no record of a genuine token, which a restore can have left behind", async () => {

@@ -5,7 +5,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { loadActiveEntity } from "../../../identity/standing.ts";
+import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/standing.ts";
 import type { EndedToken } from "../../../listing/inventory/ended.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
@@ -36,8 +36,8 @@ import { END_VIEW } from "./ended.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /**
- * What is known of a text. `refused`: it has not ended, and every request with it is refused for now, because its
- * entity is disabled. `unknown` with a kind: it is genuine, and these data have no record of it. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
+ * What is known of a text. `refused`: it has not ended, and every request with it is refused, because its entity is
+ * disabled, was deleted or was tampered with. `unknown` with a kind: it is genuine, and these data have no record of it. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
  * `elsewhere`: it has the form of a token, and this installation has not made it, or its beginning is damaged too.
  */
 const STATES = ["live", "refused", "ended", "mistyped", "elsewhere", "unknown"] as const;
@@ -48,6 +48,8 @@ interface Found {
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;
+  /** Why it is refused; only in that state. */
+  readonly refusal?: EntityProblem;
   /** True for the text of a token whose id a root caller chose. */
   readonly isChosen?: boolean;
   readonly token?: ListedToken | undefined;
@@ -157,12 +159,24 @@ const NO_RECORD =
   "unknown to these data: it ended and its record is kept no longer, or it was made after the backup that they come from";
 
 /** Tells a token that a request may use from one whose entity has it refused. @param message of the former */
-async function standing(env: Env, entityId: string, message: string): Promise<Pick<Found, "state" | "message">> {
-  if ((await loadActiveEntity(env, entityId)).ok) return { state: "live", message };
-  return { state: "refused", message: `This token is ${REFUSED}. It can be used again when the entity is enabled.` };
+async function standing(
+  env: Env,
+  entityId: string,
+  message: string,
+): Promise<Pick<Found, "state" | "message" | "refusal">> {
+  const refusal = await entityProblem(env, entityId);
+  if (refusal === null) return { state: "live", message };
+  return { state: "refused", refusal, message: `This token is ${refusedText(refusal)}. ${AFTERWARDS[refusal]}` };
 }
 
-const REFUSED = "alive, but refused: its entity is disabled";
+const refusedText = (refusal: EntityProblem): string => `alive, but refused: ${ENTITY_PROBLEMS[refusal]}`;
+
+/** Whether a token of such an entity can be used again. */
+const AFTERWARDS: Readonly<Record<EntityProblem, string>> = {
+  disabled: "It can be used again when the entity is enabled.",
+  deleted: "It can't be used any more.",
+  tampered: "It can't be used as long as the row is there.",
+};
 
 const kindOf = ({ policies }: ListedToken) => (policies.includes(RESPONSE_WRAPPING_POLICY) ? "wrapping" : "service");
 
@@ -219,9 +233,9 @@ async function findAccessor(context: Context, accessor: string): Promise<Found |
   return { ...found, message };
 }
 
-function ofAccessor({ state }: Found): string {
+function ofAccessor({ state, refusal }: Found): string {
   if (state === "live") return "is alive";
-  if (state === "refused") return `is ${REFUSED}`;
+  if (refusal) return `is ${refusedText(refusal)}`;
   return state === "ended" ? "has ended" : `is ${NO_RECORD}`;
 }
 
