@@ -1,9 +1,9 @@
 import { href } from "../href.ts";
-import { RoleLink } from "../tokens/links.tsx";
 import type { AuditEvent } from "./event.ts";
 import { isLogin } from "./explainable.ts";
 import { aboutOf, callerOf, deedOf, type Happening, happeningOf, madeOf } from "./happening.ts";
 import { TokenLink } from "./links.tsx";
+import { LoginText } from "./login-text.tsx";
 
 const TONES: Readonly<Record<Happening, string>> = {
   made: "tag good",
@@ -37,7 +37,7 @@ export function EventText({ event, of }: EventProps) {
     case "made":
       return callerOf(event) === "" ? (
         <>
-          Made by a login at <Place event={event} />
+          Made by a login <LoginText login={event} />
         </>
       ) : (
         <>
@@ -47,7 +47,7 @@ export function EventText({ event, of }: EventProps) {
     case "login":
       return (
         <>
-          A login at <Place event={event} /> made <Made event={event} />
+          A login <LoginText login={event} /> made <Made event={event} />
         </>
       );
     case "made another":
@@ -110,6 +110,12 @@ function Deed({ event, of }: EventProps) {
 /** Operation and path of a request, whom it was about, and who asked. */
 function Asked({ event, of }: EventProps) {
   const { operation, target_accessor: target } = event;
+  if (isLogin(event))
+    return (
+      <>
+        A login <LoginText login={event} />
+      </>
+    );
   return (
     <>
       {operation} <Place event={event} />
@@ -124,19 +130,8 @@ function Asked({ event, of }: EventProps) {
   );
 }
 
-/** In the place of the name of a role that the mount does not have. */
-const HASH = /^hmac-sha256:/;
-
-/** Where it was asked for, with the role and the proved identity of a login. */
-function Place({ event: { path = "", mount = "", role, principal } }: Pick<EventProps, "event">) {
-  return (
-    <>
-      <code class="break">{path}</code>
-      {role !== undefined && <> for {HASH.test(role) ? "an unknown role" : <RoleLink mount={mount} role={role} />}</>}
-      {principal !== undefined && <span class="break"> as {principal}</span>}
-    </>
-  );
-}
+/** Where it was asked for. */
+const Place = ({ event: { path = "" } }: Pick<EventProps, "event">) => <code class="break">{path}</code>;
 
 function Made({ event }: Pick<EventProps, "event">) {
   return <TokenLink accessor={madeOf(event)} name={event.response?.auth?.display_name} />;
@@ -156,7 +151,7 @@ function About({ event, of }: EventProps) {
 /** Who asked, unless it was the token whose timeline it is. */
 function By({ event, of }: EventProps) {
   const caller = callerOf(event);
-  if (caller === "") return event.kind === "refusal" && !isLogin(event) ? <>without a valid token</> : null;
+  if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
   if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event))) return <>by itself</>;
   if (caller === of) return null;
   return (

@@ -27,7 +27,7 @@ function reasonOf(event: AuditEvent): string {
   if (kind === "fault") return "The service failed. Nothing is wrong with the token or its policies.";
   if (status < 400) return "It was not refused.";
   if (status === 429) return "A quota refused it: Health lists the quotas.";
-  if (isLogin(event)) return "It was a login: its method says which check failed.";
+  if (isLogin(event)) return "No policy decides about a login: its method says which check failed.";
   if (!auth)
     return "It had no valid token: its token had ended, was mistyped, or was none. The search (Ctrl K) says of a text which.";
   if (status !== 403 && status !== 404)

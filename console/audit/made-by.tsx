@@ -2,6 +2,7 @@ import { Card } from "../ui/index.ts";
 import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent, MadeToken } from "./event.ts";
 import { TokenLink } from "./links.tsx";
+import { LoginText } from "./login-text.tsx";
 
 interface MadeByProps {
   /** How the token was made, then how its maker was, and so on. */
@@ -19,17 +20,26 @@ export function MadeBy({ makers, events }: MadeByProps) {
       )}
       {makers.length > 0 && (
         <ol class="lineage">
-          {makers.map(({ accessor, made_by: maker, request_id: request, path, time, client_address: address }, at) => {
+          {makers.map((made, at) => {
+            const { accessor, made_by: maker, request_id: request, path, time, client_address: address } = made;
             const name = events.find((event) => event.request_id === request)?.auth?.display_name;
             return (
               <li key={accessor} class="maker" style={{ "--depth": String(at) }}>
                 <p>
-                  {maker === null ? (
-                    "a login"
+                  {maker === null && made.mount !== undefined ? (
+                    <>
+                      a login <LoginText login={made} />
+                    </>
                   ) : (
-                    <TokenLink accessor={maker} name={makers[at + 1]?.display_name || name} />
-                  )}{" "}
-                  at <code class="break">{path}</code>
+                    <>
+                      {maker === null ? (
+                        "a request without a token"
+                      ) : (
+                        <TokenLink accessor={maker} name={makers[at + 1]?.display_name || name} />
+                      )}{" "}
+                      at <code class="break">{path}</code>
+                    </>
+                  )}
                 </p>
                 <Circumstances at={time} address={address} request={request} />
               </li>

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import type { AuditEvent } from "../audit/event.ts";
 import { HappeningTag } from "../audit/event-text.tsx";
+import { isLogin } from "../audit/explainable.ts";
 import { WhyRefused } from "../audit/explanation.tsx";
 import { madeOf } from "../audit/happening.ts";
 import { AddressLink, TokenLink } from "../audit/links.tsx";
+import { LoginText } from "../audit/login-text.tsx";
 import { readEvents } from "../audit/read.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
@@ -46,7 +48,12 @@ function Found({ event }: { readonly event: AuditEvent }) {
           <Facts
             rows={{
               When: <Time at={time} both />,
-              Operation: operation,
+              Login: isLogin(event) && (
+                <p>
+                  <LoginText login={event} />
+                </p>
+              ),
+              Operation: !isLogin(event) && operation,
               Path: path !== undefined && <code>{path}</code>,
               Answer: status,
               Error: error,

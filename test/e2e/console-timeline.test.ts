@@ -96,7 +96,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await picture(page, "console-timeline");
     const makers = card("Made by").getByRole("listitem");
     await makers.filter({ hasText: /at auth\/token\/create-orphan/ }).waitFor();
-    await makers.filter({ hasText: "a login at auth/jobs/login" }).waitFor();
+    await makers.filter({ hasText: /a login at auth\/jobs\/ with the role web as / }).waitFor();
     await card("Used from")
       .getByRole("row", { name: /127\.0\.0\.1 3/ })
       .waitFor();
@@ -115,7 +115,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
 
   it("has timelines of a role and an entity, and each page is within reach and readable at every width", async () => {
     await openPlace(page, "methods/jobs?part=roles&name=web");
-    await entry(/^login.*A login at auth\/jobs\/login for web as .* made jobs/).waitFor();
+    await entry(/^login.*A login at auth\/jobs\/ with the role web as .* made jobs/).waitFor();
     await entry(/^changed.*update auth\/jobs\/role\/web by root/).waitFor();
     await openPlace(page, `identity?id=${login.entity_id}`);
     await entry(/^made.*Made token-leaked at auth\/token\/create-orphan by jobs/).waitFor();
@@ -154,6 +154,19 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await card("Why it was refused").getByText("update of sys/policies/acl/other: refused").waitFor();
     const policy = await card("Why it was refused").getByRole("status", { name: "Policy" }).textContent();
     expect(policy).toMatch(/path "sys\/policies\/acl\/other" \{\s+capabilities = \["update"\]/);
+  });
+
+  it("says of a refused login in words at which method it was, and for which role", async () => {
+    const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
+    const body = JSON.stringify({ role_id, secret_id: "none" });
+    const answer = await fetch(`${server.address}/v1/auth/jobs/login`, { method: "POST", body });
+    expect(answer.status).toBe(400);
+    await openPlace(page, `requests/${answer.headers.get("X-Request-Id")}`);
+    const why = card("Why it was refused");
+    await why.getByText("It was a login at the approle method auth/jobs/ with the role web.").waitFor();
+    await why.getByRole("link", { name: "Refused logins of jobs" }).waitFor();
+    await card("What was asked").getByText("at auth/jobs/ with the role web").waitFor();
+    await expectAccessible(page);
   });
 
   it("says which policy a token lacks that may not read events, and shows all else", async () => {
