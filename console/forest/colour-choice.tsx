@@ -8,6 +8,7 @@ const COLOURS: readonly (readonly [ColourBy, string])[] = [
 ];
 
 export const colourOf = (text: string | null): ColourBy => COLOURS.find(([by]) => by === text)?.[0] ?? "policy";
+export const isColour = (text: string): boolean => COLOURS.some(([by]) => by === text);
 
 interface ColourChoiceProps {
   readonly colour: ColourBy;

@@ -9,7 +9,7 @@ import { compact, count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import type { GroupBy } from "../tokens/group.ts";
+import { type GroupBy, groupingOf, isGrouping } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { listTokens } from "../tokens/token.ts";
 import {
@@ -22,6 +22,8 @@ import {
   PageHead,
   ProblemNotice,
   Segments,
+  UnknownValues,
+  unknownIn,
   useLoad,
   useNow,
 } from "../ui/index.ts";
@@ -48,7 +50,8 @@ const BAR_HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const range = rangeOf(query.get("range"));
-  const by = query.get("by") ?? "name";
+  const by = groupingOf(query.get("by"), "name");
+  const unknown = unknownIn(query, { range: RANGES.map(([name]) => name), by: isGrouping });
   const show = (change: { readonly range?: Range; readonly by?: GroupBy }): void =>
     go(href(["ends"], { range, by, ...change }), "replace");
   const summary = useLoad("ends", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "end_hour" }));
@@ -87,6 +90,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
         <Segments legend="Time" options={RANGES} value={range} onChange={(next) => show({ range: next })} />
         <GroupChoice by={by} keys={keys} onChange={(next) => show({ by: next })} />
       </PageHead>
+      <UnknownValues names={unknown} />
       <div class="stack">
         <Loading of={summary} />
         {summary.value && (

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { ColourBy } from "../forest/colour.ts";
-import { ColourChoice, colourOf } from "../forest/colour-choice.tsx";
+import { ColourChoice, colourOf, isColour } from "../forest/colour-choice.tsx";
 import { Largest } from "../forest/largest.tsx";
 import { goingIn, type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
 import { readMap } from "../forest/read.ts";
@@ -12,10 +12,10 @@ import { approximate, count, counted } from "../format.ts";
 import { href, type Parameters } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { filterOfGroup, type GroupBy, treeCounterOf } from "../tokens/group.ts";
+import { filterOfGroup, type GroupBy, groupingOf, isGrouping, treeCounterOf } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { useWatermarks } from "../tokens/use-watermarks.ts";
-import { Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
+import { Empty, PageHead, ProblemNotice, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
 /** A map of all trees, of one method, of a group, or of the descendants of a token. */
 export function ForestPage({ query }: { readonly query: URLSearchParams }) {
@@ -23,13 +23,17 @@ export function ForestPage({ query }: { readonly query: URLSearchParams }) {
     token: query.get("token") ?? "",
     mount: query.get("mount") ?? "",
     group: query.get("group") ?? "",
-    by: query.get("by") ?? "name",
+    by: query.get("by") === TREE ? TREE : groupingOf(query.get("by"), "name"),
     colour: colourOf(query.get("colour")),
   };
   const show = (change: Partial<View>): void => go(href([], parametersOf({ ...view, ...change })), "replace");
-  if (view.token === "") return <Forest view={view} show={show} />;
+  const unknown = unknownIn(query, { by: (by) => by === TREE || isGrouping(by), colour: isColour });
+  if (view.token === "") return <Forest view={view} show={show} unknown={unknown} />;
   return <Tree accessor={view.token} colour={view.colour} onColour={(colour) => show({ colour })} />;
 }
+
+/** In the place of a grouping: each tree by itself. */
+const TREE = "tree";
 
 /** The view of the forest, kept in the address. */
 interface View {
@@ -51,9 +55,11 @@ const parametersOf = ({ by, colour, ...place }: View): Parameters => ({
 interface ForestProps {
   readonly view: View;
   readonly show: (change: Partial<View>) => void;
+  /** Names in the address whose values are not known. */
+  readonly unknown: readonly string[];
 }
 
-function Forest({ view, show }: ForestProps) {
+function Forest({ view, show, unknown }: ForestProps) {
   const { api } = useSession();
   const { mount, group, by, colour } = view;
   const counter = treeCounterOf(by);
@@ -61,7 +67,7 @@ function Forest({ view, show }: ForestProps) {
   const all = useMemo(() => (map.value ? itemsOfMap(map.value) : []), [map.value]);
   const items = useMemo(() => {
     const shown = all.filter((item) => mount === "" || item.mount === mount);
-    if (!map.value || by === "tree") return shown;
+    if (!map.value || by === TREE) return shown;
     if (group !== "") return itemsOfGroup(map.value, shown, by, group);
     return itemsByGroup(map.value, shown, by, (of, name) =>
       href([], parametersOf({ ...view, mount: of, group: name })),
@@ -98,7 +104,7 @@ function Forest({ view, show }: ForestProps) {
       >
         <ColourChoice colour={colour} onChange={(next) => show({ colour: next })} />
         {group === "" ? (
-          <GroupChoice by={by} keys={keys} none={["tree", "Tree by tree"]} onChange={(next) => show({ by: next })} />
+          <GroupChoice by={by} keys={keys} none={[TREE, "Tree by tree"]} onChange={(next) => show({ by: next })} />
         ) : (
           ofGroup && (
             <a class="button" href={href(["tokens"], { ...ofGroup, mount })}>
@@ -107,6 +113,7 @@ function Forest({ view, show }: ForestProps) {
           )
         )}
       </PageHead>
+      <UnknownValues names={unknown} />
       {map.problem && <ProblemNotice problem={map.problem} onRetry={map.reload} />}
       {!map.value && map.busy && <div class="treemap" aria-busy="true" />}
       {map.value && !hasTrees && <NoTrees total={total} mount={mount} />}

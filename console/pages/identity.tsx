@@ -7,7 +7,7 @@ import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink, Card, Icon, PageHead, Tabs, useLoad } from "../ui/index.ts";
+import { AllowedLink, Card, Icon, PageHead, Tabs, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
 const KINDS = {
   entities: {
@@ -35,6 +35,7 @@ const KINDS = {
 export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const part = query.get("part") === "groups" ? "groups" : "entities";
+  const unknown = unknownIn(query, { part: Object.keys(KINDS) });
   const { path, title, one, groups, card: Details, empty } = KINDS[part];
   const name = query.get("name") ?? "";
   const id = query.get("id") ?? "";
@@ -56,6 +57,7 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
           href: href(["identity"], { part: kind }),
         }))}
       />
+      <UnknownValues names={unknown} />
       <div class="columns">
         {query.has("new") && (
           <Card title={<>New {one}</>} body>

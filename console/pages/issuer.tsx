@@ -3,7 +3,7 @@ import { ISSUER_PARTS } from "../issuer/parts.ts";
 import { CollectionPart } from "../records/collection-part.tsx";
 import type { Scope } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
-import { PageHead, Tabs } from "../ui/index.ts";
+import { PageHead, Tabs, UnknownValues, unknownIn } from "../ui/index.ts";
 
 const DISCOVERY = "/v1/identity/oidc/.well-known/openid-configuration";
 
@@ -34,6 +34,7 @@ export function IssuerPage({ query }: { readonly query: URLSearchParams }) {
         current={part?.part ?? ""}
         tabs={ISSUER_PARTS.map(({ part: name, title }) => ({ name, title, href: SCOPE.page({ part: name }) }))}
       />
+      <UnknownValues names={unknownIn(query, { part: ISSUER_PARTS.map((one) => one.part) })} />
       {part?.kind === "collection" && (
         <CollectionPart
           key={part.part}

@@ -14,7 +14,7 @@ import type { Part } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Empty, Loading, Notice, PageHead, Tabs, useLoad } from "../ui/index.ts";
+import { Empty, Loading, Notice, PageHead, Tabs, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
 const TUNING = "tuning";
 /** Types whose roles can be narrowed by a tag of the instance. */
@@ -26,7 +26,9 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   const mounts = useLoad("mounts", () => api.read<AuthMounts>("sys/auth"));
   const mount = mounts.value?.[`${path}/`];
   const parts = PARTS[mount?.type ?? ""] ?? [];
-  const asked = query.get("part");
+  const known = [...parts.map((one) => one.part), TUNING];
+  const unknown = mount ? unknownIn(query, { part: known }) : [];
+  const asked = unknown.length > 0 ? null : query.get("part");
   const needed = parts.find((one) => one.kind === "settings" && one.isNeeded === true);
   const missing = useMissing(path, needed, asked);
   // A method that was just enabled opens where its next step is.
@@ -52,6 +54,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
               ([at, title]) => ({ name: at, title, href: href(["methods", path], { part: at }) }),
             )}
           />
+          <UnknownValues names={unknown} />
           {needed && missing.value && current !== needed.part && (
             <div class="before">
               <Notice tone="warn" title={`No login works before “${needed.title}” is set`}>

@@ -6,7 +6,7 @@ import { OrganizationTokens } from "../teams/organization-tokens.tsx";
 import { type Organization, readResource, teamsPath } from "../teams/resources.ts";
 import { NewTeam, Teams } from "../teams/team-list.tsx";
 import { Webhooks } from "../teams/webhooks.tsx";
-import { AllowedLink, Icon, Loading, PageHead, Tabs, useLoad } from "../ui/index.ts";
+import { AllowedLink, Icon, Loading, PageHead, Tabs, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
 const PARTS = [
   ["teams", "Teams"],
@@ -19,7 +19,7 @@ const PARTS = [
 export function OrganizationPage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
   const { api } = useSession();
   const organization = useLoad(name, () => readResource<Organization>(api, teamsPath("organizations", name)));
-  const part = query.get("part") ?? "teams";
+  const part = PARTS.find(([at]) => at === query.get("part"))?.[0] ?? "teams";
   return (
     <>
       <PageHead title={name} text={<a href={href(["teams"])}>All organizations</a>}>
@@ -41,6 +41,7 @@ export function OrganizationPage({ name, query }: { readonly name: string; reado
             current={part}
             tabs={PARTS.map(([at, title]) => ({ name: at, title, href: href(["teams", name], { part: at }) }))}
           />
+          <UnknownValues names={unknownIn(query, { part: PARTS.map(([at]) => at) })} />
           {part === "teams" && (query.has("new") ? <NewTeam organization={name} /> : <Teams organization={name} />)}
           {part === "tokens" && <OrganizationTokens organization={name} />}
           {part === "settings" && <OrganizationSettings name={name} organization={organization} />}

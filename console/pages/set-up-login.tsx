@@ -4,7 +4,7 @@ import { PRESETS } from "../presets/presets.ts";
 import { SetUp } from "../presets/set-up.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card, Copy, Loading, PageHead, useLoad } from "../ui/index.ts";
+import { Card, Copy, Loading, PageHead, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
 
 /** Sets up a login from nothing: who logs in, a short form, the texts, and the check. */
 export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
@@ -23,6 +23,7 @@ export function SetUpLoginPage({ query }: { readonly query: URLSearchParams }) {
         title="Set up a login"
         text={preset?.text ?? "For people, and for machines that can prove who they are: no secret is given to them."}
       />
+      <UnknownValues names={unknownIn(query, { setup: PRESETS.map(({ id }) => id) })} />
       <nav class="presets" aria-label="Who logs in">
         {PRESETS.map(({ id, title }) => (
           <a

@@ -4,11 +4,12 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
+import { areColumns, type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
 import { isGoing } from "../tokens/going.ts";
+import { groupingOf, isGrouping } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { GroupedList } from "../tokens/grouped-list.tsx";
 import { nameOf, type Selection } from "../tokens/model.ts";
@@ -24,6 +25,8 @@ import {
   PageHead,
   ProblemNotice,
   Scroll,
+  UnknownValues,
+  unknownIn,
   useDrawnRows,
   useWindowWidth,
 } from "../ui/index.ts";
@@ -41,7 +44,8 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const session = useSession();
   const filter = filterOf(query);
   const sort = query.get("sort") ?? "-created";
-  const group = query.get("group") ?? "";
+  const group = groupingOf(query.get("group"), "");
+  const unknown = unknownIn(query, { group: isGrouping, columns: areColumns });
   const columns = shownColumns(query, useWindowWidth());
   const pages = useTokenPages(session.api, { ...filter, sort });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -76,6 +80,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
           <Icon name="plus" /> New token
         </AllowedLink>
       </PageHead>
+      <UnknownValues names={unknown} />
       <div class="stack">
         <FilterBar filter={filter} onChange={(next) => show({ ...cleared(), ...next })} />
         {pages.problem && <ProblemNotice problem={pages.problem} onRetry={pages.reload} />}

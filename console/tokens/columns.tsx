@@ -88,6 +88,10 @@ function usualColumns(windowWidth: number): readonly string[] {
   return names;
 }
 
+/** True for a list of columns that there are. */
+export const areColumns = (list: string): boolean =>
+  list.split(",").every((one) => COLUMNS.some(({ name }) => name === one));
+
 /** The columns that the query names; the usual ones when it names none. @param windowWidth in px */
 export function shownColumns(query: URLSearchParams, windowWidth: number): readonly Column[] {
   const named = query.get("columns")?.split(",") ?? usualColumns(windowWidth);

@@ -16,6 +16,14 @@ export const GROUP_FIELDS: readonly (readonly [by: GroupBy, label: string, filte
 
 const METADATA = "metadata.";
 
+/** True for a grouping that there is. */
+export const isGrouping = (by: string): boolean =>
+  GROUP_FIELDS.some(([name]) => name === by) || (by.startsWith(METADATA) && by.length > METADATA.length);
+
+/** The grouping that an address asks for, or the usual one. */
+export const groupingOf = (asked: string | null, usual: GroupBy): GroupBy =>
+  asked !== null && isGrouping(asked) ? asked : usual;
+
 /** The key of `metadata.<key>`; undefined for a field. */
 export const metadataKey = (by: GroupBy): string | undefined =>
   by.startsWith(METADATA) ? by.slice(METADATA.length) : undefined;

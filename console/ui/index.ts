@@ -16,6 +16,7 @@ export * from "./narrow.ts";
 export * from "./notice.tsx";
 export * from "./page-head.tsx";
 export * from "./time.tsx";
+export * from "./unknown-values.tsx";
 export * from "./use-draft.ts";
 export * from "./use-drawn-rows.ts";
 export * from "./use-load.ts";

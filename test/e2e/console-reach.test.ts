@@ -67,6 +67,37 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     expect(faults).toEqual([]);
   }, 600_000);
 
+  it("says of a value in an address that it is not known, beside the usual view", async () => {
+    const unknown: readonly (readonly [place: string, name: string])[] = [
+      ["?by=x", "by"],
+      ["?colour=x", "colour"],
+      ["ends?range=x", "range"],
+      ["ends?by=x", "by"],
+      ["tokens?group=x", "group"],
+      ["tokens?columns=ends,x", "columns"],
+      ["methods?setup=x", "setup"],
+      ["methods/aws?part=x", "part"],
+      ["identity?part=x", "part"],
+      ["issuer?part=x", "part"],
+      ["teams/edge?part=x", "part"],
+    ];
+    for (const [place, name] of unknown) {
+      await openPlace(page, place);
+      const notice = page.getByText(`The value of “${name}” in the address is not known here`);
+      expect(await notice.count(), place).toBe(1);
+      await expectAccessible(page, { colours: "light" });
+    }
+    for (const place of [
+      "?by=tree",
+      "ends?by=metadata.team&range=week",
+      "tokens?group=method",
+      "methods/aws?part=tuning",
+    ]) {
+      await openPlace(page, place);
+      expect(await page.getByText("in the address is not known here").count(), place).toBe(0);
+    }
+  });
+
   it("keeps the focus where somebody works: in a filter, in a menu, in a choice", async () => {
     await openPlace(page, "tokens");
     await tabTo(page, "searchbox", "Name");
