@@ -50,7 +50,7 @@ export class Api {
     return answer.ok ? done(answer.value.data) : answer;
   }
 
-  /** The names of a list; none for a 404, the API's answer for an empty list. */
+  /** The names of a list; none for a 404, the answer for what can't have any. */
   async list(path: string): Promise<Answer<readonly string[]>> {
     const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });
     if (!answer.ok) return answer.problem.status === 404 ? done([]) : answer;
@@ -84,6 +84,8 @@ export class Api {
     const address = `${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`;
     if (hasToken(address)) return failed({ status: 400, messages: [NO_TOKEN_IN_ADDRESS], requestId: "" });
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
+    // A list without names is no fault: the browser would log a 404 as one.
+    if (query.list === true) headers.Prefer = "empty-list";
     if (contentType !== undefined) headers["Content-Type"] = contentType;
     if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
     const limit = AbortSignal.timeout(TIMEOUT_MS);

@@ -139,9 +139,9 @@ function refusalOf(failure: Failure, request: GroveRequest, route: TokenRoute | 
   return (refused && route?.refusal?.(request)) || failure;
 }
 
-/** An empty list is answered with 404, as in the reference. */
+/** An empty list is answered with 404, as in the reference, unless the client asks for the list. */
 function emptyListAsNotFound(request: GroveRequest, result: Result<Reply>): Result<Reply> {
-  if (!isListing(request.operation)) return result;
+  if (!isListing(request.operation) || request.takesEmptyList) return result;
   const keys = result.ok && result.value.kind === "data" ? result.value.data?.keys : undefined;
   return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }

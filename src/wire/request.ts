@@ -32,6 +32,8 @@ export interface GroveRequest {
   readonly wrapTtlSeconds: Seconds;
   /** The client's address as the platform or the gateway reports it, or null. */
   readonly clientAddress: string | null;
+  /** True: a list without names is no 404. */
+  readonly takesEmptyList?: boolean;
   readonly notes: AuditNotes;
 }
 
@@ -187,8 +189,15 @@ export async function readRequest(
     token: readTokenHeader(headers),
     wrapTtlSeconds: wrapTtl.value,
     clientAddress: head.clientAddress,
+    takesEmptyList: isListing(operation.value) && prefers(headers, "empty-list"),
     notes: {},
   });
+}
+
+/** True for a preference of the client (RFC 7240). A server may follow it or not. */
+function prefers(headers: Headers, preference: string): boolean {
+  const all = (headers.get("Prefer") ?? "").split(",");
+  return all.some((one) => one.trim().toLowerCase() === preference);
 }
 
 const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);

@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Response } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, signIn } from "./support/console-page.ts";
@@ -96,6 +96,22 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
       await openPlace(page, place);
       expect(await page.getByText("in the address is not known here").count(), place).toBe(0);
     }
+  });
+
+  it("asks for lists without names, in pages and in the search, without an error in the browser's log", async () => {
+    const failed: string[] = [];
+    const note = (response: Response): unknown => response.status() >= 400 && failed.push(response.url());
+    page.on("response", note);
+    const lists = ["identity?part=groups", "issuer?part=roles", "leases?prefix=none/", "methods/token", "new-token"];
+    for (const place of [...lists, "methods/aws?part=accounts", "methods/aws?part=deny-list", "methods?setup=github"]) {
+      await openPlace(page, place);
+    }
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill("robot");
+    await page.getByRole("option", { name: /robot/ }).first().waitFor();
+    await page.keyboard.press("Escape");
+    page.off("response", note);
+    expect(failed).toEqual([]);
   });
 
   it("keeps the focus where somebody works: in a filter, in a menu, in a choice", async () => {

@@ -151,6 +151,19 @@ describe("paths and methods", () => {
     expect((await call("GET", "nope/x")).status).toBe(403);
   });
 
+  it("a list without names is a 404, or the list for a client that prefers that", async () => {
+    const list = (headers: Record<string, string>, token = root) =>
+      call("GET", "identity/group/name?list=true", { token, headers });
+    expect((await list({})).status).toBe(404);
+    expect((await list({ Prefer: "respond-async" })).status).toBe(404);
+    for (const Prefer of ["empty-list", "respond-async, Empty-List"]) {
+      const answer = await list({ Prefer });
+      expect([answer.status, answer.body.data]).toEqual([200, { keys: [] }]);
+    }
+    const nobody = (await createToken(root, { policies: ["default"] })).client_token;
+    expect((await list({ Prefer: "empty-list" }, nobody)).status).toBe(403);
+  });
+
   it("all base paths serve the same", async () => {
     for (const base of ["", "/v1", "/api/v2"]) {
       const response = await SELF.fetch(`http://grove.test${base}/auth/token/lookup-self`, {
