@@ -4,9 +4,12 @@ import { forgetEntities } from "../../../src/identity/standing.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
+import { System } from "../../../src/system/system.ts";
 import { treeAt } from "../../../src/token/find-tree.ts";
 import { readAccessor } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { callsTo } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
@@ -48,6 +51,28 @@ describe("sys/tokens/find says of a text", () => {
       expect(answer.body.data).toMatchObject({ state: "live", kind: "service", token: { accessor } });
       expect(JSON.stringify(answer.body)).not.toContain(token);
     }
+  });
+
+  it("what its tree says that knows the newest watermark", async () => {
+    const { client_token: token } = await createToken(root, { no_parent: true });
+    await post("auth/token/roles/marked", {});
+    await post("sys/leases/revoke-prefix/auth/token/create/marked", { sync: true });
+    const { calls } = callsTo(TokenTree, "endOf");
+    expect(await find(token)).toMatchObject({ state: "live" });
+    const installation = await loadInstallation(bindings);
+    const newest = installation.ok ? installation.value.watermarks.newest : 0;
+    expect(newest).toBeGreaterThan(0);
+    expect(calls.map(({ args }) => args[1])).toEqual([newest]);
+
+    const [{ args } = { args: null }] = calls;
+    if (!args) throw new Error("the tree was not asked");
+    const { stub } = await locate(token);
+    const reads = callsTo(System, "snapshot").calls;
+    expect(await stub.endOf(args[0], newest)).toBeNull();
+    expect(reads).toHaveLength(0);
+    // A caller that knows a newer one: the copy of this isolate is too old.
+    expect(await stub.endOf(args[0], newest + 1)).toBeNull();
+    expect(reads).toHaveLength(1);
   });
 
   it("when, how and by whom the token ended, before and after the sweep", async () => {
