@@ -19,6 +19,11 @@ export function prose({ columns }: Pick<Terminal, "columns">, text: string, inde
   return linesOf(text, width).map((line, at) => (at === 0 ? first : indent) + line);
 }
 
+/** Says sentences about the work: at a terminal in lines that fit it. A command that is to be copied is said whole. */
+export function sayProse(terminal: Terminal, text: string, style?: Style): void {
+  for (const line of prose(terminal, text)) terminal.say(style === undefined ? line : styled(terminal, style, line));
+}
+
 /**
  * Parts one after the other, in lines of a terminal.
  *

@@ -15,7 +15,8 @@ import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
 import { explainRequest } from "./commands/why.ts";
-import { harmless, type Session, styled, type Terminal } from "./terminal.ts";
+import { sayProse } from "./flow.ts";
+import { harmless, type Session, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
 
@@ -46,9 +47,8 @@ export async function runGrove(
   const done = await carryOut(command, { client, terminal, json: command.json }, environment).catch(failedHere);
   terminal.progress(null);
   if (done.ok) return done.value;
-  terminal.say(
-    styled(terminal, "red", `grove: ${harmlessLines(done.error.message)}${adviceOn(done.error, command, token)}`),
-  );
+  const failure = `grove: ${done.error.message}${adviceOn(done.error, command, token)}`;
+  for (const line of failure.split("\n")) sayProse(terminal, harmless(line), "red");
   return 1;
 }
 
@@ -65,10 +65,6 @@ function addressProblem(address: string): string | null {
   return url.username + url.password === ""
     ? null
     : "VAULT_ADDR has a name or password in it, which Grove does not take";
-}
-
-function harmlessLines(text: string): string {
-  return text.split("\n").map(harmless).join("\n");
 }
 
 const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);

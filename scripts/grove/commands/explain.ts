@@ -3,6 +3,7 @@ import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
+import { sayProse } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 
@@ -26,13 +27,13 @@ export function showExplanation(terminal: Terminal, explanation: z.infer<typeof 
   const { allowed, message, operation, path, rule, policies, missing_policies: missing, hcl } = explanation;
   const verdict = styled(terminal, allowed ? "green" : "red", allowed ? "allowed" : "refused");
   terminal.say(`${verdict}: ${harmless(operation)} ${harmless(path)}`);
-  terminal.say(harmless(message));
+  sayProse(terminal, harmless(message));
   for (const { name, path: written, lines } of rule?.policies ?? []) {
     terminal.say(
       `  policy ${harmless(name)}, path "${harmless(written)}"${lines.length > 0 ? `, line ${lines.join(", ")}` : ""}`,
     );
   }
-  terminal.say(`policies of the token: ${harmless(policies.join(", ")) || "none"}`);
+  sayProse(terminal, `policies of the token: ${harmless(policies.join(", ")) || "none"}`);
   if (missing.length > 0) terminal.say(`there is no policy ${harmless(missing.join(", "))}`);
   if (hcl !== null) {
     terminal.say("This policy, given to the token besides the others, would allow it:");

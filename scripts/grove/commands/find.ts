@@ -1,6 +1,7 @@
 import { ok } from "../../../src/base/result.ts";
 import { FOUND_TEXT, type FoundText } from "../answers.ts";
 import { type Called, failed } from "../client.ts";
+import { prose } from "../flow.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { number, pairsText, shortTime } from "./token-lines.ts";
 
@@ -68,9 +69,13 @@ function linesOf(terminal: Terminal, found: FoundText): string[] {
   const isThis = isAlive(found) || state === "ended";
   const next = token && isThis ? [`  who made it, and what it did: grove audit ${token.accessor}`] : [];
   if (isAlive(found) && token) next.push(`  revoke it with all below: grove contain --accessor ${token.accessor}`);
+  const [first = "", ...more] = prose(terminal, `${state}: ${harmless(message)}`);
   return [
-    `${styled(terminal, STYLES[state], state)}: ${harmless(message)}`,
-    ...shown.map(([name, value]) => `  ${name.padEnd(10)} ${harmless(value ?? "")}`),
+    styled(terminal, STYLES[state], first.slice(0, state.length)) + first.slice(state.length),
+    ...more,
+    ...shown.flatMap(([name, value]) =>
+      prose(terminal, harmless(value ?? ""), " ".repeat(13), `  ${name.padEnd(10)} `),
+    ),
     ...next,
   ];
 }

@@ -5,7 +5,8 @@ import { restoreBackup } from "../../saved/restore.ts";
 import type { EndedSince, Revocation } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
+import { prose } from "../flow.ts";
+import { harmless, renderTable, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { number, shortTime } from "./token-lines.ts";
 
 /** Restores a backup into a server that was never initialized. All its files are verified before anything is sent. */
@@ -63,10 +64,13 @@ function show(terminal: Terminal, name: string, at: string, { tokens, revocation
   const ended = `${number(tokens.length, "token")}, and what ${number(revocations.length, "revocation")} by path or entity ended`;
   const what = tokens.length + revocations.length === 0 ? "nothing that is known of" : ended;
   const style = tokens.length + revocations.length === 0 ? "green" : "yellow";
-  terminal.out(styled(terminal, style, `${name} is of ${at}; a restore would make valid again: ${what}`));
-  for (const gap of gaps) terminal.out(styled(terminal, "yellow", `There may be more: ${harmless(gap)}.`));
-  for (const hint of hints(tokens, revocations)) terminal.out(hint);
-  terminal.out(NOT_LISTED);
+  const out = (text: string, shownAs?: Style) => {
+    for (const line of prose(terminal, text)) terminal.out(shownAs ? styled(terminal, shownAs, line) : line);
+  };
+  out(`${name} is of ${at}; a restore would make valid again: ${what}`, style);
+  for (const gap of gaps) out(`There may be more: ${harmless(gap)}.`, "yellow");
+  for (const hint of hints(tokens, revocations)) out(hint);
+  out(NOT_LISTED);
 }
 
 function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]): string[] {
@@ -83,7 +87,7 @@ function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]
 
 function showTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): void {
   const shown = rows.slice(0, SHOWN).map((cells) => cells.map(harmless));
-  for (const line of renderTable(terminal, head, shown)) terminal.out(line);
+  for (const line of renderTable(terminal, head, shown, ["ACCESSOR", "BY"])) terminal.out(line);
   if (rows.length > SHOWN) terminal.out(`... and ${rows.length - SHOWN} others (--json has all)`);
 }
 

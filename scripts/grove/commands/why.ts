@@ -3,6 +3,7 @@ import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
+import { sayProse } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
@@ -42,11 +43,14 @@ export async function explainRequest(
   if (!found.ok) return found;
   const line = found.value;
   if (!line) return failed(request === null ? "no line is of a refused request" : nothingIs("request", request));
-  if (!json) for (const text of await factsOf(client, line)) terminal.say(harmless(text));
+  if (!json) for (const text of await factsOf(client, line)) sayProse(terminal, harmless(text));
   const reason = unaskable(line);
   if (reason !== null) {
     if (json) terminal.out(JSON.stringify({ request: line, explanation: null, message: reason }));
-    else for (const text of [reason, ...nextCommand(line)]) terminal.say(harmless(text));
+    else {
+      sayProse(terminal, reason);
+      for (const text of nextCommand(line)) terminal.say(harmless(text));
+    }
     return ok(line.status < 400 ? 0 : 1);
   }
   const { operation, path, client_address: address } = line;

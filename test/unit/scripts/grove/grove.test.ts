@@ -482,6 +482,14 @@ describe("a path of this machine that can't be used", () => {
   });
 });
 
+it("a failure and its advice fit the terminal", async () => {
+  replies["GET /v1/sys/tokens/map"] = { status: 403, body: { errors: ["permission denied"] } };
+  expect(await grove("tree", { columns: 80 })).toBe(1);
+  expect(said.length).toBeGreaterThan(1);
+  for (const line of said) expect(line.length).toBeLessThanOrEqual(80);
+  expect(said.join(" ")).toMatch(/^grove: permission denied \(VAULT_TOKEN needs .* see grove explain\)$/);
+});
+
 it("ends with 2 for an address that is no URL", async () => {
   expect(await grove("tokens", {}, "grove.example")).toBe(2);
   expect(asked).toEqual([]);
