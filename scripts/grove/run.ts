@@ -1,5 +1,4 @@
-import { isBinary, PROGRAMS, versionOf } from "../local/command-line.ts";
-import { codeOf } from "../local/error-code.ts";
+import { isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
@@ -52,9 +51,8 @@ export async function runGrove(
   return 1;
 }
 
-/** A file or a folder of this machine that can't be read or written is no bug of the command. */
 function failedHere(error: unknown): Called<never> {
-  if (error instanceof Error && "syscall" in error && codeOf(error) !== undefined) return failed(error.message);
+  if (isOfFile(error)) return failed(error.message);
   throw error;
 }
 

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { codeOf } from "./error-code.ts";
 import { helpInLines } from "./lines.ts";
 import { didYouMean } from "./nearest.ts";
 import { sourceCommit, sourceVersion } from "./version.ts";
@@ -141,7 +142,15 @@ export async function runCommand<Command>(
   run: (command: Command) => Promise<number>,
   mistaken = 2,
 ): Promise<number> {
-  if (parsed.ok) return run(parsed.value);
+  if (parsed.ok) {
+    try {
+      return await run(parsed.value);
+    } catch (error) {
+      if (!isOfFile(error)) throw error;
+      say(error.message);
+      return 1;
+    }
+  }
   if (typeof parsed.error !== "string") {
     process.stdout.write(parsed.error.show === "help" ? textOf(help) : `Grove ${versionOf()}\n`);
     return 0;
@@ -149,6 +158,11 @@ export async function runCommand<Command>(
   say(parsed.error);
   say("--help lists the options");
   return mistaken;
+}
+
+/** A file or a folder of this machine that can't be read or written is no bug of the program. */
+export function isOfFile(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error && "path" in error && codeOf(error) !== undefined;
 }
 
 function textOf(help: string | (() => string)): string {

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { accessSync, constants, existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { codeOf } from "./error-code.ts";
+import { makeDirectory } from "./make-directory.ts";
 
 /** With less free space the disk counts as full. */
 const MIN_FREE_BYTES = 16 * 1024 * 1024;
@@ -86,18 +87,6 @@ function unusable(path: string): string | undefined {
     return undefined;
   } catch (error) {
     return `${path} cannot be used for data: ${reason(error)}`;
-  }
-}
-
-/** As `mkdir -p`. Node's own recursion reports a read-only file system as ENOENT and never ends below /proc. */
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return;
-    if (codeOf(error) !== "ENOENT" || dirname(path) === path) throw error;
-    makeDirectory(dirname(path));
-    mkdirSync(path, { mode: 0o700 });
   }
 }
 

@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -13,6 +12,7 @@ import {
 import { join } from "node:path";
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
+import { makeDirectory } from "../../local/make-directory.ts";
 import { type Called, failed } from "../client.ts";
 import type { Session } from "../terminal.ts";
 
@@ -55,7 +55,7 @@ function extend(file: string, lines: readonly string[]): void {
 
 /** Copies the records that a directory lacks into it, with signed heads and the keys that verify them. Safe to repeat. */
 export async function archiveAudit({ client, terminal, json }: Session, directory: string): Promise<Called<number>> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   // The heads come first, so that every record that they cover is copied after them.
   const archive = await client.get("sys/audit/archive", ARCHIVE);
   if (!archive.ok) return archive;

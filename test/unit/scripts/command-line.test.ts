@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import project from "../../../package.json" with { type: "json" };
 import { readWords, runCommand } from "../../../scripts/local/command-line.ts";
@@ -80,5 +82,13 @@ describe("a script", () => {
     expect(await start(["--wrong"])).toBe(2);
     expect(said).toEqual(["there is no option --wrong", "--help lists the options"]);
     expect(run).not.toHaveBeenCalled();
+  });
+
+  it("says which file can't be used and ends with 1, and throws what is a bug", async () => {
+    run.mockImplementationOnce(async () => readdirSync(fileURLToPath(import.meta.url)).length);
+    expect(await start([])).toBe(1);
+    expect(said).toEqual([expect.stringMatching(/^ENOTDIR: .*command-line\.test\.ts/)]);
+    run.mockRejectedValueOnce(new TypeError("a bug"));
+    await expect(start([])).rejects.toThrow("a bug");
   });
 });

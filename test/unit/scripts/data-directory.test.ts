@@ -23,6 +23,13 @@ describe("DataDirectory", () => {
     expect((await stat(join(parent, "a/b"))).mode & 0o777).toBe(0o700);
   });
 
+  it("is no file", async () => {
+    const file = join(parent, "file");
+    await writeFile(file, "");
+    const problem = (path: string) => ({ ok: false, error: `${path} cannot be used for data: it is not a directory` });
+    for (const path of [file, join(file, "below")]) expect(DataDirectory.open(path)).toEqual(problem(path));
+  });
+
   it("belongs to one at a time", () => {
     const first = open(join(parent, "data"));
     expect(DataDirectory.open(join(parent, "data"))).toMatchObject({
