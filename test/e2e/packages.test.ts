@@ -55,9 +55,11 @@ afterAll(() => {
   for (const directory of [ROOT, project]) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Runs the binary in the folder of the installation, to its end. */
+/** Runs the binary in the folder of the installation, as a shell does, to its end. */
 function grove(...words: readonly string[]) {
-  return spawnSync(process.execPath, [BINARY, ...words], { cwd: INSTALLATION, encoding: "utf8" });
+  // npm sets it for the tests.
+  const { npm_lifecycle_event: _, ...env } = process.env;
+  return spawnSync(process.execPath, [BINARY, ...words], { cwd: INSTALLATION, encoding: "utf8", env });
 }
 
 describe("the package of the server", () => {
