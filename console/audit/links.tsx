@@ -1,8 +1,10 @@
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 
-/** Accessors of this service. Keyed hashes have no page. */
+/** Accessors of tokens. Keyed hashes have no page. */
 const ACCESSOR = /^[\w-]{20,}$/;
+/** Accessors of secret-ids, which a role is asked about. */
+const SECRET_ID_ACCESSOR = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Characters of a short id. */
 const SHORT_ID = 8;
@@ -13,8 +15,9 @@ interface TokenLinkProps {
   readonly name?: string | undefined;
 }
 
-/** A token of an event, alive or not, by its name. */
+/** A token of an event, alive or not, by its name; of a secret-id its accessor. */
 export function TokenLink({ accessor, name }: TokenLinkProps) {
+  if (SECRET_ID_ACCESSOR.test(accessor)) return <span class="mono break">{accessor}</span>;
   if (!ACCESSOR.test(accessor)) return <span title={accessor}>{name || "a token without an accessor"}</span>;
   return (
     <a href={href(["tokens", accessor])} title={accessor}>

@@ -22,6 +22,8 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
   let login: Auth;
   let leaked: Auth;
   let child: Auth;
+  /** Of the secret-id of the login. */
+  let secretIdAccessor = "";
   /** Id of the request that was refused. */
   let refused = "";
 
@@ -62,7 +64,8 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await api("POST", "sys/auth/jobs", { type: "approle" });
     await api("POST", "auth/jobs/role/web", { token_policies: "maker", token_ttl: "1h" });
     const { role_id } = (await api("GET", "auth/jobs/role/web/role-id")).data;
-    const { secret_id } = (await api("POST", "auth/jobs/role/web/secret-id", {})).data;
+    const { secret_id, secret_id_accessor } = (await api("POST", "auth/jobs/role/web/secret-id", {})).data;
+    secretIdAccessor = String(secret_id_accessor);
     login = (await api("POST", "auth/jobs/login", { role_id, secret_id })).auth;
     const orphan = { display_name: "leaked", policies: ["default", "maker"], ttl: "1h" };
     leaked = (await api("POST", "auth/token/create-orphan", orphan, login.client_token)).auth;
@@ -117,6 +120,10 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await openPlace(page, "methods/jobs?part=roles&name=web");
     await entry(/^login.*A login at auth\/jobs\/ with the role web as .* made jobs/).waitFor();
     await entry(/^changed.*update auth\/jobs\/role\/web by root/).waitFor();
+    const made = entry(/^changed.*role\/web\/secret-id of .* by root/);
+    await made.getByText(secretIdAccessor, { exact: true }).waitFor();
+    // It is no token: it has no page.
+    expect(await made.getByRole("link", { name: secretIdAccessor }).count()).toBe(0);
     await openPlace(page, `identity?id=${login.entity_id}`);
     await entry(/^made.*Made token-leaked at auth\/token\/create-orphan by jobs/).waitFor();
     await card("Timeline").getByText("Refused", { exact: true }).click();
