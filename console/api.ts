@@ -15,7 +15,13 @@ export interface Envelope<T> {
     readonly accessor: string;
     readonly policies: readonly string[];
   } | null;
-  readonly wrap_info?: { readonly token: string; readonly ttl: number; readonly creation_time: string } | null;
+  readonly wrap_info?: {
+    readonly token: string;
+    readonly ttl: number;
+    readonly creation_time: string;
+    /** The accessor of what is wrapped, if it has one. */
+    readonly wrapped_accessor?: string;
+  } | null;
   readonly warnings?: readonly string[] | null;
   /** Of lists of teams: the number of the page, and of all pages. */
   readonly meta?: unknown;

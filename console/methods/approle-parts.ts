@@ -1,7 +1,9 @@
+import { pathOf } from "../href.ts";
 import type { Part } from "../records/part.ts";
+import { secretIdFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
 
-/** Parts of the approle method. The tool that delivers secret-ids makes them; the console shows none. */
+/** Parts of the approle method. The page of a role has its role-id and its secret-ids. */
 export const APP_ROLE_PARTS: readonly Part[] = [
   {
     kind: "collection",
@@ -22,7 +24,7 @@ export const APP_ROLE_PARTS: readonly Part[] = [
       {
         title: "Who may log in",
         fields: [
-          { name: "role_id", label: "Role-id", kind: "text", fixed: true, hint: "Empty: a random one." },
+          { name: "role_id", label: "Role-id", kind: "text", isOnlyNew: true, hint: "Empty: a random one." },
           { name: "bind_secret_id", label: "With a secret-id alone", kind: "flag", usual: "true" },
           { name: "secret_id_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in. None: all." },
           { name: "secret_id_num_uses", label: "Logins of a secret-id", kind: "number", hint: "None: no limit." },
@@ -37,6 +39,18 @@ export const APP_ROLE_PARTS: readonly Part[] = [
       },
       TOKENS,
     ],
+  },
+  {
+    kind: "login check",
+    part: "login-check",
+    title: "Login check",
+    path: "explain/login",
+    rolesPath: "role",
+    roleIdAt: (role) => `role/${pathOf(role)}/role-id`,
+    mayBeEmpty: true,
+    label: "Accessor of a secret-id",
+    hint: "The page of the role lists them. No use is counted. Empty: for a role that needs no secret-id.",
+    fieldsOf: secretIdFields,
   },
   REFUSED_LOGINS,
 ];

@@ -14,6 +14,12 @@ export function tokenFields(pasted: string): Readonly<Record<string, unknown>> {
   return typeof value.jwt === "string" ? value : { claims: value };
 }
 
+/** The fields of a login for what somebody pasted: the accessor of a secret-id, or the body of a login itself. */
+export function secretIdFields(pasted: string): Readonly<Record<string, unknown>> {
+  const text = pasted.trim();
+  return text === "" ? {} : (objectIn(text) ?? { secret_id_accessor: text });
+}
+
 /** Fields that only the body of a login has, and no document. */
 const PROOFS = ["identity", "pkcs7", "iam_request_url", "arn"];
 

@@ -2,6 +2,9 @@ import type { Part } from "../records/part.ts";
 import { tokenFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
+/** Fields that roles of signed tokens have no use for. */
+const OF_PEOPLE = ["role_type", "oidc"] as const;
+
 /** Parts of the JWT method, for machines or for people. */
 export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
   {
@@ -43,24 +46,38 @@ export const jwtParts = (usual: "jwt" | "oidc"): readonly Part[] => [
         ],
       },
       {
-        title: "Through a browser, for roles of the type oidc",
+        title: "Through a browser",
         fields: [
           {
             name: "allowed_redirect_uris",
             label: "Addresses to return to",
             kind: "names",
             hint: "Exactly. This console: https://ADDRESS/ui/vault/auth/PATH/oidc/callback. The port of http://localhost is free.",
+            when: OF_PEOPLE,
           },
-          { name: "oidc_scopes", label: "Scopes", kind: "names", hint: "Besides openid." },
+          { name: "oidc_scopes", label: "Scopes", kind: "names", hint: "Besides openid.", when: OF_PEOPLE },
           {
             name: "callback_mode",
             label: "The answer goes to",
             kind: "choice",
             choices: ["client", "device", "direct"],
             hint: "client: the program that logs in. device: a person consents on any device. direct: this server.",
+            when: OF_PEOPLE,
           },
-          { name: "poll_interval", label: "A waiting client asks every", kind: "number", hint: "Seconds." },
-          { name: "max_age", label: "Signed in at the provider within", kind: "duration", hint: "None: at any time." },
+          {
+            name: "poll_interval",
+            label: "A waiting client asks every",
+            kind: "number",
+            hint: "Seconds.",
+            when: OF_PEOPLE,
+          },
+          {
+            name: "max_age",
+            label: "Signed in at the provider within",
+            kind: "duration",
+            hint: "None: at any time.",
+            when: OF_PEOPLE,
+          },
         ],
       },
       TOKENS,

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import type { LoginExplanation } from "../../client/answers.d.ts";
-import type { Envelope } from "../api.ts";
+import type { Api, Envelope } from "../api.ts";
 import { needsOf } from "../needs.ts";
+import type { RecordValue } from "../records/field.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
-import type { Problem } from "../result.ts";
+import { type Answer, done, failed, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import {
   AllowedButton,
@@ -52,12 +53,18 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const [answer, setAnswer] = useState<Envelope<LoginExplanation> | null>(null);
   const found = answer?.data ?? null;
   const [tried, attempt] = useTried();
-  const isEmpty = identity.trim() === "";
+  const isEmpty = identity.trim() === "" && part.mayBeEmpty !== true;
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isEmpty) || busy) return;
     setBusy(true);
+    const ofRole = await roleFields(api, mount, part, role.trim());
+    if (!ofRole.ok) {
+      setBusy(false);
+      setAnswer(null);
+      return setProblem(ofRole.problem);
+    }
     const body = {
-      ...(role.trim() !== "" && { role: role.trim() }),
+      ...ofRole.value,
       ...part.fieldsOf(identity),
       ...(address.trim() !== "" && { client_address: address.trim() }),
     };
@@ -121,7 +128,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
               rows={7}
               value={identity}
               onInput={(event) => setIdentity(event.currentTarget.value)}
-              required
+              required={part.mayBeEmpty !== true}
               autocomplete="off"
               spellcheck={false}
             />
@@ -138,6 +145,20 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
       </form>
     </div>
   );
+}
+
+/** The fields that name the role of a login. */
+async function roleFields(
+  api: Api,
+  mount: string,
+  { roleIdAt }: LoginCheckOfMount,
+  role: string,
+): Promise<Answer<RecordValue>> {
+  if (role === "") return done({});
+  if (roleIdAt === undefined) return done({ role });
+  const found = await api.read<RecordValue>(belowMount(mount, roleIdAt(role)));
+  if (found.ok || found.problem.status !== 404) return found;
+  return failed({ ...found.problem, messages: [`There is no role ${role}.`] });
 }
 
 function CheckRow({ check }: { readonly check: Check }) {

@@ -1,12 +1,14 @@
 import type { AuthMounts } from "../../client/answers.d.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
+import { AppRoleAccess } from "../methods/app-role-access.tsx";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { scopeOfMount } from "../methods/mount.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
+import { SecretIds } from "../methods/secret-ids.tsx";
 import { Tuning } from "../methods/tuning.tsx";
 import { CollectionPart } from "../records/collection-part.tsx";
 import type { RecordValue } from "../records/field.ts";
@@ -71,6 +73,11 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
               part={part}
               name={name}
               isNew={query.has("new")}
+              above={
+                part.isRole && mount.type === "approle"
+                  ? (record, role) => <AppRole mount={path} name={role} role={record} />
+                  : undefined
+              }
               more={
                 part.isRole
                   ? (endpoint, record, role) => (
@@ -110,6 +117,16 @@ function useMissing(mount: string, needed: Part | undefined, tab: string | null)
   });
   const isKnown = found.value?.key === key;
   return { isKnown, value: isKnown && found.value?.isMissing === true };
+}
+
+/** What clients of a role of the approle method show at a login. */
+function AppRole(props: { readonly mount: string; readonly name: string; readonly role: RecordValue }) {
+  return (
+    <>
+      <AppRoleAccess {...props} address={window.location.origin} />
+      <SecretIds path={belowMount(props.mount, "role", props.name)} role={props.role} />
+    </>
+  );
 }
 
 const roleTags = (endpoint: string, { role_tag: key }: RecordValue) => (

@@ -17,15 +17,10 @@ export function MethodsPage() {
   return (
     <>
       <PageHead title="Auth methods">
-        <a class="button" href={href(["methods"], { setup: "github" })}>
+        <a class="button primary" href={href(["methods"], { setup: "github" })}>
           Set up a login…
         </a>
-        <AllowedLink
-          look="button primary"
-          needs={needsOf("sys/auth/new")}
-          isExample
-          href={href(["methods"], { new: "1" })}
-        >
+        <AllowedLink look="button" needs={needsOf("sys/auth/new")} isExample href={href(["methods"], { new: "1" })}>
           <Icon name="plus" /> Enable a method
         </AllowedLink>
       </PageHead>

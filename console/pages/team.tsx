@@ -20,9 +20,8 @@ import {
   teamsPath,
   tokensPath,
 } from "../teams/resources.ts";
-import { ShownOnce } from "../teams/shown-once.tsx";
 import { TokenList } from "../teams/token-list.tsx";
-import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, ShownOnce, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
 
@@ -165,7 +164,7 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
           />
         </Dialog>
       )}
-      {secret !== "" && <ShownOnce secret={secret} onClose={() => setSecret("")} />}
+      {secret !== "" && <ShownOnce title="Token made" label="Token" secret={secret} onClose={() => setSecret("")} />}
     </Card>
   );
 }

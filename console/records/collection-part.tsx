@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink, Card, Icon, useLoad, Warnings } from "../ui/index.ts";
+import { AllowedLink, Card, Icon, Notice, useLoad, Warnings } from "../ui/index.ts";
 import { recordOf, type TerraformResource } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
@@ -19,6 +20,8 @@ interface CollectionPartProps {
   /** The selected name; "" without one. */
   readonly name: string;
   readonly isNew: boolean;
+  /** Content above the fields of the selected record. */
+  readonly above?: ((record: RecordValue, name: string) => ComponentChildren) | undefined;
   /** Further content below the selected record. */
   readonly more?: ((endpoint: string, record: RecordValue, name: string) => ComponentChildren) | undefined;
 }
@@ -29,10 +32,13 @@ const capital = (word: string): string => word.charAt(0).toUpperCase() + word.sl
 const NAME = "name of the record";
 
 /** The records of one kind (roles, certificates), and one of them to change. */
-export function CollectionPart({ scope, part, name, isNew, more }: CollectionPartProps) {
+export function CollectionPart({ scope, part, name, isNew, above, more }: CollectionPartProps) {
   const { api } = useSession();
   const listPath = scope.endpoint(part.listPath ?? part.itemPath);
   const names = useLoad(listPath, () => api.list(listPath));
+  const [made, setMade] = useState("");
+  // The message of a new record is for the page that its form leads to, until that is left.
+  useEffect(() => (made !== "" && made === name ? () => setMade("") : undefined), [name, made]);
   const placeOf = (one: string): string => scope.page({ part: part.part, name: one });
   return (
     <div class="columns">
@@ -41,9 +47,10 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
           scope={scope}
           part={part}
           names={names.value ?? []}
-          onMade={(made) => {
+          onMade={(one) => {
+            setMade(one);
             names.reload();
-            go(placeOf(made), "replace");
+            go(placeOf(one), "replace");
           }}
         />
       )}
@@ -53,6 +60,8 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
           scope={scope}
           part={part}
           name={name}
+          isMade={made === name}
+          above={above}
           more={more}
           onDeleted={() => {
             names.reload();
@@ -131,17 +140,25 @@ function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
   );
 }
 
-interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "name" | "more"> {
+interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "name" | "above" | "more"> {
+  /** True: it was made just now. */
+  readonly isMade: boolean;
   readonly onDeleted: () => void;
 }
 
-function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
+function OneRecord({ scope, part, name, isMade, above, more, onDeleted }: OneRecordProps) {
   const { api } = useSession();
   const path = scope.endpoint(part.itemPath, name);
   const record = useLoad(path, () => api.call<RecordValue | null>(path));
   const value = record.value?.data;
+  const groups = part.groups.map(({ title, fields }) => ({
+    title,
+    fields: fields.filter((field) => !field.isOnlyNew),
+  }));
   return (
     <div class="stack">
+      {value && isMade && <Notice tone="good" title={`The ${part.one} ${name} is made`} />}
+      {value && above?.(value, name)}
       <Card
         of={record}
         title={
@@ -166,7 +183,7 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
         {value && part.groups.length === 0 && <RecordFacts record={value} />}
         {value && part.groups.length > 0 && (
           <RecordForm
-            groups={part.groups}
+            groups={groups}
             record={value}
             action="Save"
             request={(body) => ({ path, body })}

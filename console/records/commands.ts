@@ -45,7 +45,7 @@ export function recordOf(resource: TerraformResource, mount?: string, name?: str
 const END = "EOF";
 
 /** A text, quoted as one word of a shell. */
-const shellWord = (text: string): string =>
+export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 const documentOf = (body: unknown): string => `<<'${END}'\n${JSON.stringify(body, null, 2)}\n${END}\n`;

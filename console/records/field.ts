@@ -28,6 +28,8 @@ export interface Field {
   readonly required?: boolean;
   /** True when it can't be changed after the creation. */
   readonly fixed?: boolean;
+  /** True: only the form of a new record has it; the page of the record shows it elsewhere. */
+  readonly isOnlyNew?: true;
   /** The API's default: `"true"` for a flag that is set. */
   readonly usual?: string;
   /** Prefilled in the form of a new record, and sent. */

@@ -15,6 +15,7 @@ export * from "./menu.tsx";
 export * from "./narrow.ts";
 export * from "./notice.tsx";
 export * from "./page-head.tsx";
+export * from "./shown-once.tsx";
 export * from "./time.tsx";
 export * from "./unknown-values.tsx";
 export * from "./use-draft.ts";

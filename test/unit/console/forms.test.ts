@@ -1,20 +1,26 @@
+import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entity } from "../../../client/answers.d.ts";
 import { aliasNames } from "../../../console/identity/records.ts";
 import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
+import { agentConfig, loginCommands } from "../../../console/methods/approle-client.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
-import { identityFields, tokenFields } from "../../../console/methods/identity-fields.ts";
+import { identityFields, secretIdFields, tokenFields } from "../../../console/methods/identity-fields.ts";
 import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
+import { newSecretIdForm, newSecretIdRequest } from "../../../console/methods/secret-id.ts";
 import {
   bodyOf,
+  choicesOf,
   draftOf,
   type Field,
   type FieldGroup,
+  isShown,
   mistakeIn,
   newNameMistake,
   sentValue,
   shownValue,
+  suggestedDraft,
   typedDuration,
   unknownPoliciesText,
 } from "../../../console/records/field.ts";
@@ -90,6 +96,72 @@ describe("forms of the console", () => {
   );
 });
 
+/** The names in a form of a new role of the type, and of one that is there. */
+const namesShown = (type: string) => {
+  const fields = (PARTS.jwt ?? [])
+    .flatMap((part) => (part.part === "roles" && "groups" in part ? part.groups : []))
+    .flatMap((group) => group.fields);
+  const draft = draftOf(fields, { role_type: type });
+  return fields.filter((field) => isShown(field, draft)).map(({ name }) => name);
+};
+
+it("a role of signed tokens has no fields of a sign-in through a browser", () => {
+  const ofBrowsers = ["allowed_redirect_uris", "oidc_scopes", "callback_mode", "poll_interval", "max_age"];
+  expect(namesShown("oidc")).toEqual(expect.arrayContaining(ofBrowsers));
+  expect(namesShown("jwt").filter((name) => ofBrowsers.includes(name))).toEqual([]);
+  expect(namesShown("jwt")).toContain("bound_claims");
+});
+
+describe("a new secret-id", () => {
+  it("is wrapped unless somebody asks to see it", () => {
+    const [wrapping] = newSecretIdForm({}).flatMap(({ fields }) => fields);
+    const usual = choicesOf(wrapping ? [wrapping] : [], suggestedDraft(wrapping ? [wrapping] : []));
+    const asked = newSecretIdRequest("auth/approle/role/ci/secret-id", { ...usual, ttl: "1h" });
+    expect(asked).toEqual({ path: "auth/approle/role/ci/secret-id", body: { ttl: "1h" }, wrapSeconds: 300 });
+    expect(newSecretIdRequest("p", { [String(wrapping?.name)]: "" })).toEqual({ path: "p", body: {} });
+  });
+
+  it("says what its role allows", () => {
+    const hints = (role: Record<string, unknown>) =>
+      newSecretIdForm(role).flatMap(({ fields }) =>
+        fields.flatMap(({ name, hint = "" }) => (/ttl|uses/.test(name) ? [hint] : [])),
+      );
+    expect(hints({ secret_id_ttl: 600, secret_id_num_uses: 1 })).toEqual([
+      "At most 10m, and that when it is empty.",
+      "At most 1, and that many when it is empty.",
+    ]);
+    expect(hints({ secret_id_ttl: 0, secret_id_num_uses: 0 })).toEqual([
+      "Like 12h or 30d. Empty: for ever.",
+      "Empty: no limit.",
+    ]);
+  });
+});
+
+describe("the commands of a client of an AppRole", () => {
+  const place = { address: "https://grove.example.com", mount: "jobs", role: "ci" };
+  /** Runs the commands with a bao that shows its arguments, and its input where it reads that. */
+  const runWith = (commands: string) =>
+    spawnSync("bash", ["-eu"], {
+      input: `bao() { [ "$1" = unwrap ] && { echo "s3:$VAULT_TOKEN"; return; }; echo "$*" >&2; case "$*" in *=-) cat >&2;; esac; echo token; }\nWRAPPED=w1\n${commands}\necho "$VAULT_TOKEN"`,
+      encoding: "utf8",
+    });
+
+  it("log in with the secret-id that the wrapping token has, and show it on no command line", () => {
+    const run = runWith(loginCommands(place, "it's an id", true));
+    expect([run.stdout, run.stderr]).toEqual([
+      "token\n",
+      "write -field=token auth/jobs/login role_id=it's an id secret_id=-\ns3:w1",
+    ]);
+  });
+
+  it("have no secret-id where the role needs none", () => {
+    const run = runWith(loginCommands(place, "open", false));
+    expect([run.stdout, run.stderr]).toEqual(["token\n", "write -field=token auth/jobs/login role_id=open\n"]);
+    expect(agentConfig(place, false)).not.toContain("secret");
+    expect(agentConfig(place, true)).toContain('secret_id_response_wrapping_path = "auth/jobs/role/ci/secret-id"\n');
+  });
+});
+
 describe("the login check", () => {
   it("tells an ARN, a document and the body of a login apart", () => {
     const arn = "arn:aws:iam::123456789012:role/ci";
@@ -106,6 +178,12 @@ describe("the login check", () => {
     expect(tokenFields('{"sub": "job"}')).toEqual({ claims: { sub: "job" } });
     expect(tokenFields('{"role": "ci", "jwt": "a.b.c"}')).toEqual({ role: "ci", jwt: "a.b.c" });
     expect(tokenFields("{broken")).toEqual({ jwt: "{broken" });
+  });
+
+  it("tells the accessor of a secret-id, the body of a login and no identity apart", () => {
+    expect(secretIdFields(" 1b2c-x\n")).toEqual({ secret_id_accessor: "1b2c-x" });
+    expect(secretIdFields('{"role_id": "a", "secret_id": "b"}')).toEqual({ role_id: "a", secret_id: "b" });
+    expect(secretIdFields(" ")).toEqual({});
   });
 });
 

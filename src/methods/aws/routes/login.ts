@@ -64,12 +64,20 @@ function readExplained(fields: Fields): Result<Explained> {
   return kind.ok ? ok({ kind: kind.value, claim: null }) : kind;
 }
 
+/** What somebody reads who sent another text as an ARN. */
+const ARN_FORMS =
+  "One has the form arn:aws:iam::123456789012:role/NAME, arn:aws:iam::123456789012:user/NAME or, of a session, arn:aws:sts::123456789012:assumed-role/ROLE/SESSION";
+
+function noPrincipal(why: string): Result<never> {
+  return refuse(`this is not the ARN of a principal (${why}). ${ARN_FORMS}`);
+}
+
 function readClaimedCaller(fields: Fields): Result<Explained> {
   const others = [fields.identity, fields.signature, fields.pkcs7, fields.iam_http_request_method];
   if (others.some((field) => field !== undefined)) return refuse("supply an arn or a proof, not both");
   const principal = parsePrincipalArn(fields.arn ?? "");
-  if (!principal.ok) return refuse(`error parsing arn: ${principal.error}`);
-  if (principal.value.type === "instance-profile") return refuse("error parsing arn: unrecognized principal type");
+  if (!principal.ok) return noPrincipal(principal.error);
+  if (principal.value.type === "instance-profile") return noPrincipal("it is that of an instance profile");
   const { accountId } = principal.value;
   const claim = { principal: principal.value, accountId, userId: "", uniqueId: "", signature: null };
   return ok({ kind: "iam", claim });

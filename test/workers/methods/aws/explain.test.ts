@@ -274,6 +274,9 @@ describe("the explanation of a login by principal", () => {
   });
 });
 
+const noPrincipal = (why: string) =>
+  `this is not the ARN of a principal (${why}). One has the form arn:aws:iam::123456789012:role/NAME, arn:aws:iam::123456789012:user/NAME or, of a session, arn:aws:sts::123456789012:assumed-role/ROLE/SESSION`;
+
 describe("the endpoint", () => {
   it("is for those whose policies let them update its path", async () => {
     const policy =
@@ -287,7 +290,12 @@ describe("the endpoint", () => {
 
   it.each([
     [{ role: "web" }, "didn't supply required authentication values"],
-    [{ role: "web", arn: "arn" }, "error parsing arn: unrecognized arn: contains 1 colon-separated parts, expected 6"],
+    [{ role: "web", arn: "arn" }, noPrincipal("unrecognized arn: contains 1 colon-separated parts, expected 6")],
+    [{ role: "web", arn: "arn:aws:iam::12:role/web" }, noPrincipal("unrecognized arn: names no account")],
+    [
+      { role: "web", arn: "arn:aws:iam::123456789012:instance-profile/web" },
+      noPrincipal("it is that of an instance profile"),
+    ],
     [{ role: "web", identity: "{}" }, "instance identity document has no valid accountId"],
     [{ role: "web", arn: "a", pkcs7: "b" }, "supply an arn or a proof, not both"],
     [{ role: "web", identity: `{${" ".repeat(9_000)}` }, "instance identity document is too large"],

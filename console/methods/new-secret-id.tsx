@@ -1,0 +1,73 @@
+import { useState } from "preact/hooks";
+import type { Envelope } from "../api.ts";
+import { duration } from "../format.ts";
+import { needsOf } from "../needs.ts";
+import type { RecordValue } from "../records/field.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { AllowedButton, Copy, Dialog, ShownOnce } from "../ui/index.ts";
+import { newSecretIdForm, newSecretIdRequest } from "./secret-id.ts";
+
+/** A secret-id as only the answer to its creation shows it. */
+interface MadeSecretId {
+  readonly secret_id: string;
+  readonly secret_id_accessor: string;
+}
+
+interface NewSecretIdProps {
+  /** The endpoint of the secret-ids of the role. */
+  readonly path: string;
+  readonly role: RecordValue;
+  /** Classes of the button. */
+  readonly look?: string;
+  readonly label: string;
+  readonly onMade: () => void;
+}
+
+/** A button that makes a secret-id, and shows it once, or its wrapping token. */
+export function NewSecretId({ path, role, look = "button slim", label, onMade }: NewSecretIdProps) {
+  const [asking, setAsking] = useState(false);
+  const [made, setMade] = useState<Envelope<MadeSecretId | null> | null>(null);
+  return (
+    <>
+      <AllowedButton look={look} needs={needsOf(path)} onClick={() => setAsking(true)}>
+        {label}
+      </AllowedButton>
+      {asking && (
+        <Dialog title="New secret-id" onClose={() => setAsking(false)}>
+          <RecordForm
+            groups={newSecretIdForm(role)}
+            record={null}
+            action="Make the secret-id"
+            request={(values) => newSecretIdRequest(path, values)}
+            onCancel={() => setAsking(false)}
+            onSaved={(_, __, answer: Envelope<MadeSecretId | null>) => {
+              setAsking(false);
+              setMade(answer);
+              onMade();
+            }}
+          />
+        </Dialog>
+      )}
+      {made && <Shown made={made} onClose={() => setMade(null)} />}
+    </>
+  );
+}
+
+function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>; readonly onClose: () => void }) {
+  const { data, wrap_info: wrapped } = made;
+  const accessor = wrapped?.wrapped_accessor ?? data?.secret_id_accessor ?? "";
+  const title = wrapped ? "Wrapped secret-id made" : "Secret-id made";
+  const label = wrapped ? "Wrapping token" : "Secret-id";
+  return (
+    <ShownOnce title={title} label={label} secret={wrapped?.token ?? data?.secret_id ?? ""} onClose={onClose}>
+      {wrapped && (
+        <>
+          <p class="muted">It works once, within {duration(wrapped.ttl)}. To unwrap it:</p>
+          <Copy value={`VAULT_TOKEN=${wrapped.token} bao unwrap -field=secret_id`} label="Command" />
+        </>
+      )}
+      <p class="muted">Its accessor is no secret: it finds the secret-id in the list, and destroys it.</p>
+      <Copy value={accessor} label="Accessor" />
+    </ShownOnce>
+  );
+}

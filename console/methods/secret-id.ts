@@ -1,0 +1,82 @@
+import type { FormRequest } from "../records/commands.ts";
+import { type FieldGroup, type RecordValue, secondsOf, typedDuration } from "../records/field.ts";
+
+/** A secret-id as a look-up shows it. */
+export interface SecretIdFacts {
+  readonly secret_id_accessor: string;
+  /** Logins that it is still good for; 0: any number. */
+  readonly secret_id_num_uses: number;
+  readonly expiration_time: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly cidr_list: readonly string[];
+  readonly token_bound_cidrs: readonly string[];
+}
+
+/** What the API shows in the place of a time that there is not. */
+const NO_TIME = "0001-01-01T00:00:00Z";
+
+/** The end of a secret-id; null: it has none. */
+export const endOf = ({ expiration_time: end }: Pick<SecretIdFacts, "expiration_time">): string | null =>
+  end === NO_TIME ? null : end;
+
+/** The header that asks for a wrapped answer. */
+const WRAP = "X-Vault-Wrap-TTL";
+
+const number = (value: unknown): number => (typeof value === "number" ? value : 0);
+
+/** The form of a new secret-id of a role. It is wrapped unless somebody wants to see it. */
+export function newSecretIdForm(role: RecordValue): readonly FieldGroup[] {
+  const uses = number(role.secret_id_num_uses);
+  const ttl = number(role.secret_id_ttl);
+  return [
+    {
+      title: "How it is handed over",
+      fields: [
+        {
+          name: WRAP,
+          label: "Hand over",
+          kind: "choice",
+          choices: ["5m", "1h", "1d", ""],
+          emptyChoice: "shown here, in plain",
+          hint: "A time: wrapped for so long. Only the first who unwraps it gets the secret-id, and a second try is noticed.",
+        },
+      ],
+    },
+    {
+      title: "What it is good for",
+      fields: [
+        {
+          name: "ttl",
+          label: "Good for",
+          kind: "duration",
+          hint:
+            ttl > 0 ? `At most ${typedDuration(ttl)}, and that when it is empty.` : "Like 12h or 30d. Empty: for ever.",
+        },
+        {
+          name: "num_uses",
+          label: "Logins",
+          kind: "number",
+          hint: uses > 0 ? `At most ${uses}, and that many when it is empty.` : "Empty: no limit.",
+        },
+        { name: "metadata", label: "Metadata", kind: "pairs", hint: "Of its tokens too. name=value, one a line." },
+        {
+          name: "cidr_list",
+          label: "Networks of logins",
+          kind: "names",
+          hint: "Of those of the role. None: all of them.",
+        },
+        {
+          name: "token_bound_cidrs",
+          label: "Networks of its tokens",
+          kind: "names",
+          hint: "Of those of the role. None: all of them.",
+        },
+      ],
+    },
+  ];
+}
+
+/** The request that makes a secret-id. @param path the endpoint of the secret-ids of the role */
+export function newSecretIdRequest(path: string, { [WRAP]: wrap = "", ...body }: RecordValue): FormRequest {
+  return { path, body, ...(wrap !== "" && { wrapSeconds: secondsOf(String(wrap)) }) };
+}

@@ -1,0 +1,191 @@
+import { useState } from "preact/hooks";
+import type { Api } from "../api.ts";
+import { count } from "../format.ts";
+import { needsOf } from "../needs.ts";
+import { ConfirmButton } from "../records/confirm.tsx";
+import type { RecordValue } from "../records/field.ts";
+import { type Answer, done, type Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Accessor, Card, type DataColumn, DataTable, Empty, End, ProblemNotice, Tags, useLoad } from "../ui/index.ts";
+import { NewSecretId } from "./new-secret-id.tsx";
+import { endOf, type SecretIdFacts } from "./secret-id.ts";
+
+/** Secret-ids of one page: each is looked up. */
+const PAGE = 20;
+
+interface SecretIdsProps {
+  /** The endpoint of the role. */
+  readonly path: string;
+  readonly role: RecordValue;
+}
+
+/** The secret-ids of a role, page by page by their accessors. */
+export function SecretIds({ path, role }: SecretIdsProps) {
+  const { api } = useSession();
+  // The accessors after which the pages begin, up to the one that is shown.
+  const [starts, setStarts] = useState<readonly string[]>([""]);
+  const after = starts.at(-1) ?? "";
+  const page = useLoad(`${path} ${after}`, () => readPage(api, path, after));
+  if (role.bind_secret_id === false) {
+    return (
+      <Card title="Secret-ids" body>
+        <p class="muted">This role needs none: who knows its role-id logs in, from the networks that it names.</p>
+      </Card>
+    );
+  }
+  const { value } = page;
+  return (
+    <Card
+      title="Secret-ids"
+      of={page}
+      beside={<NewSecretId path={`${path}/secret-id`} role={role} label="New secret-id…" onMade={page.reload} />}
+    >
+      {value?.problem && (
+        <div class="body">
+          <ProblemNotice problem={value.problem} />
+        </div>
+      )}
+      <DataTable
+        label="Secret-ids"
+        rows={value?.rows}
+        keyOf={({ accessor }) => accessor}
+        columns={columnsOf(path, role, page.reload)}
+        empty={<Empty title={starts.length > 1 ? "No further secret-ids" : "No secret-ids yet"} />}
+      />
+      {value && (starts.length > 1 || value.next !== "") && (
+        <div class="more">
+          <div class="row">
+            <button
+              type="button"
+              class="button"
+              disabled={starts.length === 1}
+              onClick={() => setStarts(starts.slice(0, -1))}
+            >
+              Back
+            </button>
+            <span class="number muted" aria-live="polite">
+              Page {count(starts.length)}
+            </span>
+            <button
+              type="button"
+              class="button"
+              disabled={value.next === ""}
+              onClick={() => setStarts([...starts, value.next])}
+            >
+              Next
+            </button>
+          </div>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+interface Row {
+  readonly accessor: string;
+  /** Null where it has ended meanwhile, or may not be looked up. */
+  readonly facts: SecretIdFacts | null;
+}
+
+interface SecretIdPage {
+  readonly rows: readonly Row[];
+  /** The accessor after which the next page begins; "" at the end. */
+  readonly next: string;
+  /** Why secret-ids could not be looked up, of the first that could not. */
+  readonly problem: Problem | null;
+}
+
+async function readPage(api: Api, path: string, after: string): Promise<Answer<SecretIdPage>> {
+  const listed = await api.read<{ readonly keys?: readonly string[] }>(`${path}/secret-id`, {
+    list: true,
+    after,
+    // One more says whether there is a next page.
+    limit: PAGE + 1,
+  });
+  if (!listed.ok) return listed;
+  const { keys = [] } = listed.value;
+  const accessors = keys.slice(0, PAGE);
+  const found = await Promise.all(
+    accessors.map((accessor) =>
+      api.call<SecretIdFacts>(`${path}/secret-id-accessor/lookup`, { body: { secret_id_accessor: accessor } }),
+    ),
+  );
+  const problems = found.flatMap((one) => (one.ok || one.problem.status === 404 ? [] : [one.problem]));
+  return done({
+    rows: accessors.map((accessor, at) => {
+      const one = found[at];
+      return { accessor, facts: one?.ok ? one.value.data : null };
+    }),
+    next: keys.length > PAGE ? (accessors.at(-1) ?? "") : "",
+    problem: problems[0] ?? null,
+  });
+}
+
+const UNKNOWN = <span class="muted">–</span>;
+
+function columnsOf(path: string, role: RecordValue, onDestroyed: () => void): readonly DataColumn<Row>[] {
+  return [
+    { label: "Accessor", cell: ({ accessor }) => <Accessor value={accessor} /> },
+    {
+      label: "Logins left",
+      right: true,
+      cell: ({ facts }) =>
+        facts === null ? UNKNOWN : facts.secret_id_num_uses === 0 ? "no limit" : count(facts.secret_id_num_uses),
+    },
+    { label: "Ends", cell: ({ facts }) => (facts === null ? UNKNOWN : <End at={endOf(facts)} />) },
+    {
+      label: "Metadata",
+      cell: ({ facts }) =>
+        facts === null ? (
+          UNKNOWN
+        ) : (
+          <Tags names={Object.entries(facts.metadata).map(([name, text]) => `${name}=${text}`)} most={4} />
+        ),
+    },
+    { label: "Networks", cell: ({ facts }) => (facts === null ? UNKNOWN : <Networks facts={facts} />) },
+    {
+      label: "Destruction",
+      isBare: true,
+      right: true,
+      cell: ({ accessor }) => <Destroy path={path} accessor={accessor} role={role} onDone={onDestroyed} />,
+    },
+  ];
+}
+
+function Networks({ facts: { cidr_list: logins, token_bound_cidrs: tokens } }: { readonly facts: SecretIdFacts }) {
+  if (logins.length === 0 && tokens.length === 0) return <span class="muted">of the role</span>;
+  return <Tags names={[...logins, ...tokens.map((one) => `tokens: ${one}`)]} most={4} />;
+}
+
+/** Digits of an accessor that are typed to destroy its secret-id. */
+const TYPED = 6;
+
+interface DestroyProps {
+  readonly path: string;
+  readonly accessor: string;
+  readonly role: RecordValue;
+  readonly onDone: () => void;
+}
+
+function Destroy({ path, accessor, role, onDone }: DestroyProps) {
+  const { api } = useSession();
+  const at = `${path}/secret-id-accessor/destroy`;
+  return (
+    <ConfirmButton
+      label="Destroy…"
+      needs={needsOf(at)}
+      title="Destroy the secret-id"
+      typing={accessor.slice(-TYPED)}
+      action="Destroy"
+      send={() => api.call(at, { body: { secret_id_accessor: accessor } })}
+      onDone={onDone}
+    >
+      <p>
+        The secret-id with the accessor <code>{accessor}</code> logs nobody in any more.{" "}
+        {role.token_ends_with_secret_id === true
+          ? "The tokens that it gave end with it, and everything below them."
+          : "The tokens that it gave stay until they end."}
+      </p>
+    </ConfirmButton>
+  );
+}
