@@ -893,7 +893,13 @@ export interface components {
                 readonly target_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];
-                readonly revocation?: Record<string, unknown>;
+                readonly revocation?: {
+                    readonly dry_run: boolean;
+                    readonly fields: readonly string[];
+                    readonly count?: number;
+                    readonly total?: number;
+                    readonly job?: string;
+                };
                 readonly role?: string;
                 readonly principal?: string;
                 readonly data?: Record<string, unknown>;
@@ -970,7 +976,13 @@ export interface components {
                 readonly target_accessor?: string;
                 readonly target_accessors?: readonly string[];
                 readonly target_entities?: readonly string[];
-                readonly revocation?: Record<string, unknown>;
+                readonly revocation?: {
+                    readonly dry_run: boolean;
+                    readonly fields: readonly string[];
+                    readonly count?: number;
+                    readonly total?: number;
+                    readonly job?: string;
+                };
                 readonly role?: string;
                 readonly principal?: string;
                 readonly data?: Record<string, unknown>;

@@ -1,9 +1,11 @@
-import { href } from "../href.ts";
+import { EntityLink } from "../tokens/links.tsx";
 import type { AuditEvent } from "./event.ts";
 import { isLogin } from "./explainable.ts";
 import { aboutOf, callerOf, deedOf, type Happening, happeningOf, madeOf } from "./happening.ts";
 import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
+import { revocationOf } from "./revocation.ts";
+import { RevocationText } from "./revocation-text.tsx";
 
 const TONES: Readonly<Record<Happening, string>> = {
   made: "tag good",
@@ -11,6 +13,7 @@ const TONES: Readonly<Record<Happening, string>> = {
   "made another": "tag good",
   renewed: "tag",
   ended: "tag bad",
+  counted: "tag",
   changed: "tag",
   refused: "tag warn",
   failed: "tag bad",
@@ -63,13 +66,23 @@ export function EventText({ event, of }: EventProps) {
           <By event={event} of={of} />
         </>
       );
-    case "ended":
+    case "counted":
+    case "ended": {
+      const revocation = revocationOf(event);
+      if (revocation) {
+        return (
+          <>
+            <RevocationText noted={revocation} /> <By event={event} of={of} />
+          </>
+        );
+      }
       return (
         <>
           Revoked <About event={event} of={of} />
           <By event={event} of={of} />
         </>
       );
+    }
     case "changed":
       return deedOf(event) === "" ? <Asked event={event} of={of} /> : <Deed event={event} of={of} />;
     case "refused":
@@ -98,11 +111,7 @@ function Deed({ event, of }: EventProps) {
   const [id = ""] = event.target_entities ?? [];
   return (
     <>
-      {deedOf(event)}{" "}
-      <a href={href(["identity"], { id })} title={id}>
-        the entity
-      </a>{" "}
-      <By event={event} of={of} />
+      {deedOf(event)} the entity <EntityLink id={id} /> <By event={event} of={of} />
     </>
   );
 }
@@ -152,7 +161,7 @@ function About({ event, of }: EventProps) {
 function By({ event, of }: EventProps) {
   const caller = callerOf(event);
   if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
-  if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event))) return <>by itself</>;
+  if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event)) && !event.revocation) return <>by itself</>;
   if (caller === of) return null;
   return (
     <>

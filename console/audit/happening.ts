@@ -1,4 +1,5 @@
 import type { AuditEvent } from "./event.ts";
+import { revocationOf } from "./revocation.ts";
 
 /** What an event was, for the timeline of a token, an entity or a role. */
 export type Happening =
@@ -7,6 +8,7 @@ export type Happening =
   | "made another"
   | "renewed"
   | "ended"
+  | "counted"
   | "changed"
   | "refused"
   | "failed"
@@ -52,6 +54,8 @@ export function happeningOf(event: AuditEvent, of = ""): Happening {
   const made = madeOf(event);
   if (made !== "" && made === of) return "made";
   if (made !== "") return callerOf(event) === "" ? "login" : "made another";
+  const revocation = revocationOf(event);
+  if (revocation) return revocation.isDry ? "counted" : "ended";
   if (RENEWAL.test(path)) return "renewed";
   return END.test(path) ? "ended" : "changed";
 }

@@ -32,15 +32,21 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
   const { api, self } = useSession();
   const [counted, setCounted] = useState<EndOfTokens>(NOTHING);
   const [disables, setDisables] = useState(false);
+  const [step, setStep] = useState("");
   const entity = `identity/entity/id/${pathOf(id)}`;
   const path = `${entity}/not-before`;
   const send = async () => {
     // First: a disabled entity has no token that is accepted, and gets none, whatever becomes of the second request.
+    if (disables) setStep("Disabling the entity");
     const before = disables ? await api.call(entity, { body: { disabled: true } }) : done(null);
     if (!before.ok) return before;
+    setStep("Ending the tokens: the answer comes when every part of the service refuses them");
     const answer = await api.call(path, { body: { not_before: "now" } });
     // They are refused from now on. A tidy run takes them off the map.
-    if (answer.ok) await api.call("auth/token/tidy", { body: {} });
+    if (answer.ok) {
+      setStep("They are refused. Beginning the clean-up of the map");
+      await api.call("auth/token/tidy", { body: {} });
+    }
     return answer;
   };
   return (
@@ -50,13 +56,14 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
       title={`End the tokens of ${name}`}
       typing={name}
       action="End them"
+      working={step}
       send={send}
       onDone={() => {
         noteRevocation({ entity_id: id });
         onEnded(counted);
       }}
     >
-      <Numbers id={id} onCounted={setCounted} />
+      <Numbers id={id} name={name} onCounted={setCounted} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}
         {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}
@@ -76,7 +83,13 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
   );
 }
 
-function Numbers({ id, onCounted }: { readonly id: string; readonly onCounted: (counted: EndOfTokens) => void }) {
+interface NumbersProps {
+  readonly id: string;
+  readonly name: string;
+  readonly onCounted: (counted: EndOfTokens) => void;
+}
+
+function Numbers({ id, name, onCounted }: NumbersProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -105,7 +118,7 @@ function Numbers({ id, onCounted }: { readonly id: string; readonly onCounted: (
   if (!preview) return <p class="muted">Counting what would end…</p>;
   return (
     <>
-      <PreviewFacts preview={preview} />
+      <PreviewFacts preview={preview} owners={{ [id]: name }} />
       <p class="small muted">Batch tokens end too. No list has them, so they are not counted.</p>
     </>
   );

@@ -3,7 +3,9 @@ import type { RevocationJob } from "../../client/answers.d.ts";
 import { readReceipt } from "../receipts/read.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
+import { selectionText } from "../tokens/filter.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
+import { isUnderWay } from "../tokens/numbers.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** Interval of checks of the sweep, and their duration (ms). */
@@ -12,14 +14,18 @@ const WAIT_MS = 60_000;
 
 /** A revocation of many: its progress, and then what it ended. */
 export function ReceiptPage({ id }: { readonly id: string }) {
-  const [ended, setEnded] = useState<RevocationJob | null>(null);
+  const [job, setJob] = useState<RevocationJob | null>(null);
+  const ended = job && !isUnderWay(job) ? job : null;
   return (
     <>
-      <PageHead title="Revocation" text={<code class="break">{id}</code>} />
+      <PageHead
+        title={job ? `Revocation: ${selectionText(job.filter, job.named)}` : "Revocation"}
+        text={<code class="break">{id}</code>}
+      />
       <div class="stack">
         <section class="card" aria-label="Progress">
           <div class="body">
-            <JobProgress id={id} onEnd={setEnded} />
+            <JobProgress id={id} onRead={setJob} />
           </div>
         </section>
         {ended && <Ended job={ended} />}

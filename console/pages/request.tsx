@@ -7,6 +7,8 @@ import { madeOf } from "../audit/happening.ts";
 import { AddressLink, TokenLink } from "../audit/links.tsx";
 import { LoginText } from "../audit/login-text.tsx";
 import { readEvents } from "../audit/read.ts";
+import { revocationOf } from "../audit/revocation.ts";
+import { RevocationText } from "../audit/revocation-text.tsx";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
@@ -41,6 +43,7 @@ function Found({ event }: { readonly event: AuditEvent }) {
   const { time, operation, path, status, error, client_address: address, target_accessor: target, principal } = event;
   const entities = event.target_entities ?? [];
   const made = madeOf(event);
+  const revocation = revocationOf(event);
   return (
     <div class="columns">
       <div class="stack">
@@ -56,6 +59,11 @@ function Found({ event }: { readonly event: AuditEvent }) {
               Operation: !isLogin(event) && operation,
               Path: path !== undefined && <code>{path}</code>,
               Answer: status,
+              Revocation: revocation && (status ?? 0) < 400 && (
+                <p>
+                  <RevocationText noted={revocation} />
+                </p>
+              ),
               Error: error,
               From: address ? <AddressLink address={address} /> : <span class="muted">not known</span>,
               "Token that it was about": target !== undefined && <TokenLink accessor={target} />,

@@ -4,7 +4,7 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Answer } from "../result.ts";
 import { type Amount, MOST_NAMED } from "../tokens/model.ts";
-import { Notice, ProblemNotice } from "../ui/index.ts";
+import { Notice, ProblemNotice, Time } from "../ui/index.ts";
 import { LeasesNotice } from "./leases-notice.tsx";
 import { useWalk } from "./use-walk.ts";
 import { wholeCheck } from "./whole.ts";
@@ -12,6 +12,12 @@ import { wholeCheck } from "./whole.ts";
 /** The sweep names the tokens that have ended: how often it is asked for more of them, and the pause (ms). */
 const SWEEPS = 30;
 const SWEEP_MS = 1_000;
+
+/** What the trees said, and when. */
+type Checked = EndedCheck & { readonly at: string };
+
+/** Most tokens that are checked without being asked to (12 requests). */
+export const MOST_BY_ITSELF = 10_000;
 
 interface CheckAgainProps {
   /** Tokens that ended. */
@@ -28,9 +34,12 @@ interface CheckAgainProps {
 
 /** Asks the server again whether all of them are refused. */
 export function CheckAgain({ total, isLeast = false, leases, ask, first }: CheckAgainProps) {
-  const [checked, setChecked] = useState<EndedCheck | null>(null);
+  const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
-  const walk = useWalk((progress) => wholeCheck(ask, progress), setChecked);
+  const walk = useWalk(
+    (progress) => wholeCheck(ask, progress),
+    (check) => setChecked({ ...check, at: new Date().toISOString() }),
+  );
   useEffect(() => {
     if (first !== "never") walk.start();
   }, []);
@@ -63,11 +72,11 @@ export function CheckAgain({ total, isLeast = false, leases, ask, first }: Check
 const SHOWN_ALIVE = 20;
 
 function CheckNotice({
-  checked: { checked, ended, alive, next },
+  checked: { checked, ended, alive, next, at },
   total,
   isLeast,
 }: {
-  readonly checked: EndedCheck;
+  readonly checked: Checked;
   readonly total: number;
   readonly isLeast: boolean;
 }) {
@@ -81,18 +90,35 @@ function CheckNotice({
             </a>
           </p>
         ))}
+        <CheckedAt at={at} />
       </Notice>
     );
   }
   if (isLeast && ended >= total && next === "")
-    return <Notice tone="good" title={`All that the sweep has named are refused: ${count(ended)}`} />;
+    return (
+      <Notice tone="good" title={`All that the sweep has named are refused: ${count(ended)}`}>
+        <CheckedAt at={at} />
+      </Notice>
+    );
   if (!isLeast && ended >= total)
-    return <Notice tone="good" title={`All of these are refused: ${count(ended)} of ${count(total)}`} />;
+    return (
+      <Notice tone="good" title={`All of these are refused: ${count(ended)} of ${count(total)}`}>
+        <CheckedAt at={at} />
+      </Notice>
+    );
   return (
     <Notice tone="warn" title={`${count(ended)} of ${count(total)} are refused; the others were not checked`}>
       {next === ""
         ? "They are not named any more, or not yet."
         : "This page checks so many at once; sys/tokens/verify-ended goes on."}
+      <CheckedAt at={at} />
     </Notice>
   );
 }
+
+/** When the trees were asked. */
+const CheckedAt = ({ at }: Pick<Checked, "at">) => (
+  <p class="small muted">
+    Checked <Time at={at} both />
+  </p>
+);

@@ -8,7 +8,7 @@ import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupRows, type Preview } from "../tokens/numbers.ts";
 import { Card, download, Facts, ProblemNotice, Time } from "../ui/index.ts";
-import { CheckAgain } from "./check-again.tsx";
+import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeReceipt } from "./whole.ts";
@@ -57,12 +57,12 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
       <Facts body rows={rows} />
       {numbers.total > 0 && (
         <CheckAgain
-          key={job}
+          // What the sweep has named meanwhile is checked too.
+          key={`${job} ${receipt.complete === true}`}
           total={numbers.total}
           leases={numbers.leases}
           ask={(after) => verifyEnded(api, job, after)}
-          // Where leases had to end, it asks at once.
-          first={numbers.leases.count > 0 ? "once" : "never"}
+          first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
       )}
     </Card>

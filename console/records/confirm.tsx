@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Answer, Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Dialog, Field, SendProblem, TextInput, useTried } from "../ui/index.ts";
+import { AllowedButton, Dialog, Field, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import type { Action } from "./part.ts";
 import { typedMistake } from "./typed.ts";
 
@@ -13,6 +13,8 @@ interface ConfirmProps {
   readonly typing: string;
   /** The word on the button. */
   readonly action: string;
+  /** What is being done, while it is; absent where the answer comes at once. */
+  readonly working?: string | undefined;
   readonly send: () => Promise<Answer<unknown>>;
   readonly onDone: () => void;
   readonly onClose: () => void;
@@ -21,7 +23,7 @@ interface ConfirmProps {
 }
 
 /** Asks before something is lost. */
-export function Confirm({ title, typing, action, send, onDone, onClose, children }: ConfirmProps) {
+export function Confirm({ title, typing, action, working, send, onDone, onClose, children }: ConfirmProps) {
   const [typed, setTyped] = useState("");
   const [tried, attempt] = useTried();
   const [busy, setBusy] = useState(false);
@@ -30,6 +32,7 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, wrong === "") || busy) return;
     setBusy(true);
+    setProblem(null);
     const answer = await send();
     setBusy(false);
     if (answer.ok) onDone();
@@ -44,13 +47,14 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
             <TextInput value={typed} onText={setTyped} autofocus />
           </Field>
         )}
+        {busy && <Working text={working} />}
         <SendProblem problem={problem} />
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
-            Keep it
+            {busy ? "Close" : "Keep it"}
           </button>
           <button type="submit" class="button danger solid" aria-disabled={busy}>
-            {action}
+            {busy ? "Working…" : action}
           </button>
         </div>
       </form>

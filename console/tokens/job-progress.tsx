@@ -9,12 +9,12 @@ import { POLL_MS, readJob, stopJob } from "./token.ts";
 
 interface JobProgressProps {
   readonly id: string;
-  /** Called when the job has ended, in any state. */
-  readonly onEnd: (job: RevocationJob) => void;
+  /** Called whenever it was read. */
+  readonly onRead: (job: RevocationJob) => void;
 }
 
 /** Follows a revocation, which continues when the page is left. */
-export function JobProgress({ id, onEnd }: JobProgressProps) {
+export function JobProgress({ id, onRead }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -26,8 +26,8 @@ export function JobProgress({ id, onEnd }: JobProgressProps) {
       if (gone) return;
       if (!answer.ok) return setProblem(answer.problem);
       setJob(answer.value);
+      onRead(answer.value);
       if (isUnderWay(answer.value)) timer = window.setTimeout(ask, POLL_MS);
-      else onEnd(answer.value);
     };
     ask();
     return () => {

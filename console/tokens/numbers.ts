@@ -10,10 +10,6 @@ export type Preview = NonNullable<RevocationJob["preview"]> & { readonly sample?
 /** Most groups in one line. */
 const NAMED = 5;
 
-/** `38 tokens match; 1,168 end in all.` */
-export const endsText = ({ count, total }: Pick<Preview, "count" | "total">): string =>
-  `${counted(count, "token")} ${count === 1 ? "matches" : "match"}; ${counted(total, "token")} ${total === 1 ? "ends" : "end"} in all, with everything below.`;
-
 /** `1,100 payments, 68 none and 12 others`: the greatest groups of the total. Null when there is only one group, without a name. */
 export function groupsText(groups: readonly Group[], total: number): string | null {
   if (groups.every(({ key }) => key === "")) return null;
@@ -31,11 +27,22 @@ const GROUPINGS = [
   ["mount", "By method"],
 ] as const;
 
-/** The groups of what ends, by their labels: before a revocation and on its receipt alike. */
-export const groupRows = ({ by, total }: Pick<Preview, "by" | "total">): Readonly<Record<string, string>> =>
+/**
+ * The groups of what ends, by their labels: before a revocation and on its receipt alike.
+ *
+ * @param owners names of owners that are known by their ids
+ */
+export const groupRows = (
+  { by, total }: Pick<Preview, "by" | "total">,
+  owners: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> =>
   Object.fromEntries(
     GROUPINGS.flatMap(([name, label]) => {
-      const text = groupsText(by[name], total);
+      const named = by[name].map(({ key, count }) => ({
+        key: (name === "owner" ? owners[key] : undefined) ?? key,
+        count,
+      }));
+      const text = groupsText(named, total);
       return text === null ? [] : [[label, text] as const];
     }),
   );

@@ -7,10 +7,10 @@ import { typedMistake } from "../records/typed.ts";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
+import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
-import { endsText, groupRows, type Preview } from "./numbers.ts";
+import { groupRows, type Preview } from "./numbers.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token.ts";
 
 interface RevokeOneProps {
@@ -29,6 +29,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
       title={`Revoke ${name}`}
       typing={name}
       action={`Revoke ${counted(descendants.count + 1, "token")}`}
+      working="Revoking: the answer comes when no part of the service accepts them any more"
       send={() => revokeToken(api, token.accessor)}
       onDone={() => {
         noteRevocation({ accessors: [token.accessor] });
@@ -71,6 +72,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const [typed, setTyped] = useState("");
   const [tried, attempt] = useTried();
   const [soFar, setSoFar] = useState(0);
+  const [busy, setBusy] = useState(false);
 
   const key = JSON.stringify(selection);
   useEffect(() => {
@@ -91,8 +93,11 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 
   const confirmed = preview !== null && isConfirmed({ count: preview.total, more: false }, typed);
   const begin = async (event: Event): Promise<void> => {
-    if (!attempt(event, confirmed) || !preview) return;
+    if (!attempt(event, confirmed) || !preview || busy) return;
+    setBusy(true);
+    setProblem(null);
     const answer = await beginRevocation(api, selection, preview);
+    setBusy(false);
     if (!answer.ok) return setProblem(answer.problem);
     noteRevocation(selection);
     go(href(["receipts", answer.value]));
@@ -116,14 +121,15 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
             <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>
         )}
+        {busy && <Working text="Counting again, and beginning the revocation" />}
         <SendProblem problem={problem} />
         <div class="actions">
           <button type="button" class="button" onClick={onClose}>
-            Keep them
+            {busy ? "Close" : "Keep them"}
           </button>
           {preview && preview.total > 0 && (
-            <button type="submit" class="button danger solid">
-              Revoke {counted(preview.total, "token")}
+            <button type="submit" class="button danger solid" aria-disabled={busy}>
+              {busy ? "Working…" : `Revoke ${counted(preview.total, "token")}`}
             </button>
           )}
         </div>
@@ -135,28 +141,33 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 /** Most names that the dialog shows. */
 const SHOWN_NAMES = 8;
 
-/** The numbers of what a revocation would end, and some names. */
-export function PreviewFacts({ preview }: { readonly preview: Preview }) {
+interface PreviewFactsProps {
+  readonly preview: Preview;
+  /** Names of owners that are known by their ids. */
+  readonly owners?: Readonly<Record<string, string>>;
+}
+
+/** The numbers of what a revocation would end, and the names of what matches where there are several. */
+export function PreviewFacts({ preview, owners = {} }: PreviewFactsProps) {
   const { sample = [], skipped, leases, total } = preview;
   const kept = [
     ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),
     ...(skipped.self > 0 ? ["the token you are signed in with stays"] : []),
   ];
   const names = [...new Set(sample.map(nameOf))];
-  const groups = groupRows(preview);
+  const groups = groupRows(preview, owners);
   return (
     <>
       <Figures
         rows={{
           "Tokens that match": count(preview.count),
-          "Tokens that end": count(total),
+          "Tokens that end, with all below": count(total),
           "Leases that end": amountText(leases),
         }}
       />
-      <p>{endsText(preview)}</p>
       {Object.keys(groups).length > 0 && <Facts rows={groups} />}
       {kept.length > 0 && <p class="muted">{kept.join("; ")}.</p>}
-      {sample.length > 0 && (
+      {names.length > 1 && (
         <p class="small muted break">
           Among those that match: {names.slice(0, SHOWN_NAMES).join(", ")}
           {(preview.count > sample.length || names.length > SHOWN_NAMES) && " …"}

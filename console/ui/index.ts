@@ -22,3 +22,4 @@ export * from "./use-draft.ts";
 export * from "./use-drawn-rows.ts";
 export * from "./use-load.ts";
 export * from "./use-tried.ts";
+export * from "./working.tsx";

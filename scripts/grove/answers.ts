@@ -245,6 +245,9 @@ const EVENT = z.looseObject({
   target_accessor: z.string().optional(),
   target_accessors: z.array(z.string()).optional(),
   target_entities: z.array(z.string()).optional(),
+  revocation: z
+    .looseObject({ dry_run: z.boolean(), total: z.number().optional(), job: z.string().optional() })
+    .optional(),
   role: z.string().optional(),
   principal: z.string().optional(),
   count: z.number().optional(),

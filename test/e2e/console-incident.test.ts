@@ -121,7 +121,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("option", { name: /^All tokens/ }).click();
     await shows(`${TREES} tokens`);
     await page.getByRole("button", { name: "Contain" }).click();
-    await shows(`${TREES} tokens match; ${TOTAL_TEXT} tokens end in all`);
+    await page.getByRole("dialog").getByText(TOTAL_TEXT, { exact: true }).waitFor();
     await shows(`${TOTAL_TEXT} ledger`);
     // The number can be typed as soon as it is there.
     await expect.poll(() => focusedField(page)).toBe(`Type ${TOTAL} to confirm`);
@@ -133,18 +133,40 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await expect.poll(() => focusedField(page)).toBe(`Type ${TOTAL} to confirm`);
     await expectAccessible(page);
     await page.getByLabel(`Type ${TOTAL} to confirm`).fill(String(TOTAL));
+    // The answer is slow: the dialog says at once what is done.
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/v1/sys/tokens/revoke", (route) => answered.promise.then(() => route.continue()), { times: 1 });
     await page.getByRole("button", { name: `Revoke ${TOTAL_TEXT} tokens` }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("status").filter({ hasText: "Counting again, and beginning the revocation…" }).waitFor();
+    await dialog.getByRole("button", { name: "Working…" }).waitFor();
+    answered.resolve();
     await page.waitForURL(/receipts\//);
+    await page.getByRole("heading", { level: 1, name: /^Revocation: “payments-api” in name/ }).waitFor();
     const job = /receipts\/([^/?]+)/.exec(page.url())?.[1] ?? "";
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
     await receipt
       .getByText("“payments-api” in name, metadata, role, path, entity or accessor", { exact: true })
       .waitFor();
-    await receipt.getByRole("button", { name: "Check again" }).click();
-    await shows(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`);
+    // It is checked without being asked to, whenever it is opened, and says when.
+    await receipt.getByText(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`).waitFor();
+    await openPlace(page, "health");
+    await openPlace(page, `receipts/${job}`);
+    await receipt.getByText(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`).waitFor();
+    await receipt.getByText(/^Checked .*20\d\d/).waitFor();
     await expectAccessible(page);
     await picture(page, "console-receipt");
+    // The log leads to it, and tells it from its count.
+    await openPlace(page, "audit");
+    const entry = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+    await entry(`Counted what would end: ${TOTAL_TEXT} tokens (chosen by search)`).first().waitFor();
+    const meant = "“payments-api” in name, metadata, role, path, entity or accessor";
+    await entry(`Ended ${TOTAL_TEXT} tokens (${meant}) → receipt by root`).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "receipt", exact: true }).click();
+    await page.waitForURL(new RegExp(`receipts/${job}`));
+    await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
     const { body: ended } = await call(server, "GET", `/v1/sys/tokens/jobs/${job}`, { token: server.rootToken });
     expect(ended.data).toMatchObject({ state: "done", matched: TREES, total: TOTAL });
     expect(await grove("revoke", "--job", job, "--json")).toMatchObject({ matched: TREES, total: TOTAL });
@@ -304,10 +326,23 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await openPlace(page, `identity?id=${auth.entity_id}`);
     await page.getByRole("button", { name: "End its tokens…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText(/tokens? match(es)?; 2 tokens end in all/).waitFor();
+    const tile = dialog.getByText("Tokens that end, with all below").locator("..");
+    await tile.getByText("2", { exact: true }).waitFor();
+    await dialog
+      .getByText("By owner")
+      .locator("xpath=following-sibling::dd[1]")
+      .getByText(/^2 (?!.*-.*-)/)
+      .waitFor();
     const label = await dialog.getByText(/^Type .* to confirm$/).textContent();
     await dialog.getByRole("textbox").fill(/^Type (.*) to confirm$/.exec(label ?? "")?.[1] ?? "");
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/not-before", (route) => answered.promise.then(() => route.continue()), { times: 1 });
     await dialog.getByRole("button", { name: "End them" }).click();
+    await dialog
+      .getByRole("status")
+      .filter({ hasText: /^Ending the tokens: .*…$/ })
+      .waitFor();
+    answered.resolve();
     const receipt = page.getByRole("region", { name: "Its tokens have ended" });
     await receipt.getByText(/^All of these are refused/).waitFor();
     await receipt.getByText(/^Asked by$/).waitFor();
@@ -321,7 +356,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const timeline = page.getByRole("region", { name: "Timeline" });
     await timeline
       .getByRole("listitem")
-      .filter({ hasText: /Ended the tokens of the entity by root/ })
+      .filter({ hasText: /Ended the tokens of the entity entity_\S+ by root/ })
       .waitFor();
     await expectAccessible(page);
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });

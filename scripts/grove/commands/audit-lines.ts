@@ -86,10 +86,11 @@ export const SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** What the request made, ended or was about. */
 function aboutTexts(event: AuditEvent, name: (accessor: string) => string): string[] {
   const { response, target_accessor: target, target_accessors: targets = [], target_entities: entities = [] } = event;
-  const { role, principal, count } = event;
+  const { role, principal, count, revocation } = event;
   const made = response?.auth;
   return [
     made && ["made", name(made.accessor), made.display_name].filter((word) => word !== "").join(" "),
+    revocation && revocationText(revocation),
     target && (SECRET_ID.test(target) ? `secret-id ${target}` : `token ${name(target)}`),
     targets.length > 0 && targets.map(name).join(" "),
     entities.length > 0 && `entity ${entities.join(" ")}`,
@@ -97,6 +98,14 @@ function aboutTexts(event: AuditEvent, name: (accessor: string) => string): stri
     principal,
     count !== undefined && String(count),
   ].filter((part) => typeof part === "string" && part !== "") as string[];
+}
+
+/** A revocation of many tokens, or its count, which changed nothing; and the command that shows the receipt. */
+function revocationText({ dry_run: isDry, total, job }: NonNullable<AuditEvent["revocation"]>): string {
+  const tokens = total === undefined ? "" : `${total} ${total === 1 ? "token" : "tokens"}`;
+  if (isDry) return ["counted what would end", tokens].filter((part) => part !== "").join(": ");
+  const ended = tokens === "" ? "began to end tokens" : `ended ${tokens}`;
+  return job === undefined ? ended : `${ended}: grove contain --job ${job}`;
 }
 
 const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];

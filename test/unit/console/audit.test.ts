@@ -12,6 +12,7 @@ import {
 } from "../../../console/audit/happening.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/lineage-order.ts";
 import { isAddress, isRequestId } from "../../../console/audit/question.ts";
+import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation.ts";
 
 const tokenOf = (accessor: string, token_type = "service") => ({
   ...{ accessor, display_name: `token-${accessor}`, policies: ["web"], entity_id: "", token_type, metadata: {} },
@@ -35,6 +36,8 @@ describe("what an event was", () => {
     ["ended", { path: "auth/token/revoke-accessor", target_accessor: "t" }],
     ["ended", { path: "auth/token/revoke-self", auth: tokenOf("t") }],
     ["changed", { path: "auth/token/roles/revoke" }],
+    ["counted", { path: "sys/tokens/revoke", revocation: { dry_run: true, fields: ["search"], total: 320 } }],
+    ["ended", { path: "sys/tokens/revoke", revocation: { dry_run: false, fields: ["search"], job: "j1" } }],
     ["refused", { kind: "refusal", status: 403, path: "auth/token/revoke-self" }],
     ["failed", { kind: "fault", status: 503 }],
     ["noted", { kind: "other", type: "dropped" }],
@@ -71,6 +74,35 @@ describe("what an event was", () => {
     const other = event({ token_hash: "hmac-sha256:9" });
     expect(hashOfCaller([other, event({ auth: tokenOf("t") })], "t")).toBe("hmac-sha256:1");
     expect(hashOfCaller([other], "t")).toBe("");
+  });
+});
+
+describe("a revocation of many in the log", () => {
+  const noted = (revocation: NonNullable<AuditEvent["revocation"]>) => {
+    const read = revocationOf(event({ path: "sys/tokens/revoke", revocation }));
+    if (!read) throw new Error("it is a revocation");
+    return read;
+  };
+  const done = noted({ dry_run: false, fields: ["search"], count: 40, total: 320, job: "j1" });
+
+  it("is another sentence than the count before it, which has no receipt", () => {
+    expect(revocationText(noted({ dry_run: true, fields: ["search"], total: 320 }))).toBe(
+      "Counted what would end: 320 tokens",
+    );
+    expect(revocationText(done)).toBe("Ended 320 tokens");
+    expect(revocationText(noted({ dry_run: true, fields: [], job: "j2" }))).toBe("Counted what would end");
+    expect(revocationText(noted({ dry_run: false, fields: [], job: "j2" }))).toBe("Began to end tokens");
+    expect(revocationOf(event())).toBeNull();
+  });
+
+  it("says what was meant as its job does, or else by which fields it was chosen", () => {
+    const jobs = [{ id: "j1", filter: { policy: "old" }, named: 0 }];
+    expect(meantText(done, jobs)).toBe("policy old");
+    expect(meantText(done, [])).toBe("chosen by search");
+    expect(meantText(noted({ dry_run: true, fields: ["entity_id", "include_root"] }), jobs)).toBe(
+      "chosen by entity id, include root",
+    );
+    expect(meantText(noted({ dry_run: true, fields: ["accessors"] }), jobs)).toBe("selected tokens");
   });
 });
 

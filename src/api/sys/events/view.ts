@@ -50,7 +50,10 @@ const EVENT = view<ShownEvent>({
   "target_accessor?": ["string", ({ line }) => line.target_accessor],
   "target_accessors?": [["string"], ({ line }) => line.target_accessors],
   "target_entities?": [["string"], ({ line }) => line.target_entities],
-  "revocation?": ["object", ({ line }) => line.revocation],
+  "revocation?": [
+    { dry_run: "boolean", fields: ["string"], "count?": "integer", "total?": "integer", "job?": "string" },
+    ({ line }) => line.revocation,
+  ],
   "role?": ["string", ({ line }) => line.role],
   "principal?": ["string", ({ line }) => line.principal],
   "data?": ["object", ({ line }) => line.data],

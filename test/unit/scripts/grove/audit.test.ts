@@ -114,6 +114,25 @@ describe("grove audit", () => {
     expect(out).toContain("ended 2026-11-22 05:06:07Z: expired");
   });
 
+  it("tells a revocation of many from the count before it, and names the command of its receipt", async () => {
+    const asked = (revocation: object) => event({ path: "sys/tokens/revoke", revocation });
+    const fields = ["search"];
+    answers = [
+      {
+        events: [
+          asked({ dry_run: false, fields, count: 40, total: 320, job: "j1" }),
+          asked({ dry_run: true, fields, count: 1, total: 1 }),
+          asked({ dry_run: false, fields, job: "j2" }),
+        ],
+        next: "",
+      },
+    ];
+    await grove("audit --since 24h");
+    expect(out[1]).toMatch(/ ended 320 tokens: grove contain --job j1\s+r1$/);
+    expect(out[2]).toMatch(/ counted what would end: 1 token\s+r1$/);
+    expect(out[3]).toMatch(/ began to end tokens: grove contain --job j2\s+r1$/);
+  });
+
   it("of the accessor of a secret-id says what was done with it, and not who made a token", async () => {
     const making = event({ path: "auth/approle/role/web/secret-id", target_accessor: ID });
     answers = [{ events: [making], next: "", accessor: ID, makers: [] }];
