@@ -203,7 +203,11 @@ function Who({ session: { self, name, term, signOut } }: { readonly session: Ses
         class="button"
         aria-label="Sign out"
         title="Sign out"
-        onClick={() => signOut({ revoke: false })}
+        onClick={async () => {
+          await signOut({ revoke: false });
+          // The next person who signs in here does not land on this one's page.
+          go(href([]));
+        }}
       >
         <Icon name="leave" />
       </button>

@@ -34,6 +34,9 @@ export function categoryOf({ token, mount, rest, joined }: Item, by: ColourBy, n
   return ENDS.find(([, within]) => left <= within)?.[0] ?? "later";
 }
 
+/** The classes of the last drawing by each choice of colours: a category that stays keeps its own. */
+const drawn = new Map<ColourBy, ReadonlyMap<string, string>>();
+
 /** The categories on a map, the most common first, each with its class. */
 export function paletteOf(items: readonly Item[], by: ColourBy, now: number): ReadonlyMap<string, string> {
   if (by === "end") {
@@ -49,6 +52,8 @@ export function paletteOf(items: readonly Item[], by: ColourBy, now: number): Re
   const hues = huesOf(
     ranked.filter((category) => category !== MANY),
     HUES,
+    drawn.get(by),
   );
+  drawn.set(by, hues);
   return new Map(ranked.map((category) => [category, hues.get(category) ?? OTHER_HUE]));
 }

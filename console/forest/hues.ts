@@ -2,21 +2,33 @@
 export const OTHER_HUE = "hue-rest";
 
 /**
- * The classes of categories, the largest of which come first. A category keeps its colour while others grow, shrink or
- * come: its name chooses it, and only of two that choose the same one the later in the alphabet takes the next.
+ * The classes of categories, the largest of which come first. A category keeps its colour while others grow, shrink,
+ * come or go: it has the one that it had before, or its name chooses it, and only of two that choose the same one the
+ * later in the alphabet takes the next.
  *
  * @param hues number of colours; categories beyond it have none of their own
+ * @param before the classes of the last drawing
  */
-export function huesOf(ranked: readonly string[], hues: number): ReadonlyMap<string, string> {
+export function huesOf(
+  ranked: readonly string[],
+  hues: number,
+  before: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
   const taken = new Map<number, string>();
-  for (const category of ranked.slice(0, hues).sort()) {
+  const coloured = ranked.slice(0, hues).sort();
+  const classes = Array.from({ length: hues }, (_, hue) => classOf(hue));
+  const had = (category: string): number => classes.indexOf(before.get(category) ?? "");
+  for (const category of coloured) if (had(category) >= 0) taken.set(had(category), category);
+  for (const category of coloured.filter((category) => had(category) < 0)) {
     let hue = hashOf(category) % hues;
     while (taken.has(hue)) hue = (hue + 1) % hues;
     taken.set(hue, category);
   }
-  const byCategory = new Map([...taken].map(([hue, category]) => [category, `hue-${hue}`] as const));
+  const byCategory = new Map([...taken].map(([hue, category]) => [category, classOf(hue)] as const));
   return new Map(ranked.map((category) => [category, byCategory.get(category) ?? OTHER_HUE]));
 }
+
+const classOf = (hue: number): string => `hue-${hue}`;
 
 /** FNV-1a, 32 bits: names that differ by a letter get other colours. */
 function hashOf(text: string): number {

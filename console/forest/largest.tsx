@@ -5,7 +5,7 @@ import { type Item, treesIn } from "./map.ts";
 
 const LISTED = 12;
 
-/** When the first token of a tree ends, or the first of those of a group that are named; undefined: none is named. */
+/** When a tree ends with its first token, or the first of the named trees of a group; undefined: none is named. */
 function firstEnd({ token, joined = [] }: Item): string | null | undefined {
   if (token) return token.expires;
   const ends = joined.flatMap(({ token: first }) => (first ? [first.expires] : []));
@@ -35,7 +35,7 @@ export function Largest({ items }: { readonly items: readonly Item[] }) {
           { label: "Trees", right: true, cell: (item) => count(treesIn(item)) },
           { label: "Began by", cell: ({ mount }) => <span class="mono">{mount}</span> },
           {
-            label: "First token ends",
+            label: "Next tree ends",
             cell: (item) => {
               const end = firstEnd(item);
               return end === undefined ? <span class="muted">–</span> : <End at={end} />;

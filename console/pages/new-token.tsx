@@ -39,6 +39,7 @@ export function NewTokenPage() {
 function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; readonly onAnother: () => void }) {
   const { auth, wrap_info: wrapped } = made;
   const label = wrapped ? "Wrapping token" : "Token";
+  const accessor = auth?.accessor ?? wrapped?.wrapped_accessor ?? "";
   return (
     <>
       <PageHead title={wrapped ? "Wrapped token made" : "Token made"} />
@@ -73,8 +74,8 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
           <button type="button" class="button" onClick={onAnother}>
             Another one
           </button>
-          {auth && auth.accessor !== "" && (
-            <a class="button primary" href={href(["tokens", auth.accessor])}>
+          {accessor !== "" && (
+            <a class="button primary" href={href(["tokens", accessor])}>
               Show the token's page
             </a>
           )}

@@ -104,6 +104,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
                   value={typed[field.name] ?? ""}
                   wrong={tried || typed[field.name] !== "" ? wrongOf(field) : ""}
                   warning={unknownPoliciesText(field, typed[field.name] ?? "", policies)}
+                  offered={namesPolicies(field) && policies ? [...policies] : []}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
                     change((now) => ({ ...now, [field.name]: value }));
@@ -155,11 +156,13 @@ interface InputProps {
   readonly wrong: string;
   /** A warning about a value that is valid but hardly meant. */
   readonly warning: string;
+  /** Names that can be added to a field of names. */
+  readonly offered: readonly string[];
   readonly fixed: boolean;
   readonly onChange: (value: string) => void;
 }
 
-function Input({ field, value, wrong, warning, fixed, onChange }: InputProps) {
+function Input({ field, value, wrong, warning, offered, fixed, onChange }: InputProps) {
   const { kind, label, name, hint, choices = [], emptyChoice = "usual", required } = field;
   if (kind === "flag") {
     return (
@@ -222,12 +225,36 @@ function Input({ field, value, wrong, warning, fixed, onChange }: InputProps) {
       >
         {input()}
       </Labelled>
+      {offered.length > 0 && !fixed && <AddName offered={offered} value={value} onChange={onChange} />}
       {warning !== "" && (
         <p class="small warning" role="status">
           {warning}
         </p>
       )}
     </div>
+  );
+}
+
+/** Adds a name that there is to a field of names. */
+function AddName({ offered, value, onChange }: Pick<InputProps, "value" | "offered" | "onChange">) {
+  const typed = value
+    .split(/[\n,]/)
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const others = offered.filter((name) => !typed.includes(name)).sort();
+  if (others.length === 0) return null;
+  return (
+    <select
+      class="add-name"
+      aria-label="Add one that there is"
+      value=""
+      onChange={({ currentTarget }) => onChange([...typed, currentTarget.value].join("\n"))}
+    >
+      <option value="">Add one…</option>
+      {others.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
   );
 }
 

@@ -1,6 +1,7 @@
 /** What the search can find, in the order in which it shows them. */
 export const KINDS = [
   "Requests",
+  "Lists",
   "Tokens",
   "Entities",
   "Roles",
@@ -8,7 +9,6 @@ export const KINDS = [
   "Auth methods",
   "Teams",
   "Pages",
-  "Lists",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 

@@ -18,7 +18,9 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const text = typed.trim();
   const { found, note, busy } = useFound(text, isPasted);
   const isSearched = text.length >= MIN_SEARCH && !isSecretLike(text);
-  const results = isSearched ? [...found, listOf(text)] : found;
+  const hasTokens = isSearched && found.some(({ kind }) => kind === "Tokens");
+  const all = hasTokens ? [...found, listOf(text)] : found;
+  const results = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
   useEffect(() => {
     const element = dialog.current;

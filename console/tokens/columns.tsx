@@ -65,11 +65,11 @@ export const COLUMNS: readonly Column[] = [
 /** The usual columns besides the first, the most useful ones first, with the width that each may need (px). */
 const USUAL = [
   ["ends", 100],
+  ["metadata", 300],
   ["policies", 200],
-  ["metadata", 200],
-  ["accessor", 122],
   ["created", 88],
   ["children", 75],
+  ["accessor", 122],
   ["mount", 110],
   ["role", 105],
 ] as const;

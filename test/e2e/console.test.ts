@@ -223,6 +223,9 @@ describe.skipIf(executable === undefined)("the console", () => {
     await found(/^builder/).waitFor();
     await expectAccessible(page);
     await picture(page, "console-search");
+    await search.fill("token");
+    // The list comes before the tokens in it.
+    await expect.poll(() => page.getByRole("option").first().textContent()).toMatch(/^All tokens with “token”/);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Escape");
@@ -230,7 +233,9 @@ describe.skipIf(executable === undefined)("the console", () => {
 
     await page.getByRole("button", { name: "Search" }).click();
     await search.fill("fleet");
-    await found(/^All tokens/).waitFor();
+    await found(/^fleet$/).waitFor();
+    // No token has it.
+    expect(await found(/^All tokens/).count()).toBe(0);
     await found(/^fleet$/).click();
     await page.getByRole("heading", { level: 1, name: "fleet" }).waitFor();
     await page.keyboard.press("Control+k");
@@ -291,7 +296,8 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Time to live").fill("90m");
     await page.getByRole("button", { name: "Make the token" }).click();
     await page.getByText("without policies the new one would be root too").waitFor();
-    await page.getByLabel("Policies").fill("default");
+    await page.getByLabel("Add one that there is").selectOption("default");
+    expect(await page.getByLabel("Policies").inputValue()).toBe("default");
     await page.getByLabel("Hand over").selectOption("5m");
     await page.getByRole("button", { name: "Make the token" }).click();
     const wrapping = await page.getByRole("status", { name: "Wrapping token" }).textContent();

@@ -25,6 +25,16 @@ describe("the colours of categories", () => {
     expect([...before].filter(([name, hue]) => after.get(name) !== hue)).toEqual([]);
   });
 
+  it("stay when another one goes whose colour was wanted too", () => {
+    fc.assert(
+      fc.property(names, fc.nat(), (ranked, at) => {
+        const before = huesOf(ranked, 8);
+        const left = ranked.toSpliced(at % ranked.length, 1);
+        for (const [name, hue] of huesOf(left, 8, before)) expect(hue).toBe(before.get(name));
+      }),
+    );
+  });
+
   it("are for the largest alone", () => {
     const ranked = Array.from({ length: 11 }, (_, at) => `service-${at}`);
     expect([...huesOf(ranked, 8).values()].filter((hue) => hue === OTHER_HUE)).toHaveLength(3);
