@@ -302,6 +302,35 @@ export interface components {
                 readonly names: readonly string[];
             };
         };
+        readonly PolicyVersions: {
+            readonly keys: readonly string[];
+            readonly key_info: {
+                readonly [key: string]: {
+                    readonly version: number;
+                    readonly modified: string;
+                    readonly by: {
+                        readonly accessor: string;
+                        readonly display_name: string;
+                        readonly entity_id: string;
+                    } | null;
+                };
+            };
+        };
+        readonly PolicyVersion: {
+            readonly name: string;
+            readonly version: number;
+            readonly cas_required: boolean;
+            readonly allow_slashes_in_identity_templates: boolean;
+            readonly allow_wildcards_in_identity_templates: boolean;
+            readonly modified: string;
+            readonly expiration?: string;
+            readonly by: {
+                readonly accessor: string;
+                readonly display_name: string;
+                readonly entity_id: string;
+            } | null;
+            readonly policy: string;
+        };
         readonly Explanation: {
             readonly allowed: boolean;
             readonly reason: string;
@@ -1053,6 +1082,8 @@ export type IrrevocableLeases = components['schemas']['IrrevocableLeases'];
 export type Lease = components['schemas']['Lease'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type PolicyUsage = components['schemas']['PolicyUsage'];
+export type PolicyVersions = components['schemas']['PolicyVersions'];
+export type PolicyVersion = components['schemas']['PolicyVersion'];
 export type Explanation = components['schemas']['Explanation'];
 export type LoginExplanation = components['schemas']['LoginExplanation'];
 export type RefusedLogins = components['schemas']['RefusedLogins'];

@@ -22,6 +22,7 @@ export type SealVerdict = "good" | "renew" | "forged";
 export type SealedKind =
   | "token"
   | "policy"
+  | "policy version"
   | "mount"
   | "token role"
   | "cloud setting"

@@ -46,6 +46,7 @@ const PROTECTED_PATHS = [
   "sys/explain/access",
   "sys/remount",
   "sys/policies/usage/*",
+  "sys/policies/versions/*",
   "sys/tokens",
   "sys/tokens/*",
   "sys/raw",

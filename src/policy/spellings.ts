@@ -30,6 +30,7 @@ export const PLACES: readonly Place[] = [
   { paths: ["sys/policies/detailed/acl/"], includes: "sys/policies/acl/" },
   { paths: ["sys/policies/detailed/acl/*"], texts: policyNames, anyCase: true, includes: "sys/policies/acl/*" },
   { paths: ["sys/policies/usage/acl/*"], texts: policyNames, anyCase: true },
+  { paths: ["sys/policies/versions/acl/*"], texts: policyNames, anyCase: true, includes: "sys/policies/acl/*" },
   { paths: ["sys/auth/*", "sys/mounts/auth/*"], texts: mountPaths },
   { paths: ["sys/rotate/keyring", "sys/rotate"] },
   { paths: ["sys/rotate/keyring/config", "sys/rotate/config"] },

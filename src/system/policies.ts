@@ -9,33 +9,16 @@ import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, storedJson } from "../storage/tables.ts";
-import { SystemStore } from "./part-versions.ts";
-
-interface PolicySettings {
-  /** null: never. After this moment the policy counts as absent. */
-  readonly expiresAt: Ms | null;
-  /** True when every write must send `cas`, the version that the writer has seen. */
-  readonly casRequired: boolean;
-  /** True when values inserted by templates may contain `/`. */
-  readonly allowSlashes: boolean;
-  /** True when values inserted by templates may contain `*` and `+`. */
-  readonly allowWildcards: boolean;
-}
+import { SystemStore, type SystemTables } from "./part-versions.ts";
+import type { PolicyVersion, PolicyVersionStore } from "./policy-versions.ts";
+import type { Actor } from "./revocation-origin.ts";
+import type { PolicySettings, StoredPolicy } from "./stored-policy.ts";
 
 /** The text of a policy and its parsed rules. */
 export interface PolicyText {
   readonly text: string;
   /** JSON of a list of `PathRule`. */
   readonly rulesJson: string;
-}
-
-/** A policy as the operator wrote it. */
-export interface StoredPolicy extends PolicySettings {
-  readonly name: string;
-  readonly text: string;
-  /** Number of writes of this name, from 1. */
-  readonly version: number;
-  readonly modifiedAt: Ms;
 }
 
 /** A write that creates or replaces a policy. */
@@ -81,10 +64,22 @@ export class PolicyStore extends SystemStore {
   readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
   /** The policies of the last `rules()`: a policy is parsed again only when its text has changed. */
   #parsed: ReadonlyMap<string, PolicyText> = new Map();
+  readonly #versions: () => PolicyVersionStore;
+
+  constructor(tables: SystemTables, versions: () => PolicyVersionStore) {
+    super(tables);
+    this.#versions = versions;
+  }
 
   read(name: string, now: Ms): StoredPolicy | null {
     const row = this.#find(name, now);
     return row && storedPolicy(row);
+  }
+
+  /** The kept versions of the policy `name`, the newest first; none of a policy that does not exist. */
+  versions(name: string, now: Ms): PolicyVersion[] {
+    const current = this.read(name, now);
+    return current ? this.#versions().all(current) : [];
   }
 
   names(now: Ms): string[] {
@@ -110,13 +105,17 @@ export class PolicyStore extends SystemStore {
     return { policies, tampered: tampered.map(({ name }) => name) };
   }
 
-  /** Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large. */
-  write(name: string, write: PolicyWrite, now: Ms): Result<null> {
-    return this.#put(name, this.read(name, now), write, now);
+  /**
+   * Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large.
+   *
+   * @param by the token that writes it; null when it is not known.
+   */
+  write(name: string, write: PolicyWrite, now: Ms, by: Actor | null): Result<null> {
+    return this.#put(name, this.read(name, now), write, now, by);
   }
 
   /** Changes the fields of a policy that `patch` sets. Refused like `write`, and when there is no such policy. */
-  patch(name: string, patch: PolicyPatch, now: Ms): Result<null> {
+  patch(name: string, patch: PolicyPatch, now: Ms, by: Actor | null): Result<null> {
     const row = this.#find(name, now);
     if (!row) return refuse("policy not found");
     const stored = storedPolicy(row);
@@ -128,14 +127,15 @@ export class PolicyStore extends SystemStore {
       allowWildcards: patch.allowWildcards ?? stored.allowWildcards,
       cas: patch.cas ?? stored.version,
     };
-    return this.#put(name, stored, write, now);
+    return this.#put(name, stored, write, now, by);
   }
 
-  /** Deletes the policy `name` if it has the version `cas`, or any for null, which is safe to repeat. */
+  /** Deletes the policy `name` with its versions, if it has the version `cas`, or any for null: safe to repeat. */
   delete(name: string, cas: number | null, now: Ms): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return refuse(problem);
     this.#sealed.delete(name);
+    this.#versions().drop(name);
     this.changed("policies");
     return ok(null);
   }
@@ -144,17 +144,18 @@ export class PolicyStore extends SystemStore {
     return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
-  #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: Ms): Result<null> {
+  #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: Ms, by: Actor | null): Result<null> {
     const problem = checkAndSetProblem(stored, write);
     if (problem) return refuse(problem);
-    this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
+    const expired = columnOf<string>(this.sql, "DELETE FROM policies WHERE expires_at < ? RETURNING name", now);
+    for (const one of expired) this.#versions().drop(one);
     const lengthOfOthers = "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?";
     const [others = 0] = columnOf<number>(this.sql, lengthOfOthers, name);
     if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {
       return refuse("the policies of this installation would be too large; delete or shorten some");
     }
     const [version = 0] = columnOf<number>(this.sql, "SELECT version FROM policies WHERE name = ?", name);
-    this.#sealed.put({
+    const row = {
       name,
       text: write.content.text,
       rules: write.content.rulesJson,
@@ -164,7 +165,9 @@ export class PolicyStore extends SystemStore {
       cas_required: write.casRequired ? 1 : 0,
       allow_slashes: write.allowSlashes ? 1 : 0,
       allow_wildcards: write.allowWildcards ? 1 : 0,
-    });
+    };
+    this.#sealed.put(row);
+    this.#versions().note(stored, storedPolicy(row), by);
     this.changed("policies");
     return ok(null);
   }

@@ -13,6 +13,7 @@ import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
 import { changedParts, NO_VERSIONS, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
 import { PolicyStore } from "./policies.ts";
+import { PolicyVersionStore } from "./policy-versions.ts";
 import { QuotaStore } from "./quota-store.ts";
 import { RotationStore } from "./rotation.ts";
 import { SetupStore } from "./setup-store.ts";
@@ -89,10 +90,10 @@ export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEn
   const quotas = new QuotaStore(tables);
   const watermarks: WatermarkStore = new WatermarkStore(tables, () => mounts.longestTtl() * 1000 + changeDelayMs(env));
   const mounts: MountStore = new MountStore(tables, installation, quotas, watermarks);
-  return {
+  const stores = {
     ...tables,
     installation,
-    policies: new PolicyStore(tables),
+    policies: new PolicyStore(tables, () => policyVersions),
     mounts,
     customIds: new CustomIdStore(tables),
     rotation: new RotationStore(tables),
@@ -103,6 +104,9 @@ export function systemStores(storage: SqlStorage, seals: RowSeals, env: SystemEn
     restore: new RestoreStore(tables),
     setup: new SetupStore(tables),
   };
+  // The last of the tables with seals: a check that is under way goes on by the number of the table (`SealPosition`).
+  const policyVersions: PolicyVersionStore = new PolicyVersionStore(tables);
+  return stores;
 }
 
 /** The list of custom ids. The first root token may have one, and the list decides about nothing. */
@@ -124,6 +128,7 @@ export function writeNewInstallation(
     DEFAULT_POLICY,
     { content, expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null },
     currentTime(),
+    null,
   );
   const description = "token based credentials";
   mounts.put(newMount({ path: "token/", type: "token", description, config: DEFAULT_MOUNT_CONFIG }));

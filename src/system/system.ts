@@ -13,9 +13,11 @@ import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
-import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policies.ts";
-import type { RevocationOrigin } from "./revocation-origin.ts";
+import type { PolicyPatch, PolicyWrite } from "./policies.ts";
+import type { PolicyVersion } from "./policy-versions.ts";
+import type { Actor, RevocationOrigin } from "./revocation-origin.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
+import type { StoredPolicy } from "./stored-policy.ts";
 import {
   NOT_INITIALIZED,
   readSnapshot,
@@ -244,14 +246,19 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.policies.names(now);
   }
 
-  /** Creates or replaces the policy `name`, see `PolicyStore.write`. */
-  async writePolicy(name: string, write: PolicyWrite, now: Ms): Promise<Result<null>> {
-    return (await this.#open()).policies.write(name, write, now);
+  /** The kept versions of the policy `name`, the newest first; none of a policy that does not exist. */
+  async policyVersions(name: string, now: Ms): Promise<PolicyVersion[]> {
+    return (await this.#open()).policies.versions(name, now);
   }
 
-  /** Changes the policy `name`, see `PolicyStore.patch`. */
-  async patchPolicy(name: string, patch: PolicyPatch, now: Ms): Promise<Result<null>> {
-    return (await this.#open()).policies.patch(name, patch, now);
+  /** Creates or replaces the policy `name`, see `PolicyStore.write`. A Worker of the last release does not say who. */
+  async writePolicy(name: string, write: PolicyWrite, now: Ms, by: Actor | null = null): Promise<Result<null>> {
+    return (await this.#open()).policies.write(name, write, now, by);
+  }
+
+  /** Changes the policy `name`, see `PolicyStore.patch`. `by` as in `writePolicy`. */
+  async patchPolicy(name: string, patch: PolicyPatch, now: Ms, by: Actor | null = null): Promise<Result<null>> {
+    return (await this.#open()).policies.patch(name, patch, now, by);
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. */

@@ -131,7 +131,7 @@ export const PATH_WORDS: ReadonlySet<string> = new Set(
   rotate-root runs seal seal-status secret-id secret-id-accessor secret-id-bound-cidrs secret-id-num-uses
   secret-id-ttl signing-key specs status stop stored sts summary sys tag team-tokens teams terraform.json tidy
   tidy-status token token-bound-cidrs token-max-ttl token-num-uses token-ttl token-ttl-policies tokens tree tune
-  ui unseal unwrap update usage verify verify-ended wrap wrapping`.split(/\s+/),
+  ui unseal unwrap update usage verify verify-ended versions wrap wrapping`.split(/\s+/),
 );
 
 const UNKNOWN = "<unknown>";

@@ -1,3 +1,4 @@
+import { actorOf } from "../../auth/caller.ts";
 import type { PolicyHolderKind } from "../../auth/kinds.ts";
 import {
   type Answered,
@@ -17,7 +18,7 @@ import {
   KEYS,
   NO_CONTENT,
 } from "../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime, type Ms } from "../../base/clock.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/name.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
@@ -31,14 +32,17 @@ import {
   ROOT_POLICY,
 } from "../../policy/names.ts";
 import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
-import type { PolicyText, PolicyWrite, StoredPolicy } from "../../system/policies.ts";
+import type { PolicyText, PolicyWrite } from "../../system/policies.ts";
+import type { StoredPolicy } from "../../system/stored-policy.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type PageFields, pageOf } from "../../wire/page.ts";
 import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
-import { type Shape, view } from "../../wire/view.ts";
+import type { Shape } from "../../wire/view.ts";
 import { changedReply } from "../changes.ts";
 import { policyUsageRoute } from "./policy-usage.ts";
+import { POLICY_VERSION_ROUTES } from "./policy-versions.ts";
+import { POLICY_VIEW } from "./policy-view.ts";
 
 /** The policies that exist in every installation and can't be written, by name. */
 const FIXED: ReadonlyMap<string, StoredPolicy> = new Map([
@@ -50,16 +54,6 @@ function fixedPolicy(name: string, text: string): StoredPolicy {
   const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
   return { name, text, ...settings, version: 0, modifiedAt: 0 };
 }
-
-const POLICY_VIEW = view<StoredPolicy>({
-  name: ["string", (policy) => policy.name],
-  version: ["integer", (policy) => policy.version],
-  cas_required: ["boolean", (policy) => policy.casRequired],
-  allow_slashes_in_identity_templates: ["boolean", (policy) => policy.allowSlashes],
-  allow_wildcards_in_identity_templates: ["boolean", (policy) => policy.allowWildcards],
-  modified: ["string", (policy) => formatRfc3339(policy.modifiedAt)],
-  "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
-});
 
 /** A page of the names below `above`, or of all names without it: then `root` is the last one, as in the reference. */
 async function listNames({ env, fields: page }: CallContext<PageFields>, above?: string): Promise<string[]> {
@@ -150,10 +144,10 @@ function readWrite(
 }
 
 async function writePolicy(
-  { env, params, prepared: { name, policy } }: CallContext<unknown, ReadWrite>,
+  { env, caller, params, prepared: { name, policy } }: CallContext<unknown, ReadWrite>,
   warnings: readonly string[] = [],
 ): Answered {
-  const written = await systemOf(env).writePolicy(name, policy, currentTime());
+  const written = await systemOf(env).writePolicy(name, policy, currentTime(), actorOf(caller));
   return changedReply(env, written, warnedReply([...warnings, ...nameWarnings(params, name)]));
 }
 
@@ -235,7 +229,10 @@ export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Rou
     withPolicyPaths(
       {
         canonicalPath: (path) =>
-          path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
+          path.replace(
+            /(?<=^sys\/(?:policy|policies\/(?:(?:detailed|usage|versions)\/)?acl)\/).*$/s,
+            normalizePolicyName,
+          ),
       },
       [
         simpleRoute(["read", "list"], "sys/policy", {
@@ -273,6 +270,7 @@ export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Rou
           handle: listDetailed,
         }),
         policyUsageRoute(holders),
+        ...POLICY_VERSION_ROUTES,
         tokenRoute("update", "sys/policy/:name{.+}", {
           summary: "Creates or replaces a policy.",
           operationId: "policies-write-acl-policy2",
@@ -314,8 +312,8 @@ export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Rou
             };
             return ok({ name: name.value, change });
           },
-          handle: async ({ env, params, prepared: { name, change } }) => {
-            const patched = await systemOf(env).patchPolicy(name, change, currentTime());
+          handle: async ({ env, caller, params, prepared: { name, change } }) => {
+            const patched = await systemOf(env).patchPolicy(name, change, currentTime(), actorOf(caller));
             const warnings = nameWarnings(params, name);
             return changedReply(env, patched, { kind: "data", data: null, warnings });
           },

@@ -27,6 +27,8 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
     Lease: ["post", "/sys/leases/lookup"],
     StoredPolicy: ["get", "/sys/policies/acl/{name}"],
     PolicyUsage: ["get", "/sys/policies/usage/acl/{name}"],
+    PolicyVersions: ["get", "/sys/policies/versions/acl/{name}", 0],
+    PolicyVersion: ["get", "/sys/policies/versions/acl/{name}", 1],
     Explanation: ["post", "/sys/explain/access"],
     LoginExplanation: ["post", "/auth/aws/explain/login"],
     RefusedLogins: ["get", "/auth/jwt/explain/refused"],

@@ -12,6 +12,8 @@ describe("paths that need sudo", () => {
     ["delete", "sys/auth/x"],
     ["read", "sys/audit"],
     ["read", "sys/policies/usage/acl/x"],
+    ["read", "sys/policies/versions/acl/x"],
+    ["list", "sys/policies/versions/acl/x/"],
     ["update", "sys/audit/file"],
     ["update", "sys/remount"],
     ["read", "sys/raw"],

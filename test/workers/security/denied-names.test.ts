@@ -73,6 +73,15 @@ const FOLDED: readonly (readonly [
   ],
   ["sys/policies/usage/acl/", "secret", [["GET", ""]]],
   [
+    "sys/policies/versions/acl/",
+    "secret",
+    [
+      ["GET", ""],
+      ["GET", "?version=1"],
+      ["GET", "?list=true"],
+    ],
+  ],
+  [
     "sys/policies/detailed/acl/",
     "secret",
     [
@@ -141,7 +150,7 @@ describe("a deny of a name that is found in any case", () => {
       const answers = await statuses(await denying(...denied), requests);
       expect([denied, answers]).toEqual([denied, requests.map(([method, path]) => [method, path, 403])]);
     }
-    const shown = await call("GET", `${folder.replace(/usage|detailed/, "").replace("//", "/")}${name}`, {
+    const shown = await call("GET", `${folder.replace(/usage|versions|detailed/, "").replace("//", "/")}${name}`, {
       token: root,
     });
     expect(shown.status).toBe(name === "not-yet-made" ? 404 : 200);
@@ -263,6 +272,7 @@ describe("CVE-2026-63131: a list under a deny", () => {
 describe("a deny on another spelling", () => {
   const CASES = [
     ["sys/policies/acl/SECRET", "sys/policy/secret", "read"],
+    ["sys/policies/acl/SECRET", "sys/policies/versions/acl/secret", "read"],
     ["auth/+/role/ADMIN", "auth/jwt/role/admin", "update"],
     ["identity/entity/name/bob", "identity/entity/name/BOB", "delete"],
     [`auth/${NESTED}/identity-whitelist/*`, `auth/${NESTED}/identity-accesslist/i-1`, "read"],

@@ -1,0 +1,138 @@
+import type { Ms } from "../base/clock.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { columnOf, type Migration, storedJson, Tables } from "../storage/tables.ts";
+import { SystemStore } from "./part-versions.ts";
+import type { Actor } from "./revocation-origin.ts";
+import type { PolicySettings, StoredPolicy } from "./stored-policy.ts";
+
+/** A version of a policy: the current one or an earlier one. */
+export interface PolicyVersion extends StoredPolicy {
+  /** The token that wrote it; null when it is not known. */
+  readonly by: Actor | null;
+}
+
+/** Maximum number of versions of one policy that are kept, the current one among them. */
+export const MAX_POLICY_VERSIONS = 20;
+
+/** Maximum length of the texts of all kept versions together, in characters. The oldest are dropped first. */
+export const MAX_VERSIONS_LENGTH = 4 * 1024 * 1024;
+
+/** The schema of the versions of policies. Its versions are independent of those of the installation's schema. */
+export const POLICY_VERSION_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the last versions of each policy",
+    sql: `CREATE TABLE policy_versions (
+      name TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      text TEXT NOT NULL,
+      settings TEXT NOT NULL,
+      modified_at INTEGER NOT NULL,
+      changed_by TEXT NOT NULL,
+      seal BLOB,
+      PRIMARY KEY (name, version)
+    ) WITHOUT ROWID;`,
+  },
+];
+
+interface VersionColumns extends Record<string, SqlStorageValue> {
+  name: string;
+  version: number;
+  text: string;
+  /** JSON of `PolicySettings`. */
+  settings: string;
+  modified_at: Ms;
+  /** JSON of an `Actor`, or null. */
+  changed_by: string;
+}
+
+const SHAPE: TableShape = {
+  table: "policy_versions",
+  kind: "policy version",
+  key: ["name", "version"],
+  sealed: ["text", "settings", "modified_at", "changed_by"],
+};
+
+/**
+ * The last versions of each policy, for operators alone: no decision reads them, and isolates get no copy. The current
+ * version has a row as well, for who wrote it. A release that does not know the table writes policies past it, so the
+ * row of a current version counts only if it is of the same moment.
+ */
+export class PolicyVersionStore extends SystemStore {
+  readonly #tables = new Tables(this.storage, POLICY_VERSION_MIGRATIONS, "policy_versions");
+  readonly #sealed = new SealedTable<VersionColumns>(this.#tables, this.seals, SHAPE);
+
+  /** The kept versions of `current`, the newest first, with itself. One with an invalid seal is left out. */
+  all(current: StoredPolicy): PolicyVersion[] {
+    const rows = this.#sealed.list("WHERE name = ? ORDER BY version DESC", current.name);
+    const own = rows.find((row) => isOf(row, current));
+    const earlier = rows.filter(({ version }) => version < current.version);
+    return [{ ...current, by: own ? versionOf(own).by : null }, ...earlier.map(versionOf)];
+  }
+
+  /**
+   * Records that `next` replaces `current` (null: nothing, or a row with an invalid seal), in the transaction that does.
+   *
+   * @param by the token that writes `next`; null when it is not known, and `next` is recorded when it is replaced.
+   */
+  note(current: StoredPolicy | null, next: StoredPolicy, by: Actor | null): void {
+    if (next.version === 1) this.drop(next.name);
+    if (current && !this.#has(current)) this.#put({ ...current, by: null });
+    if (by) this.#put({ ...next, by });
+    const tooOld = next.version - MAX_POLICY_VERSIONS;
+    this.#tables.exec("DELETE FROM policy_versions WHERE name = ? AND version <= ?", next.name, tooOld);
+    this.#bound();
+  }
+
+  /** Drops the versions of a policy that is deleted. Safe to repeat. */
+  drop(name: string): void {
+    this.#tables.exec("DELETE FROM policy_versions WHERE name = ?", name);
+  }
+
+  #has({ name, version, modifiedAt }: StoredPolicy): boolean {
+    const query = "SELECT 1 FROM policy_versions WHERE name = ? AND version = ? AND modified_at = ?";
+    return columnOf(this.#tables, query, name, version, modifiedAt).length > 0;
+  }
+
+  #put({ name, text, version, modifiedAt, by, ...settings }: PolicyVersion): void {
+    this.#sealed.put({
+      name,
+      version,
+      text,
+      settings: JSON.stringify(settings),
+      modified_at: modifiedAt,
+      changed_by: JSON.stringify(by),
+    });
+  }
+
+  /** Drops the oldest versions beyond the bound of all. */
+  #bound(): void {
+    const [length = 0] = columnOf<number>(this.#tables, "SELECT SUM(LENGTH(text)) FROM policy_versions");
+    if (length <= MAX_VERSIONS_LENGTH) return;
+    const newestFirst = "ORDER BY modified_at DESC, version DESC, name";
+    this.#tables.exec(
+      `DELETE FROM policy_versions WHERE (name, version) IN (
+        SELECT name, version FROM (
+          SELECT name, version, SUM(LENGTH(text)) OVER (${newestFirst}) AS kept FROM policy_versions
+        ) WHERE kept > ?
+      )`,
+      MAX_VERSIONS_LENGTH,
+    );
+  }
+}
+
+function isOf(row: VersionColumns, { version, modifiedAt }: StoredPolicy): boolean {
+  return row.version === version && row.modified_at === modifiedAt;
+}
+
+function versionOf({
+  name,
+  version,
+  text,
+  settings,
+  modified_at,
+  changed_by,
+}: WithSeal<VersionColumns>): PolicyVersion {
+  const by = storedJson<Actor | null>(changed_by);
+  return { ...storedJson<PolicySettings>(settings), name, version, text, modifiedAt: modified_at, by };
+}
