@@ -1,8 +1,8 @@
 import type { EndingTokens } from "../../client/answers.d.ts";
-import { count } from "../format.ts";
+import { count, hourText } from "../format.ts";
 import type { GroupBy } from "../tokens/group.ts";
 import { GroupName } from "../tokens/group-table.tsx";
-import { DataTable, Time } from "../ui/index.ts";
+import { DataTable } from "../ui/index.ts";
 import type { Span } from "./span.ts";
 
 interface EndsTableProps {
@@ -15,7 +15,7 @@ interface EndsTableProps {
   readonly hueOf: (group: string) => string;
 }
 
-/** Groups of ending tokens, with their numbers and the end of the first bar that has some. */
+/** Groups of ending tokens, with their numbers and the first bar that has some. */
 export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
   const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
   return (
@@ -30,25 +30,26 @@ export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
             <span class="keyed">
               <i class={hueOf(key)} />
               {key === "" ? (
-                <span class="muted">none, or a smaller one</span>
+                <span class="muted">all other groups, and none</span>
               ) : (
                 <GroupName by={by} name={key} filter={filter} />
               )}
             </span>
           ),
         },
-        { label: "First end before", cell: ({ parts }) => <Time at={endOfFirst(span, parts)} both /> },
+        { label: "First ends between", cell: ({ parts }) => firstBar(span, parts).map(hourText).join(" and ") },
         { label: "Tokens", right: true, cell: (group) => count(group.count) },
       ]}
     />
   );
 }
 
-/** The end of the bar in which the first of them ends. */
-function endOfFirst({ from, step }: Span, parts: readonly number[]): string {
+/** The times between which the first of them ends: those of a bar. */
+function firstBar({ from, step }: Span, parts: readonly number[]): readonly [string, string] {
   const first = Math.max(
     0,
     parts.findIndex((one) => one > 0),
   );
-  return new Date(from + (first + 1) * step).toISOString();
+  const at = from + first * step;
+  return [new Date(at).toISOString(), new Date(at + step).toISOString()];
 }

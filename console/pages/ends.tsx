@@ -133,9 +133,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
               </>
             }
             beside={
-              <span class="muted">
-                exact: all tokens are counted{by === "policy" && ", each in the group of each of its policies"}
-              </span>
+              <span class="muted">every token is counted{by === "policy" && ", once for each of its policies"}</span>
             }
           >
             <EndsTable ends={ends.value} span={span} by={by} filter={{ ...filter, sort: "end" }} hueOf={hueOf} />

@@ -28,7 +28,7 @@ export function HealthPage() {
                 </span>
               ),
               Grove: value.grove_version.split("+")[0],
-              "Version that the API names": value.version,
+              "Version in sys/health": value.version,
             }}
           />
         )}

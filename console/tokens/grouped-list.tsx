@@ -42,9 +42,7 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
           {counted(groups.length, "group")} of {counted(total, "token")}
           {rest}
         </span>
-        <span class="muted">
-          exact: all tokens are counted{by === "policy" && ", each in the group of each of its policies"}
-        </span>
+        <span class="muted">every token is counted{by === "policy" && ", once for each of its policies"}</span>
       </header>
       <DataTable
         label="Groups"

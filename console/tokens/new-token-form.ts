@@ -50,7 +50,7 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
       { name: "ttl", label: "Time to live", kind: "duration", suggested: SUGGESTED_TTL },
       {
         name: "explicit_max_ttl",
-        label: "At most, whatever is renewed",
+        label: "Longest life, renewals included",
         kind: "duration",
         hint: "Empty: as the role or the auth method says.",
       },

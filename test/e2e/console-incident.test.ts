@@ -107,7 +107,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
   it("counts all tokens by group, and says when a filter lets it count only what it read", async () => {
     await openPlace(page, "tokens?group=metadata.owner");
     const groups = page.getByRole("region", { name: "Groups of tokens" });
-    await groups.getByText("exact: all tokens are counted").waitFor();
+    await groups.getByText("every token is counted").waitFor();
     await groups.getByRole("row", { name: `ledger ${TOTAL_TEXT} ${TREES}` }).waitFor();
     await expectAccessible(page);
     await openPlace(page, "tokens?group=metadata.owner&search=payments-api");
