@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
-import { isSecretLike } from "../secret-like.ts";
+import { isSecretLike, tokenIn } from "../secret-like.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { Icon } from "../ui/index.ts";
 import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
@@ -15,7 +15,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [isPasted, setIsPasted] = useState(false);
   const [chosen, setChosen] = useState(0);
   const id = useId();
-  const text = typed.trim();
+  const text = tokenIn(typed.trim());
   const { found, note, busy } = useFound(text, isPasted);
   const isSearched = text.length >= MIN_SEARCH && !isSecretLike(text);
   const hasTokens = isSearched && found.some(({ kind }) => kind === "Tokens");

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { textItself } from "../search/find-tokens.ts";
-import { isSecretLike } from "../secret-like.ts";
+import { isSecretLike, tokenIn } from "../secret-like.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
@@ -22,7 +22,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
   const timer = useRef(0);
   useEffect(() => () => window.clearTimeout(timer.current), []);
   const send = async (isPasted: boolean, given: string): Promise<void> => {
-    const text = given.trim();
+    const text = tokenIn(given.trim());
     window.clearTimeout(timer.current);
     setWrong("");
     if (text === value) return;

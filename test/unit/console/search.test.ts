@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
-import { hasToken, isSecretLike } from "../../../console/secret-like.ts";
+import { hasToken, isSecretLike, tokenIn } from "../../../console/secret-like.ts";
 
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
 
@@ -39,6 +39,14 @@ describe("the search of the console", () => {
     ]) {
       expect(hasToken(address), address).toBe(false);
     }
+  });
+
+  it("takes the token out of the text in which it leaks, and leaves other texts as they are", () => {
+    const token = `s.${"A".repeat(83)}-`;
+    for (const text of [token, `VAULT_TOKEN=${token}`, `export A="${token}",`, `Bearer ${token}`, `'${token}'`]) {
+      expect(tokenIn(text), text).toBe(token);
+    }
+    for (const text of ["payments-api", "release.s.payments-api-of-the-north-1", ""]) expect(tokenIn(text)).toBe(text);
   });
 
   it("finds names whatever their case: the name itself first, then names that begin so, then names with it, then details", () => {
