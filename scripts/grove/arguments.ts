@@ -29,7 +29,7 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readContain>
   | CommandOf<typeof readCompletion>
   | { readonly kind: "find" }
-  | { readonly kind: "why"; readonly request: string | null }
+  | CommandOf<typeof readWhy>
   | CommandOf<typeof readExplain>
   | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
@@ -102,8 +102,7 @@ function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string 
     case "find":
       return ok({ kind: "find" } as const);
     case "why":
-      if (word === undefined) return err("why needs the id of a request, or - for the last one that was refused");
-      return ok({ kind: "why", request: word === "-" ? null : word } as const);
+      return readWhy(word, values);
     case "completion":
       return readCompletion(word);
     case "doctor":
@@ -122,6 +121,12 @@ function readApply(file: string | undefined, { yes = false, check = false }: Val
   if (file === undefined) return err("apply needs a file");
   if (yes && check) return err("--check takes no --yes");
   return ok({ kind: "apply", file, yes, check } as const);
+}
+
+/** `request` is null for the last refused one, `log` without a log. */
+function readWhy(word: string | undefined, { log }: Values) {
+  if (word === undefined) return err("why needs the id of a request, or - for the last one that was refused");
+  return ok({ kind: "why", request: word === "-" ? null : word, log: log ?? null } as const);
 }
 
 /** `backup` is null for the newest. */

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
@@ -15,7 +16,7 @@ import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
 import { explainRequest } from "./commands/why.ts";
 import { sayProse } from "./flow.ts";
-import { harmless, type Session, type Terminal } from "./terminal.ts";
+import { harmless, InputTooLong, Interrupted, type Session, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
 
@@ -45,15 +46,42 @@ export async function runGrove(
   const client = new GroveClient(address, token, { repeats });
   const done = await carryOut(command, { client, terminal, json: command.json }, environment).catch(failedHere);
   terminal.progress(null);
+  if (done === "interrupted") {
+    terminal.say(`grove: nothing was ${UNDONE[command.kind] ?? "done"}`);
+    return INTERRUPTED;
+  }
   if (done.ok) return done.value;
-  const failure = `grove: ${done.error.message}${adviceOn(done.error, command, token)}`;
+  const isValid = await isValidToken(client, done.error);
+  const failure = `grove: ${done.error.message}${adviceOn(done.error, command, token, isValid)}`;
   for (const line of failure.split("\n")) sayProse(terminal, harmless(line), "red");
   return 1;
 }
 
-function failedHere(error: unknown): Called<never> {
-  if (isOfFile(error)) return failed(error.message);
+/** As shells have it for a program that Ctrl-C ends. */
+const INTERRUPTED = 130;
+
+/** What a command that asks has not done when it is not answered. */
+const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
+  ...{ revoke: "revoked", contain: "revoked", apply: "written", find: "looked for", audit: "asked" },
+};
+
+function failedHere(error: unknown): Called<never> | "interrupted" {
+  if (error instanceof Interrupted) return "interrupted";
+  if (isOfFile(error) || error instanceof InputTooLong) return failed(error.message);
   throw error;
+}
+
+const SELF = z.looseObject({});
+
+/**
+ * Whether a refusal is about the rights of the token and not about the token: a refusal does not say which. null: not
+ * known.
+ */
+async function isValidToken(client: GroveClient, { status }: CallFailure): Promise<boolean | null> {
+  if (status !== 403 || client.isAnonymous) return null;
+  const self = await client.get("auth/token/lookup-self", SELF);
+  if (self.ok) return true;
+  return self.error.status === 403 ? false : null;
 }
 
 /** What is wrong with an address, without the address: it may have a password. */
@@ -114,26 +142,35 @@ function carryOut(
   }
 }
 
-function adviceOn({ status, message }: CallFailure, command: GroveCommand, token: string): string {
+function adviceOn(
+  { status, message }: CallFailure,
+  command: GroveCommand,
+  token: string,
+  isValid: boolean | null,
+): string {
   if (status === null)
     return message.startsWith("no answer") && !message.includes(": try ") ? " (is VAULT_ADDR right?)" : "";
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
-  if (command.kind === "apply") return needs("read, create and update on what the file names, and sudo below sys/auth");
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
-  if (command.kind === "preview") return needs("read and sudo on sys/tokens/ended and sys/leases/revocations");
-  if (AUDIT.has(command.kind)) return needs("the capabilities read, update and sudo on sys/audit/*", SEE);
-  if (command.kind === "why")
-    return needs("update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events");
-  if (command.kind === "explain") {
-    if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
-    return " (--accessor needs update and sudo on sys/explain/access)";
-  }
-  return needs("the capabilities read, update and sudo on sys/tokens*", SEE);
+  if (command.kind === "explain" && command.accessor === null)
+    return " (VAULT_TOKEN is no token of this server, or has ended)";
+  if (isValid === false) return ` (VAULT_TOKEN ${NOT_VALID})`;
+  const more = needs(command.kind).startsWith("the capabilities") ? "; see grove explain" : "";
+  return ` (VAULT_TOKEN needs ${needs(command.kind)}${isValid ? "" : ", or the token is not valid"}${more})`;
 }
 
-const SEE = "; see grove explain";
+/** A token without the policy default may be good, and not look itself up. */
+const NOT_VALID =
+  "is refused also where it looks itself up: it is no token of this server, has ended, is bound to other networks, or lacks the policy default";
 
-/** A refusal does not say whether the token or its rights are at fault. */
-const needs = (what: string, more = ""): string => ` (VAULT_TOKEN needs ${what}, or the token is not valid${more})`;
+/** The rights of a command. */
+function needs(kind: GroveCommand["kind"]): string {
+  if (kind === "apply") return "read, create and update on what the file names, and sudo below sys/auth";
+  if (kind === "preview") return "read and sudo on sys/tokens/ended and sys/leases/revocations";
+  if (AUDIT.has(kind)) return "the capabilities read, update and sudo on sys/audit/*";
+  if (kind === "why") return "update and sudo on sys/explain/access, without a log read and sudo on sys/audit/events";
+  if (kind === "explain") return "update and sudo on sys/explain/access for --accessor";
+  return "the capabilities read, update and sudo on sys/tokens*";
+}

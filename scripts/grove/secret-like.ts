@@ -1,11 +1,69 @@
-/** Whole tokens of this service, of the reference and of teams. A name may begin with `s.` too, and is shorter. */
-const TOKEN = /(?:^|[^\w.-])(?:(?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|grove-setup\.[\w-]{8,}|\w+\.atlasv1\.\w+)/;
+/** What stands before and after a secret in sources and messages, as the rules of ops/gitleaks.toml have it. */
+const BEFORE = String.raw`(?:\b|\\[nrt]|%[0-9A-Fa-f]{2})`;
+const AFTER = String.raw`(?:[^\w.-]|\.(?:[^\w-]|$)|$)`;
+
+/** The forms of tokens, by the rules of ops/gitleaks.toml. A test compares the two. */
+export const TOKEN_FORMS = {
+  "grove-service-token": String.raw`${BEFORE}(s\.[\w-]{42}[AEIMQUYcgkosw048][A-Za-f][\w-]{40})${AFTER}`,
+  "grove-batch-token": String.raw`${BEFORE}(b\.A[\w-]{250,})${AFTER}`,
+  "grove-team-token": String.raw`${BEFORE}([0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67})${AFTER}`,
+} as const;
+
+/** The same of a deployment's own secrets, beside their names. */
+export const DEPLOYMENT_SECRET = String.raw`GROVE_(?:SEAL|INIT|CLUSTER)_(?:KEY|TOKEN)(?:_PREVIOUS)?["']?(?:\s*[=:]\s*|\s+value:\s*)["']?((?:[1-9]\d{0,5}:)?[A-Za-z0-9+/_-]{32,}={0,2})`;
+
+/**
+ * What resembles a token of this service, of the reference or of a team, also a damaged one. A name may begin with `s.`
+ * too, and is shorter.
+ */
+const RESEMBLING = String.raw`(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|grove-setup\.[\w-]{8,}|\w+\.atlasv1\.\w+)`;
+
+const IS_TOKEN = new RegExp(RESEMBLING);
+const TOKENS = [...Object.values(TOKEN_FORMS), RESEMBLING];
+const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
 /** True for a text with a part that looks like a token. An accessor is none. */
 export function hasToken(text: string): boolean {
   try {
-    return TOKEN.test(decodeURIComponent(text.replaceAll("+", " ")));
+    return IS_TOKEN.test(decodeURIComponent(text.replaceAll("+", " ")));
   } catch {
-    return TOKEN.test(text);
+    return IS_TOKEN.test(text);
   }
+}
+
+/** The seal keys, init tokens and cluster keys of a deployment in a text; their names may stand a line above. */
+export function deploymentSecretsIn(text: string): string[] {
+  return [...text.matchAll(SECRETS)].flatMap(([, secret]) => secret ?? []);
+}
+
+/** The tokens in a line, in whatever they stand; also what only resembles one, such as a damaged token. */
+export function tokensIn(line: string): string[] {
+  const found = new Set<string>();
+  // What was found is taken out: the form that is looser finds only what the others have left.
+  let rest = line;
+  for (const form of TOKENS) {
+    for (const [, token = ""] of rest.matchAll(new RegExp(form, "g"))) found.add(token);
+    for (const token of found) rest = rest.replaceAll(token, " ");
+  }
+  return [...found];
+}
+
+/** `NAME=`, `export NAME=`, `"name": `, `- name: `, `X-Vault-Token: ` and `Bearer ` before a value. */
+const NAMED = /^(?:export\s+|-\s+)?["']?[\w.-]+["']?\s*[=:]\s*/;
+const SCHEME = /^Bearer\s+/i;
+
+/**
+ * The value in a line that assigns one, without quotes and commas: an id that a root caller chose has no form by which it
+ * could be found.
+ */
+export function valueIn(line: string): string {
+  const value = line
+    .trim()
+    .replace(NAMED, "")
+    .trim()
+    .replace(/[,;]+$/, "");
+  return value
+    .replace(/^(["'`])(.*)\1$/, "$2")
+    .replace(SCHEME, "")
+    .trim();
 }

@@ -134,7 +134,7 @@ export const COMMANDS = {
     brief: "ends what a text selects, and proves it",
     word: "[TEXT]",
     about:
-      "ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects: numbers, a confirmation, then the receipt and what each tree says (exit code 0: all is refused; 1 also when nothing matches)",
+      "ends what has the text in its name, metadata, role, path or entity, or what a filter or --accessor selects: numbers, a confirmation, then the receipt and what each tree says",
     filters: true,
     options: {
       ...FILTERS,
@@ -146,21 +146,23 @@ export const COMMANDS = {
   find: {
     example: "find < leaked.txt",
     codes:
-      "0 none of the texts can be used, 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong",
+      "0 none of the texts can be used, 1 one of them can or could not be judged, or the server did not answer, 2 the command line or VAULT_ADDR is wrong",
     brief: "says what a text is",
     about:
-      "what a text is: a token, alive, refused with its entity or ended, whose, mistyped, made elsewhere. Reads it from standard input, one a line, or asks without an echo; JSON is one object for each, one a line (exit code 1: one is alive)",
+      "says of each token in a text what it is, whose, and whether it can be used: live, refused (its entity is disabled), ended, mistyped, or made elsewhere. Reads a file on standard input, such as a log or a .env, or asks for a line without an echo; a line without anything of the form of a token is asked about as a whole. JSON is one object for each text, one a line, with the numbers of its lines",
     options: {},
   },
   why: {
-    example: "why - < audit.log",
+    example: "why 3ec50187-719e-463c-9e51-ded1453cb163 --log audit.log",
     codes:
       "0 the request would be allowed now, 1 it would be refused, or is not known, 2 the command line or VAULT_ADDR is wrong",
     brief: "says why a request was refused",
     word: "REQUEST_ID|-",
     about:
-      "why a request was refused, by its line in the audit log on standard input, without one by the audit store; -: the last refused one",
-    options: {},
+      "why a request was refused, by the audit store; -: the last refused one, by the log on standard input if there is one",
+    options: {
+      log: text("FILE", "by its line in this audit log, - for standard input, in the place of the audit store"),
+    },
   },
   explain: {
     example: "explain sys/mounts --operation update",
@@ -297,6 +299,7 @@ export const OPTIONS = {
   ...COMMANDS.restore.options,
   ...COMMANDS.apply.options,
   ...COMMANDS.audit.options,
+  ...COMMANDS.why.options,
 } as const;
 
 export function isCommand(name: string): name is CommandName {

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import type { GroveClient } from "./client.ts";
 
 /** Styles of text. */
@@ -28,6 +28,16 @@ export interface Terminal {
   lines(): AsyncIterable<string>;
   /** Characters in a line of the terminal that results go to; null: they go to a file or to another program. */
   readonly columns: number | null;
+}
+
+/** Thrown when a question is answered with Ctrl-C or Ctrl-D: nothing is done then. */
+export class Interrupted extends Error {}
+
+/** Thrown when standard input is longer than what is read as a whole: a part of it would be taken for all. */
+export class InputTooLong extends Error {
+  constructor() {
+    super(`standard input has more than ${MAX_INPUT} bytes: give it in parts`);
+  }
 }
 
 /** Parameters of every command. */
@@ -136,23 +146,22 @@ export function processTerminal(): Terminal {
       if (stderr.isTTY) stderr.write(line === null ? "\r\u001b[K" : `\r\u001b[K${line}`);
     },
     ask: async (question) => {
-      const lines = createInterface({ input: stdin, output: stderr });
       try {
-        return await lines.question(question);
-      } finally {
-        lines.close();
+        return await typed(stdin, stderr, question);
+      } catch (error) {
+        // What follows must not stand beside the question.
+        stderr.write("\n");
+        throw error;
       }
     },
     secret: async (question) => {
       if (!stdin.isTTY) return readAll(stdin);
       // The editor of lines echoes what is typed to its output.
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-      const lines = createInterface({ input: stdin, output: silent, terminal: true });
       stderr.write(question);
       try {
-        return await lines.question("");
+        return await typed(stdin, silent, "");
       } finally {
-        lines.close();
         stderr.write("\n");
       }
     },
@@ -165,13 +174,32 @@ const DEFAULT_COLUMNS = 80;
 /** Most bytes of standard input that are read as a whole. */
 const MAX_INPUT = 1_048_576;
 
-async function readAll(input: NodeJS.ReadStream): Promise<string> {
+/**
+ * The line that is typed after a question.
+ *
+ * @param output gets the question and the echo.
+ * @throws Interrupted without a line.
+ */
+export async function typed(input: Readable, output: Writable, question: string): Promise<string> {
+  const lines = createInterface({ input, output, terminal: true });
+  // The end of the input closes the editor, and leaves its question without an answer.
+  const closed = new Promise<never>((_, reject) => lines.once("close", () => reject(new Interrupted())));
+  try {
+    return await Promise.race([lines.question(question).catch(() => closed), closed]);
+  } finally {
+    lines.close();
+    await closed.catch(() => {});
+  }
+}
+
+/** All of an input. @throws InputTooLong */
+export async function readAll(input: Readable): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of input) {
     const bytes = Buffer.from(piece);
     length += bytes.length;
-    if (length > MAX_INPUT) break;
+    if (length > MAX_INPUT) throw new InputTooLong();
     pieces.push(bytes);
   }
   return Buffer.concat(pieces).toString();

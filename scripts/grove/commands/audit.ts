@@ -9,6 +9,7 @@ import {
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { type Part, prose } from "../flow.ts";
+import { tokensIn } from "../secret-like.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { withAllBelow } from "./audit-below.ts";
@@ -22,9 +23,12 @@ export async function showEvents(
   { client, terminal, json }: Session,
   { hasText, fields, limit }: Extract<GroveCommand, { kind: "audit" }>,
 ): Promise<Called<number>> {
-  const token = hasText ? (await terminal.secret("Token (it is not shown): ")).trim() : "";
-  if (hasText && token === "") return failed("there is no token: give it on standard input");
-  if (/\s/.test(token)) return failed("this is more than one text: give one token");
+  const given = hasText ? (await terminal.secret("Token (it is not shown): ")).trim() : "";
+  if (hasText && given === "") return failed("there is no token: give it on standard input");
+  // As it was found, such as VAULT_TOKEN=…
+  const tokens = tokensIn(given);
+  const token = tokens.length === 1 ? (tokens[0] ?? "") : given;
+  if (tokens.length > 1 || /\s/.test(token)) return failed("this is more than one text: give one token");
   const question = hasText ? { ...fields, token } : fields;
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const own = await readEvents(client, terminal, question, most);

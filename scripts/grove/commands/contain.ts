@@ -35,7 +35,9 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
   const receipt = orMissing(await client.get(path, RECEIPT, { limit: "1" }), nothingIs("job", job));
   if (!receipt.ok) return receipt;
   if (receipt.value.finished === null)
-    return failed(`the job is ${receipt.value.state}: --job ${job} again when it has ended`);
+    return failed(
+      `the job is ${receipt.value.state}: grove revoke --job ${job} follows it, and grove contain --job ${job} proves it when it has ended`,
+    );
   const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
   terminal.progress(null);
   if (!checked.ok) return checked;
@@ -111,7 +113,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   );
   for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);
   if (!isRefused && alive.length === 0)
-    terminal.out(`  the others are not swept yet, or no longer kept: contain --job ${job} asks again`);
+    terminal.out(`  the others are not swept yet, or no longer kept: grove contain --job ${job} asks again`);
   showLeases(terminal, receipt, check);
 }
 

@@ -55,11 +55,19 @@ export async function revokeSelected(
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
   const { job } = started.value;
-  if (!json)
-    terminal.say(`job ${job}; it continues without this command: --job ${job} follows it, --stop ${job} stops it`);
+  if (!json) for (const line of jobLines(job)) terminal.say(line);
   // What a containment prints as JSON is its receipt.
   const code = await followJob(session, job, wanted.kind === "contain");
   return code.ok ? ok({ code: code.value, job }) : code;
+}
+
+/** A job goes on without this command: how to follow and to stop it, in commands that can be copied. */
+function jobLines(job: string): string[] {
+  return [
+    `job ${job}, which continues without this command:`,
+    `  grove revoke --job ${job}   follows it`,
+    `  grove revoke --stop ${job}  stops it`,
+  ];
 }
 
 /** Counts what would end. A count that continues in a job is followed to its end. */

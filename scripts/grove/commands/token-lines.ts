@@ -3,14 +3,14 @@ import type { Part } from "../flow.ts";
 import { harmless, narrowest, renderTable, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = [
-  ...["NAME", "ENDS", "POLICIES", "ROLE", "METADATA", "PATH", "CREATED", "LAST USED", "USES LEFT", "CHILDREN"],
+  ...["NAME", "ENDS", "POLICIES", "ROLE", "METADATA", "PATH", "CREATED", "USED IN THE HOUR", "USES LEFT", "CHILDREN"],
   "ACCESSOR",
 ];
 
 /** Columns with times and an end of an accessor: cut, they say nothing. */
-const WHOLE = ["ENDS", "CREATED", "LAST USED", "ACCESSOR"];
+const WHOLE = ["ENDS", "CREATED", "USED IN THE HOUR", "ACCESSOR"];
 /** What a narrow terminal goes without, the first one first. */
-const SPARED = ["LAST USED", "CREATED", "PATH", "USES LEFT", "CHILDREN", "METADATA", "ROLE"];
+const SPARED = ["USED IN THE HOUR", "CREATED", "PATH", "USES LEFT", "CHILDREN", "METADATA", "ROLE"];
 /** Characters that each column that may be cut should have beyond the fewest. */
 const ROOM = 6;
 
@@ -54,7 +54,8 @@ function cellsOf(token: Token): string[] {
     METADATA: pairsText(token.metadata) || "-",
     PATH: token.path,
     CREATED: shortTime(token.created),
-    "LAST USED": token.last_used ? shortTime(token.last_used) : "-",
+    // Of a use only the hour is kept, which may begin before the token was made.
+    "USED IN THE HOUR": token.last_used ? shortTime(token.last_used) : "-",
     "USES LEFT": token.uses_left === 0 ? "-" : String(token.uses_left),
     CHILDREN: String(token.children),
     ACCESSOR: token.accessor,

@@ -1,10 +1,12 @@
+import { statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { sayProse } from "../flow.ts";
-import { nothingIs } from "../named.ts";
+import { isMalformed, nothingIs } from "../named.ts";
 import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
@@ -28,21 +30,19 @@ const LINE = z.object({
 type Line = z.infer<typeof LINE>;
 
 /**
- * Explains a request by its line in the audit log, which is read from standard input, at a terminal by its event in the
- * audit store: who asked for what, and what the policies of that token say of it now. `request` null: the last refused
- * one.
+ * Explains a request: who asked for what, and what the policies of that token say of it now. It is known by its event in the
+ * audit store, or by its line in an audit log where one is named.
+ *
+ * Standard input is read for nothing else: in a loop of a shell it is the list that the loop reads.
  */
 export async function explainRequest(
   session: Session,
-  { request }: Extract<GroveCommand, { kind: "why" }>,
+  { request, log }: Extract<GroveCommand, { kind: "why" }>,
 ): Promise<Called<number>> {
   const { client, terminal, json } = session;
-  const log = terminal.interactive ? null : await findLine(terminal.lines(), request);
-  // A shell without a terminal, as of a script, may give an empty input in place of a log.
-  const found = log === null ? await findEvent(session, request) : ok(log.line);
+  const found = await findRequest(session, request, log);
   if (!found.ok) return found;
   const line = found.value;
-  if (!line) return failed(request === null ? "no line is of a refused request" : nothingIs("request", request));
   if (!json) for (const text of await factsOf(client, line)) sayProse(terminal, harmless(text));
   const reason = unaskable(line);
   if (reason !== null) {
@@ -72,6 +72,50 @@ export async function explainRequest(
 
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "list", "scan", "create", "update", "patch", "delete"]);
 
+/** The line of a request, or of the last refused one (null). @param log a file, or - for standard input; null: none. */
+async function findRequest(session: Session, request: string | null, log: string | null): Promise<Called<Line>> {
+  const { terminal } = session;
+  if (log !== null && log !== "-") {
+    if (statSync(log).isDirectory()) return failed(`${log} is a directory`);
+    return ofLog(await findLine(linesOfFile(log), request), request);
+  }
+  // At a terminal - is the last one of the store, as there is no log to read.
+  if (log === "-" || (request === null && !terminal.interactive)) {
+    const found = await findLine(terminal.lines(), request);
+    // A shell without a terminal, as of a script, may give an empty input in place of a log.
+    if (log === "-" || found !== null) return ofLog(found, request);
+  }
+  const event = await findEvent(session, request);
+  if (!event.ok) return event;
+  if (event.value) return ok(event.value);
+  return failed(request === null ? NONE_REFUSED : nothingIs("request", request));
+}
+
+function ofLog(found: { line: Line | null } | null, request: string | null): Called<Line> {
+  if (found?.line) return ok(found.line);
+  if (request !== null && isMalformed("request", request)) return failed(nothingIs("request", request));
+  return failed(
+    request === null ? "no line of the log is of a refused request" : `no line of the log has the id ${request}`,
+  );
+}
+
+async function* linesOfFile(file: string): AsyncIterable<string> {
+  const handle = await open(file);
+  try {
+    yield* handle.readLines({ autoClose: false });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Statuses by which somebody is refused; others say that a request was wrong. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** True for a request that was refused, and for a login, whatever its status says. */
+function isRefused(line: Line): boolean {
+  return REFUSALS.has(line.status) || (line.status >= 400 && line.status < 500 && isLogin(line));
+}
+
 /**
  * Returns the line of a request, or of the last refused one. Lines that are none of an audit log are passed over. null
  * without any line.
@@ -84,19 +128,23 @@ async function findLine(lines: AsyncIterable<string>, request: string | null): P
     if (request !== null && !text.includes(request)) continue;
     const line = readLine(text);
     if (!line) continue;
-    if (request === null ? line.status >= 400 : line.request_id === request) found = line;
+    if (request === null ? isRefused(line) : line.request_id === request) found = line;
     if (found && request !== null) break;
   }
   return isEmpty ? null : { line: found };
 }
 
+/** Among so many failed requests the last refused one is looked for. */
+const LOOKED_AT = 100;
+const NONE_REFUSED = `none of the last ${LOOKED_AT} requests that failed was refused: grove audit --kind refusal shows more`;
+
 /** The same from the audit store. */
 async function findEvent({ client, terminal }: Session, request: string | null): Promise<Called<Line | null>> {
   const question = request === null ? { kind: "refusal" } : { request_id: request };
-  const answer = await readEvents(client, terminal, question, 1);
+  const answer = await readEvents(client, terminal, question, request === null ? LOOKED_AT : 1);
   if (!answer.ok) return answer;
-  const line = LINE.safeParse(answer.value.events[0]);
-  return ok(line.success ? line.data : null);
+  const lines = answer.value.events.flatMap((event) => LINE.safeParse(event).data ?? []);
+  return ok(lines.find((line) => request !== null || isRefused(line)) ?? null);
 }
 
 function readLine(text: string): Line | null {

@@ -44,7 +44,7 @@ describe("the command line of grove", () => {
     ["doctor", { kind: "doctor", json: false }],
     ["version --json", { kind: "version", json: true }],
     ["find --json", { kind: "find", json: true }],
-    ["why abc", { kind: "why", request: "abc", json: false }],
+    ["why abc", { kind: "why", request: "abc", log: null, json: false }],
     ["audit abc", { kind: "audit", hasText: false, fields: { accessor: "abc" }, limit: 100, json: false }],
     [
       "audit - --below --since 1 --until 2h --limit 0",
@@ -62,7 +62,8 @@ describe("the command line of grove", () => {
     ],
     ["audit verify", { kind: "verify", json: false }],
     ["audit archive d", { kind: "archive", directory: "d", json: false }],
-    ["why -", { kind: "why", request: null, json: false }],
+    ["why -", { kind: "why", request: null, log: null, json: false }],
+    ["why abc --log -", { kind: "why", request: "abc", log: "-", json: false }],
     ["completion zsh", { kind: "completion", shell: "zsh", json: false }],
     ["contain --job 7", { ...CONTAIN, job: "7", filter: {} }],
     [

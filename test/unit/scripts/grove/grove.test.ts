@@ -1,16 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../../package.json" with { type: "json" };
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { type Check, checkAddress } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
-import { type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
+import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 import { BackupStore } from "../../../../scripts/saved/store.ts";
 
 interface Asked {
@@ -101,9 +101,9 @@ describe("grove tokens", () => {
       "GET /v1/sys/tokens?role=ci&sort=created&limit=1000&after=c2",
     ]);
     expect(out).toEqual([
-      "NAME    ENDS               POLICIES  ROLE  METADATA  PATH               CREATED            LAST USED  USES LEFT  CHILDREN  ACCESSOR",
-      "name-a  2026-11-23 04:05Z  default   -     -         auth/token/create  2026-11-22 01:02Z  -          -          0         a",
-      "name-b  never              default   ci    -         auth/token/create  2026-11-22 01:02Z  -          2          3         b",
+      "NAME    ENDS               POLICIES  ROLE  METADATA  PATH               CREATED            USED IN THE HOUR  USES LEFT  CHILDREN  ACCESSOR",
+      "name-a  2026-11-23 04:05Z  default   -     -         auth/token/create  2026-11-22 01:02Z  -                 -          0         a",
+      "name-b  never              default   ci    -         auth/token/create  2026-11-22 01:02Z  -                 2          3         b",
     ]);
     expect(said).toEqual(["2 tokens"]);
   });
@@ -138,7 +138,7 @@ describe("grove tokens", () => {
       { status: 403, body: { errors: ["permission denied"] } },
     ];
     expect(await grove("tokens")).toBe(1);
-    expect(asked).toHaveLength(2);
+    expect(asked.filter(({ request }) => request.includes("sys/tokens"))).toHaveLength(2);
     expect(said.at(-1)).toMatch(/^grove: permission denied \(VAULT_TOKEN needs/);
     await grove("tokens", {}, address, "");
     expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is not set)");
@@ -305,6 +305,9 @@ describe("grove revoke", () => {
       expected_total: 1168,
     });
     expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
+    const commands = said.flatMap((text) => /grove (.*?) {2,}/.exec(text)?.[1] ?? []);
+    expect(commands).toEqual(["revoke --job j1", "revoke --stop j1"]);
+    for (const words of commands) expect(parseGroveArguments(words.split(" ")).ok).toBe(true);
   });
 
   it.each(["revoke", "contain"])("%s asks nothing about numbers that --json does not show", async (name) => {
@@ -479,6 +482,75 @@ describe("a path of this machine that can't be used", () => {
   ])("%s says why", async (words) => {
     expect(await grove(words)).toBe(1);
     expect(said).toEqual([expect.stringMatching(/^grove: E[A-Z]+: .*grove\.test\.ts/)]);
+  });
+});
+
+describe("a refusal", () => {
+  const denied = { status: 403, body: { errors: ["permission denied"] } };
+  it.each([
+    [
+      "is about the rights of a token that can look itself up",
+      data({ policies: [] }),
+      /\(VAULT_TOKEN needs .* sys\/tokens\*; see/,
+    ],
+    [
+      "is about a token that can't",
+      denied,
+      /\(VAULT_TOKEN is refused also where it looks itself up: it is no token of/,
+    ],
+    [
+      "may be about either when nobody says",
+      { status: 500, body: null },
+      /\(VAULT_TOKEN needs .*, or the token is not valid; see/,
+    ],
+  ])("%s", async (_, self, advice) => {
+    replies["GET /v1/sys/tokens/map"] = denied;
+    replies["GET /v1/auth/token/lookup-self"] = self;
+    expect(await grove("tree")).toBe(1);
+    expect(said).toEqual([expect.stringMatching(advice)]);
+  });
+});
+
+/** A file that declares one policy. */
+const START = `initialize "p" {
+  request "ci" {
+    operation = "update"
+    path = "sys/policies/acl/ci"
+    data = { policy = "path \\"a\\" { capabilities = [\\"read\\"] }" }
+  }
+}
+`;
+
+describe("Ctrl-C or Ctrl-D at a question", () => {
+  const interrupt = async (): Promise<string> => {
+    throw new Interrupted();
+  };
+  const start = join(mkdtempSync(join(tmpdir(), "grove-start-")), "start.hcl");
+  beforeEach(() => {
+    const groups = { mount: [], type: [], role: [], owner: [] };
+    const numbers = {
+      count: 1,
+      total: 2,
+      leases: { count: 3, more: false },
+      by: groups,
+      skipped: { root: 0, self: 0 },
+    };
+    replies["POST /v1/sys/tokens/revoke"] = data(numbers);
+    replies["GET /v1/sys/policies/acl/ci"] = { status: 404, body: { errors: [] } };
+    writeFileSync(start, START);
+  });
+  afterAll(() => rmSync(dirname(start), { recursive: true }));
+
+  it.each([
+    ["contain payments", "revoked"],
+    ["revoke --role ci", "revoked"],
+    [`apply ${start}`, "written"],
+    ["find", "looked for"],
+    ["audit -", "asked"],
+  ])("ends %s with 130, and nothing was %s", async (words, what) => {
+    expect(await grove(words, { interactive: true, ask: interrupt, secret: interrupt })).toBe(130);
+    expect(said).toEqual([`grove: nothing was ${what}`]);
+    expect(asked.every(({ request, body }) => request.startsWith("GET") || Object(body).dry_run === true)).toBe(true);
   });
 });
 
@@ -836,7 +908,7 @@ describe("grove why", () => {
       `Nov 22 grove: ${line()}`,
       line({ path: "x" }),
     );
-    expect(await grove("why r1", lines)).toBe(1);
+    expect(await grove("why r1 --log -", lines)).toBe(1);
     expect(asked[0]?.body).toEqual({
       accessor: "a",
       path: "sys/mounts",
@@ -861,7 +933,7 @@ describe("grove why", () => {
     ["whose path is not in the log", { path: "sys/<unknown>" }, "whole path"],
     ["that the gateway answered", { type: "gateway" }, "Grove was not asked"],
   ])("says of a request %s why nobody can be asked", async (_, change, text) => {
-    expect(await grove("why r1", log(line(change)))).toBe(1);
+    expect(await grove("why r1 --log -", log(line(change)))).toBe(1);
     expect(asked).toEqual([]);
     expect(said.join("\n")).toContain(text);
   });
@@ -882,7 +954,7 @@ describe("grove why", () => {
       expect(asked.map(({ request }) => request)).not.toContain("POST /v1/sys/explain/access");
 
     it("says by which method it was, where, for which role, and which check failed", async () => {
-      expect(await grove("why r1", log(line({ ...login, error: "invalid role or secret ID" })))).toBe(1);
+      expect(await grove("why r1 --log -", log(line({ ...login, error: "invalid role or secret ID" })))).toBe(1);
       expect(said.slice(0, 3)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
@@ -895,7 +967,7 @@ describe("grove why", () => {
       replies["GET /v1/auth/approle/explain/refused"] = data({
         refused: [{ ...refused, last_time: "2026-11-22T05:06:08Z" }],
       });
-      expect(await grove("why r1", log(line({ ...login, role: "hmac-sha256:00" })))).toBe(1);
+      expect(await grove("why r1 --log -", log(line({ ...login, role: "hmac-sha256:00" })))).toBe(1);
       expect(said[0]).toContain("at auth/approle/, for a role that it does not have, from 192.0.2.1");
       expect(said.join("\n")).not.toMatch(/The check that failed|hmac/);
     });
@@ -903,7 +975,7 @@ describe("grove why", () => {
     it("is not the writing of a role that is named so", async () => {
       replies["POST /v1/sys/explain/access"] = data(explanation);
       const writing = { path: "auth/approle/role/login", mount: "auth/approle/" };
-      expect(await grove("why r1", log(line(writing)))).toBe(1);
+      expect(await grove("why r1 --log -", log(line(writing)))).toBe(1);
       expect(said[0]).toContain(": update auth/approle/role/login, status 403");
     });
 
@@ -915,7 +987,7 @@ describe("grove why", () => {
         principal: "arn:x",
         auth: { accessor: "n", display_name: "web", token_type: "service" },
       };
-      expect(await grove("why r1", log(line(good)))).toBe(0);
+      expect(await grove("why r1 --log -", log(line(good)))).toBe(0);
       expect(said.slice(0, 2)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, as arn:x, from 192.0.2.1, was good",
         "its token: web n",
@@ -925,7 +997,7 @@ describe("grove why", () => {
 
     it("that this token may not ask more about says what the line has", async () => {
       replies = {};
-      expect(await grove("why r1", log(line({ ...login, role: null })))).toBe(1);
+      expect(await grove("why r1 --log -", log(line({ ...login, role: null })))).toBe(1);
       expect(said[0]).toMatch(/: a login at auth\/approle\/, from 192.0.2.1, was refused with status 400/);
     });
   });
@@ -936,7 +1008,7 @@ describe("grove why", () => {
     for (const request of ["r1", "-"]) expect(await grove(`why ${request}`, { interactive: true })).toBe(1);
     expect(asked.map(({ request }) => request)).toEqual([
       "GET /v1/sys/audit/events?request_id=r1&limit=1",
-      "GET /v1/sys/audit/events?kind=refusal&limit=1",
+      "GET /v1/sys/audit/events?kind=refusal&limit=100",
     ]);
     expect(said.at(-1)).toBe("what else came from there: grove audit --address 192.0.2.1");
   });
@@ -948,8 +1020,55 @@ describe("grove why", () => {
     expect(said).toContain("No rule.");
   });
 
+  it("reads no standard input for the id of a request: it is the list of a loop", async () => {
+    const lines = (): AsyncIterable<string> => {
+      throw new Error("standard input was read");
+    };
+    expect(await grove("why r1", { lines })).toBe(1);
+    replies["GET /v1/sys/audit/events"] = data({ events: [], next: "" });
+    const id = "3ec50187-719e-463c-9e51-ded1453cb163";
+    expect(await grove(`why ${id}`, { lines })).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: no request that is known has the id 3ec5/);
+    expect(await grove(`why ${id}`, { lines }, "http://127.0.0.1:1")).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: no answer from http:/);
+  });
+
+  it("reads the log that a file is, and says that the log has no such request", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "grove-why-"));
+    const file = join(directory, "audit.log");
+    const id = "3ec50187-719e-463c-9e51-ded1453cb163";
+    writeFileSync(file, `${line()}\n${line({ path: "sys/auth", request_id: id })}\n`);
+    replies["POST /v1/sys/explain/access"] = data(explanation);
+    expect(await grove(`why ${id} --log ${file}`)).toBe(1);
+    expect(asked[0]?.body).toMatchObject({ path: "sys/auth" });
+    expect(await grove(`why ${id.replace("3", "4")} --log ${file}`)).toBe(1);
+    expect(said.at(-1)).toBe(`grove: no line of the log has the id ${id.replace("3", "4")}`);
+    expect(await grove(`why r1 --log ${directory}`)).toBe(1);
+    expect(said.at(-1)).toBe(`grove: ${directory} is a directory`);
+    expect(await grove(`why r1 --log ${file}x`)).toBe(1);
+    expect(said.at(-1)).toMatch(/^grove: ENOENT/);
+    rmSync(directory, { recursive: true });
+  });
+
+  it("takes for refused what was refused, and no request that was wrong", async () => {
+    replies["POST /v1/sys/explain/access"] = data(explanation);
+    const login = { path: "auth/approle/login", mount: "auth/approle/", auth: null, status: 400 };
+    const wrong = [line({ status: 404, path: "gone" }), line({ status: 400, path: "wrong" })];
+    expect(await grove("why -", log(line({ path: "sys/auth" }), ...wrong))).toBe(1);
+    expect(asked[0]?.body).toMatchObject({ path: "sys/auth" });
+    await grove("why -", log(line(), line(login), ...wrong));
+    expect(said.join("\n")).toContain("a login at auth/approle/");
+    const events = [...wrong, line({ status: 429, path: "sys/mounts" })].map((one) => ({
+      kind: "refusal",
+      ...JSON.parse(one),
+    }));
+    replies["GET /v1/sys/audit/events"] = data({ events, next: "" });
+    expect(await grove("why -", { interactive: true })).toBe(1);
+    expect(said.join("\n")).toContain("update sys/mounts, status 429");
+  });
+
   it("ends with 1 when no line is found", async () => {
-    expect(await grove("why r2", log(line()))).toBe(1);
+    expect(await grove("why r2 --log -", log(line()))).toBe(1);
     expect(said.at(-1)).toMatch(/^grove: "r2" is no id of a request: /);
   });
 });
@@ -994,7 +1113,7 @@ it.each([60, 80, 100, 140])("a table of %i columns has each time whole or not at
   expect(out[0]).toMatch(/^NAME +ENDS /);
   expect(out[1]).toContain("2026-11-23 04:05Z");
   expect(out[1]).not.toMatch(/\d…/);
-  expect(out[0]?.includes("LAST USED")).toBe(columns >= 140);
+  expect(out[0]?.includes("USED IN THE HOUR")).toBe(columns >= 140);
   expect(out[1]?.length).toBeLessThanOrEqual(columns);
 });
 

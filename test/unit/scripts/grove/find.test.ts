@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { parse as parseToml } from "smol-toml";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
+import { findTexts } from "../../../../scripts/grove/commands/find.ts";
+import { DEPLOYMENT_SECRET, TOKEN_FORMS } from "../../../../scripts/grove/secret-like.ts";
+import { type Leak, leaksOf, namedSecrets, PLACES } from "../../../support/leaks.ts";
+
+/** What is known, by text; of another text nothing is. */
+let known: Record<string, object>;
+let status: number;
+let asked: { readonly token?: string; readonly accessor?: string }[];
+let out: string[];
+let said: string[];
+
+beforeEach(() => {
+  [known, status, asked, out, said] = [{}, 200, [], [], []];
+});
+
+const LIVE = { state: "live", kind: "service", message: "It is alive.", chosen_id: false };
+const UNKNOWN = { state: "unknown", kind: "", message: "Nothing is known.", chosen_id: false };
+const TOKEN = {
+  ...{ accessor: "a", display_name: "ci", path: "auth/token/create", role: "", mount: "auth/token/", uses_left: 0 },
+  ...{ policies: ["ci"], created: "2026-11-22T01:02:03Z", expires: null, children: 3, last_used: null },
+};
+
+async function find(secret: string, json = false): Promise<number> {
+  const client = new GroveClient("http://127.0.0.1:1", "s.own", {
+    send: async ({ body }) => {
+      const text = body as { readonly token?: string; readonly accessor?: string };
+      asked.push(text);
+      const data = known[text.token ?? text.accessor ?? ""] ?? UNKNOWN;
+      const answer = status === 200 ? { data } : { errors: ["refused"] };
+      return { status, retryAfter: null, text: JSON.stringify(answer) };
+    },
+  });
+  const terminal = {
+    ...{ colours: false, interactive: false, columns: null, progress: () => {}, ask: async () => "" },
+    ...{ secret: async () => secret, lines: async function* () {} },
+    ...{ out: (line: string) => void out.push(line), say: (line: string) => void said.push(line) },
+  };
+  const done = await findTexts({ client, terminal, json });
+  if (done.ok) return done.value;
+  said.push(done.error.message);
+  return 1;
+}
+
+const texts = () => asked.map(({ token }) => token);
+
+describe("the texts that grove find asks about", () => {
+  let leaks: readonly Leak[];
+  let token: string;
+  beforeAll(async () => {
+    leaks = (await leaksOf(Date.now())).secrets;
+    token = leaks[0]?.[1] ?? "";
+  });
+
+  it("have the forms by which scanners find them", () => {
+    const { rules } = parseToml(readFileSync("ops/gitleaks.toml", "utf8")) as {
+      rules: { id: string; regex: string }[];
+    };
+    const forms = { ...TOKEN_FORMS, "grove-deployment-secret": DEPLOYMENT_SECRET };
+    expect(forms).toEqual(Object.fromEntries(rules.map(({ id, regex }) => [id, regex])));
+  });
+
+  it("are every kind of token, wherever it stands", async () => {
+    for (const place of PLACES) {
+      for (const [, secret] of leaks) {
+        asked = [];
+        await find(place(secret));
+        expect(texts()).toEqual([secret]);
+      }
+    }
+  });
+
+  it.each([
+    "VAULT_TOKEN=$T",
+    "export VAULT_TOKEN=$T",
+    "Bearer $T",
+    "'$T'",
+    '  "$T",',
+    "$T,",
+    "X-Vault-Token: $T",
+    "token: $T",
+  ])("are found in %s, also when the token is damaged", async (place) => {
+    known[token] = LIVE;
+    expect(await find(place.replace("$T", token))).toBe(1);
+    const damaged = `${token.slice(0, -3)}AAA`;
+    const short = token.slice(0, 60);
+    for (const text of [damaged, short]) await find(place.replace("$T", text));
+    expect(texts()).toEqual([token, damaged, short]);
+  });
+
+  it("are an id that was chosen, as a whole line and as a value", async () => {
+    known["my chosen id"] = { ...LIVE, chosen_id: true };
+    known["chosen-id"] = { ...LIVE, chosen_id: true };
+    expect(await find("my chosen id")).toBe(1);
+    expect(await find("export VAULT_TOKEN='chosen-id';")).toBe(1);
+    expect(texts()).toEqual(["my chosen id", "export VAULT_TOKEN='chosen-id';", "chosen-id"]);
+  });
+
+  it("are named by their lines, each once, and counted", async () => {
+    known[token] = LIVE;
+    const file = `# settings\nVAULT_TOKEN=${token}\n\nHOST=example\nheader: Bearer ${token}\n`;
+    expect(await find(file)).toBe(1);
+    expect(texts().filter((text) => text === token)).toHaveLength(1);
+    expect(out).toEqual([
+      "unknown, line 1: Nothing is known.",
+      "live, lines 2, 5: It is alive.",
+      "unknown, line 4: Nothing is known.",
+    ]);
+    expect(said).toEqual(["3 texts: 1 live, 2 unknown"]);
+    out.length = 0;
+    expect(await find(file, true)).toBe(1);
+    expect(out.map((line) => JSON.parse(line).lines)).toEqual([[1], [2, 5], [4]]);
+    expect(JSON.stringify([out, said])).not.toContain(token);
+  });
+
+  it.each(namedSecrets())("are no secret of a deployment, and find ends with 1: %s", async (_, text) => {
+    expect(await find(text)).toBe(1);
+    expect(texts()).toEqual(text.includes("\n") ? [text.split("\n")[0], "GROVE_INIT_TOKEN"] : []);
+    expect(out.at(-1)).toMatch(/^not judged(, line 2)?: .*sent to nobody/);
+  });
+});
+
+describe("grove find", () => {
+  it("goes on after a text that the server does not take, and ends with 1", async () => {
+    status = 400;
+    expect(await find("one\ntwo")).toBe(1);
+    expect(said).toEqual(["2 texts: 2 not judged"]);
+  });
+
+  it("ends with 0 when nothing can be used", async () => {
+    known.one = { ...UNKNOWN, state: "mistyped" };
+    expect(await find("one\ntwo")).toBe(0);
+    expect(said).toEqual(["2 texts: 1 mistyped, 1 unknown"]);
+  });
+
+  it("calls what the list knows children, and shows none of an ended token", async () => {
+    known.one = { ...LIVE, token: TOKEN };
+    const ended = { at: "2026-11-22T05:06:07Z", how: "revoked", by: null, request_id: "" };
+    known.two = { ...LIVE, state: "ended", token: TOKEN, ended };
+    await find("one\ntwo");
+    expect(out.filter((line) => line.includes("below it"))).toEqual([
+      "  below it   3 children, with all below them (grove tree counts them)",
+    ]);
+  });
+
+  describe("of a batch token that is alive", () => {
+    const credential = {
+      ...{ accessor: "", display_name: "ci", policies: ["ci"], metadata: {}, entity_id: "e1", created: null },
+      ...{ path: "auth/approle/login", expires: null, parent: null },
+    };
+    const batch = { ...LIVE, kind: "batch", credential };
+
+    it("says how to end it with its parent", async () => {
+      known.one = { ...batch, credential: { ...credential, parent: "p" } };
+      known.p = { ...LIVE, token: TOKEN };
+      expect(await find("one")).toBe(1);
+      expect(asked).toEqual([{ token: "one" }, { accessor: "p" }]);
+      expect(out.slice(-2)).toEqual([
+        "  what it did: grove audit - (which reads the text as this command does)",
+        "  end it with its parent and all below that: grove contain --accessor p",
+      ]);
+    });
+
+    it.each([
+      ["has no parent", null],
+      ["is a child of a root token", "p"],
+    ])("that %s says how to end it by its path or its entity", async (_, parent) => {
+      known.one = { ...batch, credential: { ...credential, parent } };
+      known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
+      expect(await find("one")).toBe(1);
+      expect(out.slice(-3)).toEqual([
+        "  end it with all that was issued by its path: bao lease revoke -prefix auth/approle/login",
+        "  or with all that its entity got: bao write identity/entity/id/e1/not-before not_before=now",
+        "  (docs/leases.md, What ends at once)",
+      ]);
+    });
+  });
+});
