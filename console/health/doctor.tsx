@@ -1,7 +1,9 @@
+import { Fragment } from "preact";
 import type { Doctor } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { Card, Icon, type IconName, useLoad } from "../ui/index.ts";
+import { placesOf } from "./places.ts";
 import { byUrgency, stateWord } from "./urgency.ts";
 
 type Check = Doctor["checks"][number];
@@ -52,7 +54,8 @@ function CheckList({ checks }: { readonly checks: readonly Check[] }) {
   );
 }
 
-function CheckRow({ check: { title, state, seen, advice, link } }: { readonly check: Check }) {
+function CheckRow({ check: { name, title, state, seen, advice, link } }: { readonly check: Check }) {
+  const places = placesOf(name);
   const [look, icon] = LOOKS[state] ?? ["muted", "info"];
   return (
     <li>
@@ -64,6 +67,11 @@ function CheckRow({ check: { title, state, seen, advice, link } }: { readonly ch
         {advice !== "" && (
           <p class="small">
             {advice}{" "}
+            {places.map(({ label, to }) => (
+              <Fragment key={label}>
+                <a href={to}>{label}</a>{" "}
+              </Fragment>
+            ))}
             {link !== "" && (
               <span class="muted">
                 In the sources of the release: <span class="mono">{link}</span>

@@ -4,9 +4,10 @@ import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { selectionText } from "../tokens/filter.ts";
-import { AskedBy } from "../tokens/links.tsx";
+import { AskedBy, EntityLink } from "../tokens/links.tsx";
 import { isUnderWay } from "../tokens/numbers.ts";
 import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
+import { cleanUpText } from "./clean-up.ts";
 
 const POLL_MS = 2_000;
 const LISTED = 20;
@@ -63,12 +64,12 @@ export function Walks() {
               cell: ({ prefix, entity_id: entity, issued_since: since }) => {
                 if (since !== undefined) return <>all issued from {since} to the restore</>;
                 if (prefix !== undefined) return <span class="mono">{prefix}</span>;
-                return <a href={href(["identity"], { id: entity })}>{entity}</a>;
+                return entity === undefined ? null : <EntityLink id={entity} />;
               },
             },
             { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
-            { label: "Clean-up", cell: ({ clean_up: state }) => state },
+            { label: "Clean-up", cell: cleanUpText },
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },
           ]}
         />
@@ -80,7 +81,7 @@ export function Walks() {
 /** The progress of a clean-up. */
 function CleanUp({ revocation: { tokens_seen: seen, tokens_left: left } }: { readonly revocation: Revocation }) {
   if (seen !== null && left !== null) return <Progress done={seen} of={seen + left} />;
-  if (left !== null) return <span class="number small">{counted(left, "token")} listed</span>;
+  if (left !== null) return <span class="number small">{counted(left, "token")} still on the map</span>;
   return <span class="number small">{seen === null ? "–" : `${counted(seen, "token")} seen`}</span>;
 }
 

@@ -1,46 +1,50 @@
+import { useState } from "preact/hooks";
 import type { EndedCheck, Entity, WatermarkRevocations } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { RequestLink } from "../audit/links.tsx";
-import { counted } from "../format.ts";
+import { readEvents } from "../audit/read.ts";
+import { count, counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
-import { LeasesNotice } from "../receipts/leases-notice.tsx";
-import { checkAccessors } from "../receipts/read.ts";
+import { CheckAgain } from "../receipts/check-again.tsx";
+import { checkAccessors, verifyRequest } from "../receipts/read.ts";
+import { useWalk } from "../receipts/use-walk.ts";
+import { wholeEnded } from "../receipts/whole.ts";
 import { type Answer, done } from "../result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import { amountText } from "../tokens/model.ts";
-import type { Preview } from "../tokens/numbers.ts";
-import { Card, Facts, Notice, Time, useLoad, usePolling } from "../ui/index.ts";
+import { amountText, MOST_NAMED } from "../tokens/model.ts";
+import { listEnded } from "../tokens/token.ts";
+import { Card, download, Facts, Notice, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import type { EndOfTokens } from "./end-tokens.tsx";
+import { endedText, isCutOff } from "./ended-words.ts";
 
 const POLL_MS = 2_000;
 
 type Revocation = WatermarkRevocations["revocations"][number];
 
-/** What the server knows of the end of an entity's tokens. */
-interface KnownEnd {
-  /** The last request that ended them; null when there was none, or its watermark is not kept any more. */
-  readonly own: Revocation | null;
-  /** What the trees say of the tokens that were counted; null without any. */
-  readonly check: EndedCheck | null;
+/** The last request that ended the tokens of an entity. */
+interface KnownEnd extends Revocation {
+  /** When it was answered, as its event says. null: the event can't be read. */
+  readonly answered: string | null;
 }
 
-async function readEnd(api: Api, id: string, end: EndOfTokens | null): Promise<Answer<KnownEnd>> {
-  if (end === null) {
+/** Returns null when there was none, or its watermark is not kept any more. */
+async function readEnd(api: Api, id: string, isNew: boolean, readsEvents: boolean): Promise<Answer<KnownEnd | null>> {
+  if (!isNew) {
     // The list of all revocations is long: it is read where there is one of this entity.
     const path = `identity/entity/id/${pathOf(id)}/not-before`;
     const before = await api.read<{ readonly not_before: string | null }>(path);
-    if (!before.ok || before.value.not_before === null) return done({ own: null, check: null });
+    if (!before.ok || before.value.not_before === null) return done(null);
   }
-  const accessors = end?.accessors ?? [];
-  const [revocations, check] = await Promise.all([
-    api.read<WatermarkRevocations>(ASKED_PATHS.revocations),
-    accessors.length > 0 ? checkAccessors(api, accessors) : done(null),
-  ]);
+  const revocations = await api.read<WatermarkRevocations>(ASKED_PATHS.revocations);
   if (!revocations.ok) return revocations;
-  if (!check.ok) return check;
-  const own = revocations.value.revocations.find(({ entity_id: entity }) => entity === id) ?? null;
-  return done({ own, check: check.value });
+  const own = revocations.value.revocations.find(({ entity_id: entity }) => entity === id);
+  if (!own) return done(null);
+  const isKnown = readsEvents && own.request_id !== "";
+  // The time of the timeline below, so that one request has one time.
+  const event = isKnown ? await readEvents(api, { request_id: own.request_id, limit: 1 }) : null;
+  const answered = event?.ok ? (event.value.events[0]?.time ?? null) : null;
+  return done({ ...own, answered });
 }
 
 interface EndedTokensProps {
@@ -51,67 +55,119 @@ interface EndedTokensProps {
 
 /**
  * The receipt of the last end of an entity's tokens, as long as the server knows it: who asked and when, how far the
- * clean-up is, whether it can log in again; and what the trees say, where this page has ended them.
+ * clean-up is, how many ended and what their trees say, and whether it can log in again.
  */
 export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps) {
   const session = useSession();
   const isAsked = end !== null || mayDo(session, ASKED_PATHS.revocations, "read", "sudo");
+  const readsEvents = mayDo(session, ASKED_PATHS.audit, "read", "sudo");
   const receipt = useLoad(`${id} ${end !== null}`, async () =>
-    isAsked ? readEnd(session.api, id, end) : done({ own: null, check: null }),
+    isAsked ? readEnd(session.api, id, end !== null, readsEvents) : done(null),
   );
-  const { own = null, check = null } = receipt.value ?? {};
-  usePolling(own !== null && (own.tokens_left ?? 0) > 0, receipt.reload, POLL_MS);
+  const own = receipt.value;
+  usePolling((own?.tokens_left ?? 0) > 0, receipt.reload, POLL_MS);
   if (end === null && own === null) return null;
-  const preview = end?.preview ?? null;
   return (
-    <Card of={receipt} title="Its tokens have ended" body>
-      {receipt.value && !disabled && (
-        <Notice tone="warn" title="It can log in again">
-          To keep it out, mark it as disabled above.
-        </Notice>
-      )}
-      {receipt.value && disabled && <Notice tone="good" title="It is disabled: it can't log in again" />}
-      {own && <Receipt own={own} preview={preview} id={id} />}
-      {check &&
-        (check.alive.length > 0 ? (
-          <Notice tone="bad" title={`${counted(check.alive.length, "token")} of ${check.checked} can be used`} />
-        ) : (
-          <Notice
-            tone="good"
-            title={`All of these are refused: ${check.ended} of ${check.checked}, by what their trees say`}
-          />
-        ))}
-      {check && preview && (
-        <LeasesNotice asked={preview.leases} unrevoked={check.unrevoked_leases} onTried={receipt.reload} />
-      )}
+    <Card
+      of={receipt}
+      title="Its tokens have ended"
+      beside={own && own.request_id !== "" && <ExportButton end={own} id={id} />}
+    >
+      {own !== null || !receipt.busy ? (
+        <div class="body">
+          {disabled ? (
+            <Notice tone="good" title="It is disabled: it can't log in again" />
+          ) : (
+            <Notice tone="warn" title="It can log in again">
+              To keep it out, mark it as disabled above.
+            </Notice>
+          )}
+        </div>
+      ) : null}
+      {own && <Receipt key={own.request_id} own={own} end={end} />}
     </Card>
   );
 }
 
 interface ReceiptProps {
-  readonly own: Revocation;
-  readonly preview: Preview | null;
-  readonly id: string;
+  readonly own: KnownEnd;
+  readonly end: EndOfTokens | null;
 }
 
-function Receipt({ own, preview, id }: ReceiptProps) {
-  const { asked_by: by, request_id: request, time, created_before: before, tokens_left: left } = own;
+function Receipt({ own, end }: ReceiptProps) {
+  const { api } = useSession();
+  const [check, setCheck] = useState<EndedCheck | null>(null);
+  const { asked_by: by, request_id: request, time, created_before: before, tokens_left: left, answered } = own;
+  const preview = end?.preview ?? null;
+  const goesOn = (left ?? 0) > 0;
+  const accessors = end?.accessors ?? [];
+  // Tidy records what has ended as it takes it off the map. Until then this page knows what it counted.
+  const isCounted = goesOn && accessors.length > 0;
   return (
-    <Facts
-      live
-      rows={{
-        "Asked by": <AskedBy by={by} />,
-        Request: request !== "" && <RequestLink id={request} />,
-        When: <Time at={time} both />,
-        "Refused are tokens from before": before !== null && <Time at={before} both />,
-        "Tokens of the entity": preview && counted(preview.count, "token"),
-        "Ended in all": preview && counted(preview.total, "token"),
-        "Leases asked to end": preview && amountText(preview.leases),
-        "Clean-up": left
-          ? `${counted(left, "token")} still on the map, until tidy has taken them off`
-          : "the map has none of them",
-        Tokens: <a href={href(["tokens"], { entity_id: id })}>those that it has now</a>,
-      }}
-    />
+    <>
+      <Facts
+        body
+        live
+        rows={{
+          "Asked by": <AskedBy by={by} />,
+          Request: request !== "" && <RequestLink id={request} />,
+          When: <Time at={answered ?? time} both />,
+          "Refused are tokens from before": before !== null && isCutOff(before, time) && <Time at={before} both />,
+          "Tokens of the entity": preview && counted(preview.count, "token"),
+          "Ended in all": endedText(isCounted ? null : check, preview, goesOn),
+          "Leases that they had": preview && amountText(preview.leases),
+          "Clean-up": goesOn
+            ? `${counted(left ?? 0, "token")} still on the map, until tidy has taken them off`
+            : "the map has none of them",
+          Tokens: request !== "" && (
+            <a href={href(["ended"], { request_id: request })}>{goesOn ? "those recorded so far" : "all that ended"}</a>
+          ),
+        }}
+      />
+      {request !== "" && (
+        <CheckAgain
+          // What tidy has recorded meanwhile is checked too.
+          key={`${isCounted} ${goesOn} ${own.clean_up}`}
+          total={isCounted ? accessors.length : goesOn ? 0 : (preview?.total ?? 0)}
+          isLeast={!isCounted && (goesOn || preview === null)}
+          leases={preview?.leases ?? { count: 0, more: false }}
+          ask={(after) => (isCounted ? checkAccessors(api, accessors) : verifyRequest(api, request, after))}
+          onChecked={setCheck}
+          first="once"
+        />
+      )}
+    </>
+  );
+}
+
+/** Writes who asked and the accessors of all that ended into a file. */
+function ExportButton({ end, id }: { readonly end: KnownEnd; readonly id: string }) {
+  const { api } = useSession();
+  const { request_id: request, asked_by: by, time, answered, created_before: before } = end;
+  const file = useWalk(
+    (progress) => wholeEnded((after) => listEnded(api, { request_id: request, after, limit: MOST_NAMED }), progress),
+    ({ tokens, next }) => {
+      const accessors = tokens.map(({ token }) => token.accessor);
+      const whole = {
+        entity_id: id,
+        request_id: request,
+        asked_by: by,
+        time: answered ?? time,
+        created_before: before,
+      };
+      download(
+        `ended-${request}.json`,
+        "application/json",
+        `${JSON.stringify({ ...whole, numbers: { total: accessors.length }, accessors, next }, null, 2)}\n`,
+      );
+    },
+  );
+  return (
+    <>
+      {file.problem && <ProblemNotice problem={file.problem} />}
+      <button type="button" class="button slim" aria-disabled={file.read !== null} onClick={file.start}>
+        {file.read === null ? "Export JSON" : `Reading… ${count(file.read)}`}
+      </button>
+    </>
   );
 }

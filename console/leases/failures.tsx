@@ -22,7 +22,7 @@ interface LeaseFailuresProps {
 /** Leases with the error of each, and a button that sends the revocation again. */
 export function LeaseFailures({ failures, onTried }: LeaseFailuresProps) {
   return (
-    <ul class="names" aria-label="Leases that fail">
+    <ul class="failures" aria-label="Leases that fail">
       {failures.map((failure) => (
         <OneFailure key={failure.lease_id} failure={failure} onTried={onTried} />
       ))}

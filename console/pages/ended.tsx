@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { EndedToken } from "../../client/answers.d.ts";
+import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
@@ -26,12 +27,17 @@ const PAGE = 500;
 /** Recently ended tokens; of one job or cause, if the address names it. */
 export function EndedPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
-  const of = { job: query.get("job") ?? "", cause: query.get("cause") ?? "" };
+  const of = {
+    job: query.get("job") ?? "",
+    cause: query.get("cause") ?? "",
+    request_id: query.get("request_id") ?? "",
+  };
   const first = useLoad(JSON.stringify(of), () => listEnded(api, { ...of, limit: PAGE }));
   const [later, setLater] = useState<{ readonly tokens: readonly EndedToken[]; readonly next: string } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const tokens = [...(first.value?.tokens ?? []), ...(later?.tokens ?? [])];
-  const rows = of.job === "" && of.cause === "" ? rowsOfEnded(tokens) : singleRows(tokens);
+  const isOfAll = Object.values(of).every((one) => one === "");
+  const rows = isOfAll ? rowsOfEnded(tokens) : singleRows(tokens);
   const next = later?.next ?? first.value?.next ?? "";
   const more = async (): Promise<void> => {
     const answer = await listEnded(api, { ...of, limit: PAGE, after: next });
@@ -42,7 +48,15 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
     <>
       <PageHead
         title="Ended lately"
-        text={of.job !== "" ? <a href={href(["receipts", of.job])}>Receipt of the revocation</a> : undefined}
+        text={
+          of.job !== "" ? (
+            <a href={href(["receipts", of.job])}>Receipt of the revocation</a>
+          ) : of.request_id !== "" ? (
+            <>
+              By the request <RequestLink id={of.request_id} />
+            </>
+          ) : undefined
+        }
       />
       <Loading of={first} />
       {problem && <ProblemNotice problem={problem} onRetry={more} />}
@@ -69,6 +83,12 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
                       <>
                         {" "}
                         and <a href={href(["ended"], of)}>{counted(others, "other")}</a>
+                      </>
+                    )}
+                    {isOfAll && "job" in of && (
+                      <>
+                        {" · "}
+                        <a href={href(["receipts", of.job])}>receipt</a>
                       </>
                     )}
                   </>

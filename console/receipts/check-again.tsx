@@ -24,21 +24,26 @@ interface CheckAgainProps {
   readonly total: number;
   /** True when more than `total` ended. */
   readonly isLeast?: boolean;
-  /** Leases that were to end. */
+  /** Leases that the tokens had. */
   readonly leases: Amount;
   /** Asks the trees of one page of them. */
   readonly ask: (after: string) => Promise<Answer<EndedCheck>>;
+  /** Called with each result. */
+  readonly onChecked?: (check: EndedCheck) => void;
   /** When it asks by itself: never, once, or repeatedly until the sweep has named all tokens. */
   readonly first: "never" | "once" | "until swept";
 }
 
 /** Asks the server again whether all of them are refused. */
-export function CheckAgain({ total, isLeast = false, leases, ask, first }: CheckAgainProps) {
+export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, first }: CheckAgainProps) {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
   const walk = useWalk(
     (progress) => wholeCheck(ask, progress),
-    (check) => setChecked({ ...check, at: new Date().toISOString() }),
+    (check) => {
+      setChecked({ ...check, at: new Date().toISOString() });
+      onChecked?.(check);
+    },
   );
   useEffect(() => {
     if (first !== "never") walk.start();
@@ -57,12 +62,14 @@ export function CheckAgain({ total, isLeast = false, leases, ask, first }: Check
     <div class="body stack tight">
       <div class="row">
         <button type="button" class="button" aria-disabled={walk.read !== null} onClick={walk.start}>
-          {walk.read === null ? "Check again" : `Checking… ${count(walk.read)} of ${count(total)}`}
+          {walk.read === null
+            ? "Check again"
+            : `Checking… ${count(walk.read)}${isLeast && total <= walk.read ? "" : ` of ${count(total)}`}`}
         </button>
         <span class="muted">asks the tree of each token whether it is refused, and its leases revoked</span>
       </div>
       {checked && !waits && <CheckNotice checked={checked} total={total} isLeast={isLeast} />}
-      {checked && <LeasesNotice asked={leases} unrevoked={checked.unrevoked_leases} onTried={walk.start} />}
+      {checked && <LeasesNotice before={leases} unrevoked={checked.unrevoked_leases} onTried={walk.start} />}
       {walk.problem && <ProblemNotice problem={walk.problem} />}
     </div>
   );
@@ -90,6 +97,14 @@ function CheckNotice({
             </a>
           </p>
         ))}
+        <CheckedAt at={at} />
+      </Notice>
+    );
+  }
+  if (checked === 0 && next === "") {
+    return (
+      <Notice tone="warn" title="None of them is named, so none was checked">
+        An ended token is named once the clean-up has come to it, and for as long as its end is kept.
         <CheckedAt at={at} />
       </Notice>
     );

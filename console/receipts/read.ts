@@ -15,12 +15,22 @@ export async function checkAccessors(api: Api, accessors: readonly string[]): Pr
   return answer.ok ? done(answer.value.data) : answer;
 }
 
-/** Asks the trees of the tokens that a job ended whether each is refused; a page of them. */
-export async function verifyEnded(api: Api, job: string, after: string): Promise<Answer<EndedCheck>> {
+/** Asks the trees of the tokens that a job, or a request, ended whether each is refused; a page of them. */
+export async function verifyEnded(
+  api: Api,
+  of: { readonly job: string } | { readonly request_id: string },
+  after: string,
+): Promise<Answer<EndedCheck>> {
   const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", {
-    body: { job, ...(after !== "" && { after }) },
+    body: { ...of, ...(after !== "" && { after }) },
   });
   return answer.ok ? done(answer.value.data) : answer;
+}
+
+/** The same for a request of which nothing may be recorded yet, or any more: then none was checked. */
+export async function verifyRequest(api: Api, request: string, after: string): Promise<Answer<EndedCheck>> {
+  const answer = await verifyEnded(api, { request_id: request }, after);
+  return !answer.ok && answer.problem.status === 404 ? done(NOTHING_CHECKED) : answer;
 }
 
 const NOTHING_CHECKED: EndedCheck = {

@@ -35,7 +35,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     Filter: selectionText(receipt.filter),
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
-    "Leases asked to end": amountText(numbers.leases),
+    "Leases that they had": amountText(numbers.leases),
     ...(preview && groupRows(preview)),
     Tokens: (
       <>
@@ -61,7 +61,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
           key={`${job} ${receipt.complete === true}`}
           total={numbers.total}
           leases={numbers.leases}
-          ask={(after) => verifyEnded(api, job, after)}
+          ask={(after) => verifyEnded(api, { job }, after)}
           first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
       )}

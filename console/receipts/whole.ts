@@ -1,4 +1,4 @@
-import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
+import type { EndedCheck, EndedPage, Receipt } from "../../client/answers.d.ts";
 import { type Answer, done } from "../result.ts";
 
 /** Most pages, of `MOST_NAMED` tokens each, that are read in a row. */
@@ -34,6 +34,18 @@ export const wholeCheck = (ask: Ask<EndedCheck>, progress: Progress): Promise<An
       next: page.next,
     }),
     (all) => progress(all.checked),
+  );
+
+/** The ended tokens of all pages; `next` is set when they are more than `MOST_PAGES`. */
+export const wholeEnded = (ask: Ask<EndedPage>, progress: Progress): Promise<Answer<EndedPage>> =>
+  joined(
+    ask,
+    (all, page) => ({
+      tokens: all.tokens.concat(page.tokens),
+      next: page.next,
+      scanned: all.scanned + page.scanned,
+    }),
+    (all) => progress(all.tokens.length),
   );
 
 /** Most failures of leases that are kept of all pages. */

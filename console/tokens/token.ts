@@ -95,10 +95,16 @@ export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
 export const readTokenOrEnd = (api: Api, accessor: string): Promise<Answer<TokenDetail | EndedToken>> =>
   api.read<TokenDetail | EndedToken>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN });
 
-/** Recently ended tokens, the last first; filtered by a job or a cause. */
+/** Recently ended tokens, the last first; filtered by a job, a cause or a request. */
 export const listEnded = (
   api: Api,
-  query: { readonly job?: string; readonly cause?: string; readonly after?: string; readonly limit?: number },
+  query: {
+    readonly job?: string;
+    readonly cause?: string;
+    readonly request_id?: string;
+    readonly after?: string;
+    readonly limit?: number;
+  },
 ): Promise<Answer<EndedPage>> => api.read<EndedPage>("sys/tokens/ended", query);
 
 const PAGE = 1_000;

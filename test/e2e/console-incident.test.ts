@@ -205,7 +205,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("button", { name: "Revoke 1 token" }).click();
     await page.waitForURL(/receipts\//);
     const receipt = page.getByRole("region", { name: "What ended" });
-    await receipt.getByText("Leases: 2 asked, 0 ended").waitFor();
+    await receipt.getByText("Leases: 2 in all: 0 ended").waitFor();
     await receipt.getByText("can still be used").waitFor();
     // The first attempt of each has failed, or does so now.
     await expect
@@ -214,10 +214,25 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
         return receipt.getByRole("list", { name: "Leases that fail" }).getByRole("listitem").count();
       })
       .toBe(2);
-    await receipt.getByText("Leases: 2 asked, 0 ended, 0 waiting, 2 failing").waitFor();
+    await receipt.getByText("Leases: 2 in all: 0 ended, 0 waiting, 2 failing").waitFor();
+    // Id and error begin at one line.
+    const failure = receipt.getByRole("list", { name: "Leases that fail" }).getByRole("listitem").first();
+    const [id, error] = [failure.getByRole("link"), failure.getByText(/can't be reached/)];
+    expect((await id.boundingBox())?.x).toBe((await error.boundingBox())?.x);
     await receipt.getByRole("button", { name: "Try again" }).first().click();
     await receipt.getByText(/^failed to revoke .*the target can't be reached/).waitFor();
     await expectAccessible(page);
+    // Health says it as long as the receipt does.
+    await openPlace(page, "health");
+    const finding = page
+      .getByRole("listitem")
+      .filter({ hasText: "2 of tokens that ended are refused by their targets" });
+    await finding.getByRole("link", { name: "Ended lately, with receipts" }).click();
+    await page
+      .getByRole("row", { name: /with-leases/ })
+      .getByRole("link", { name: "receipt" })
+      .click();
+    await receipt.getByText("Leases: 2 in all").waitFor();
   });
 
   it("says of a text what it is: ended, mistyped, of another installation, a token of a team", async () => {
@@ -351,6 +366,30 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     // The receipt is the server's: it is there for who comes later, and the timeline says who did it.
     await openPlace(page, "identity");
     await openPlace(page, `identity?id=${auth.entity_id}`);
+    await receipt.getByText(/^Asked by$/).waitFor();
+    // With its proof, once tidy has recorded what ended.
+    await expect
+      .poll(async () => {
+        await openPlace(page, "identity");
+        await openPlace(page, `identity?id=${auth.entity_id}`);
+        return receipt.getByText("All that the sweep has named are refused: 2").count();
+      })
+      .toBe(1);
+    await receipt.getByText(/^Checked .*20\d\d/).waitFor();
+    await receipt.getByText("Ended in all").locator("xpath=following-sibling::dd[1]").getByText("2 tokens").waitFor();
+    const saved = page.waitForEvent("download");
+    await receipt.getByRole("button", { name: "Export JSON" }).click();
+    const file = JSON.parse(await readFile(await (await saved).path(), "utf8")) as object;
+    expect(file).toMatchObject({ entity_id: auth.entity_id, numbers: { total: 2 }, accessors: { length: 2 } });
+    // One request has one time.
+    const said = receipt.getByText("When", { exact: true }).locator("xpath=following-sibling::dd[1]//time");
+    const listed = page.getByRole("region", { name: "Timeline" }).getByRole("listitem");
+    const logged = listed.filter({ hasText: "Ended the tokens of" }).locator("time");
+    expect(await said.getAttribute("datetime")).toBe(await logged.first().getAttribute("datetime"));
+    await receipt.getByRole("link", { name: "all that ended" }).click();
+    await shows("2 tokens");
+    await shows("By the request");
+    await page.goBack();
     await receipt.getByText(/^Asked by$/).waitFor();
     await receipt.getByRole("link", { name: "root", exact: true }).waitFor();
     const timeline = page.getByRole("region", { name: "Timeline" });

@@ -39,6 +39,8 @@ export interface EndedFilter {
   readonly job?: string;
   /** Only those that ended with this token, itself included. */
   readonly cause?: string;
+  /** Only those that this request ended, with all below them. */
+  readonly request?: string;
   /** Ended at `from` or later, and at `to` or earlier. */
   readonly from: Ms;
   readonly to: Ms;
@@ -159,10 +161,11 @@ export class EndedTokens {
     });
   }
 
-  count({ job = "", cause = "", from, to }: EndedFilter): number {
+  count({ job = "", cause = "", request = "", from, to }: EndedFilter): number {
     const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
-      AND ? IN ('', job) AND ? IN ('', cause)`;
-    return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
+      AND ? IN ('', job) AND ? IN ('', cause) AND (? = '' OR how ->> '$.request' = ?)`;
+    const values = [job === "" ? 0 : 1, from, to, job, cause, request, request];
+    return columnOf<number>(this.#sql, query, ...values)[0] ?? 0;
   }
 
   /** Counts what a job ended by revoking these tokens: them, and all that ended with one of them. */
@@ -245,7 +248,8 @@ function classOf(ofJob: number): Class {
   return ofJob === 1 ? "job" : "other";
 }
 
-function isMeant({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
+function isMeant({ job, cause, request }: EndedFilter, { end }: EndedToken): boolean {
+  if (request !== undefined && end.request !== request) return false;
   return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);
 }
 

@@ -163,6 +163,16 @@ export function endedInJob(job: string, run: { startedAt: Ms; finishedAt: Ms | n
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }
 
+/**
+ * Filter for the tokens that a request ended.
+ *
+ * @param madeAt when the watermark of the request was made: nothing of it ended before. null: it has none, or it is not
+ *   kept, and all records are read, page by page.
+ */
+export function endedByRequest(request: string, madeAt: Ms | null): EndedFilter {
+  return { ...ALL_ENDED, request, ...(madeAt !== null && { from: madeAt - CLOCKS_MS }) };
+}
+
 /** Filter for the tokens that ended with one, itself included; null when it has no record. */
 export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
   const ended = await findEnded(env, cause);

@@ -178,7 +178,10 @@ describe("the other rules", () => {
   });
 
   it("are about irrevocable leases and objects that do not answer", () => {
-    expect([rules.judgeLeases(0).state, rules.judgeLeases(1).state]).toEqual(["ok", "failing"]);
+    const leases = [rules.judgeLeases(0, 0), rules.judgeLeases(0, 2), rules.judgeLeases(1, 0), rules.judgeLeases(1, 2)];
+    expect(leases.map(({ state }) => state)).toEqual(["ok", "attention", "failing", "failing"]);
+    expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are refused by their targets, and tried again/);
+    expect(leases[3]?.seen).toMatch(/; 2 of tokens that ended/);
     expect([rules.judgeObjects([]).state, rules.judgeObjects(["tidy"]).state]).toEqual(["ok", "failing"]);
   });
 });

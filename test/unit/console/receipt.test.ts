@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
+import { endedText, isCutOff } from "../../../console/identity/ended-words.ts";
+import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole.ts";
 import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/model.ts";
@@ -93,4 +95,41 @@ it("more selected tokens than one request names are refused beforehand", () => {
   expect(refusalOf(named(MOST_NAMED))).toBe("");
   expect(refusalOf(named(MOST_NAMED + 1))).toMatch(/^900 tokens can be revoked at once/);
   expect(refusalOf({ policy: "web" })).toBe("");
+});
+
+describe("the leases of ended tokens", () => {
+  const left = (waiting: number, failing: number, more = false) => ({ waiting, failing, more, failures: [] });
+  const text = (count: number, rest: ReturnType<typeof left>) => leaseText(leaseSums({ count, more: false }, rest));
+
+  it("are each in one number, and the numbers add up", () => {
+    expect(text(5, left(1, 2))).toBe("Leases: 5 in all: 2 ended, 1 waiting, 2 failing");
+    // More are left than were counted: a token got one in between.
+    for (const counted of [0, 1, 2, 3]) {
+      const { all, ended, waiting, failing } = leaseSums({ count: counted, more: false }, left(0, 2));
+      expect((ended ?? 0) + waiting + failing).toBe(all);
+      expect(all).toBe(Math.max(counted, 2));
+    }
+  });
+
+  it("are no sum where not all were counted", () => {
+    const expected = "Leases: 5 or more: 1 waiting, 2 failing, the others were not counted";
+    expect(text(5, left(1, 2, true))).toBe(expected);
+    expect(leaseText(leaseSums({ count: 5, more: true }, left(1, 2)))).toBe(expected);
+  });
+});
+
+describe("the end of an entity's tokens", () => {
+  it("has as many as are recorded, and before that as many as were counted", () => {
+    const check = { checked: 9, next: "" };
+    expect(endedText(check, { total: 12 }, false)).toBe("9 tokens");
+    expect(endedText(check, null, true)).toBe("9 tokens or more");
+    expect(endedText({ checked: 9, next: "c1" }, null, false)).toBe("9 tokens or more");
+    expect(endedText({ checked: 0, next: "" }, { total: 12 }, true)).toBe("12 tokens");
+    expect(endedText(null, null, true)).toBeNull();
+  });
+
+  it("has a second time only where that says more than the first", () => {
+    expect(isCutOff("2026-11-22T10:00:00Z", "2026-11-22T10:00:06Z")).toBe(false);
+    expect(isCutOff("2026-11-22T09:00:00Z", "2026-11-22T10:00:00Z")).toBe(true);
+  });
 });

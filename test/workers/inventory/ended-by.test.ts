@@ -334,6 +334,34 @@ it("what hung below it has the same of the one above", async () => {
   });
 });
 
+it("what a request ended is found by its id, and checked, once tidy has recorded it", async () => {
+  const robot = { policies: ["operator"], entity_alias: "robot" };
+  const make = async (alias: string) =>
+    (await post("auth/token/create/fleet", { ...robot, entity_alias: alias }, root)).body.auth;
+  const [first, second, other] = [await make("robot"), await make("robot"), await make("bystander")];
+  const child = await createToken(first.client_token, { policies: ["operator"] });
+  await post(`identity/entity/id/${String(first.entity_id)}/not-before`);
+  await post(`identity/entity/id/${String(other.entity_id)}/not-before`);
+  const request = String((await ended(first))?.request_id);
+  const verify = (body: object) => call("POST", "sys/tokens/verify-ended", { token: root, body });
+  const found = async () => {
+    const answer = await call("GET", `sys/tokens/ended?request_id=${request}&limit=1000`, { token: root });
+    return dataOf<{ tokens: { token: { accessor: string } }[] }>(answer).tokens.map(({ token }) => token.accessor);
+  };
+  // An answer without tokens would look like a proof.
+  expect([await found(), (await verify({ request_id: request })).status]).toEqual([[], 404]);
+  for (const { client_token: token } of [first, second, other]) {
+    const { stub } = await locate(token);
+    await stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] });
+    await sweep(stub);
+  }
+  expect((await found()).sort()).toEqual([first, second, child].map(({ accessor }) => accessor).sort());
+  expect(dataOf(await verify({ request_id: request }))).toMatchObject({ checked: 3, ended: 3, alive: [], next: "" });
+  const both = { request_id: request, job: "j1" };
+  expect((await verify(both)).status).toBe(400);
+  expect((await call("GET", `sys/tokens/ended?request_id=${request}&job=j1`, { token: root })).status).toBe(400);
+});
+
 it("until the clean-up the map says which trees ended, and a dry run shows none of their tokens", async () => {
   const top = await ofRole();
   await createToken(top.client_token, { policies: ["operator"] });

@@ -81,3 +81,33 @@ it("leases of live tokens are not among them", async () => {
   const answer = await post("sys/tokens/verify-ended", { accessors: [held.accessor] });
   expect(dataOf(answer)).toMatchObject({ alive: [held.accessor], unrevoked_leases: { waiting: 0, failing: 0 } });
 });
+
+it("a lease whose revocation was tried before is one of those that are to end, so that the numbers add up", async () => {
+  standInForTargets(() => new TypeError("no route to host"));
+  const { accessor, client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
+  const tried = await leaseFor(root, token);
+  await leaseFor(root, token);
+  expect((await post("sys/leases/revoke", { lease_id: tried, sync: true })).status).toBe(400);
+  const preview = dataOf<object>(await post("sys/tokens/revoke", { accessors: [accessor] }));
+  expect(preview).toMatchObject({ leases: { count: 2, more: false } });
+  const { job } = dataOf<{ job: string }>(
+    await post("sys/tokens/revoke", { accessors: [accessor], dry_run: false, expected_count: 1 }),
+  );
+  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state).toBe("done");
+  const receipt = async () =>
+    dataOf<{ numbers: object; unrevoked_leases: Unrevoked }>(
+      await call("GET", `sys/tokens/jobs/${job}/receipt`, { token: root }),
+    );
+  // It is a finding while it is tried again, before it is irrevocable.
+  await runAlarm(token);
+  const { checks } = dataOf<{ checks: { name: string; state: string; seen: string }[] }>(
+    await call("GET", "sys/doctor", { token: root }),
+  );
+  expect(checks.find(({ name }) => name === "leases")).toMatchObject({
+    state: "attention",
+    seen: expect.stringMatching(/^2 of tokens that ended/),
+  });
+  const { numbers, unrevoked_leases: left } = await receipt();
+  expect(numbers).toMatchObject({ leases: { count: 2, more: false } });
+  expect(left.waiting + left.failing).toBe(2);
+});

@@ -15,6 +15,7 @@ import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
 import { sumOfCounts } from "../tokens/token-view.ts";
+import { countRetriedLeases } from "./failing-leases.ts";
 import {
   type Finding,
   type HealthState,
@@ -93,7 +94,14 @@ const CHECKS: readonly Check[] = [
     "Audit log",
     ({ context: { env } }) => judgeAudit({ isStored: env.AUDIT_STORE !== "off", ...auditBacklog() }),
   ],
-  ["leases", "Leases", async ({ context: { env } }) => judgeLeases(sumOfValues(await countIrrevocable(env)))],
+  [
+    "leases",
+    "Leases",
+    async ({ context: { env, now } }) => {
+      const [irrevocable, retried] = await Promise.all([countIrrevocable(env), countRetriedLeases(env, now)]);
+      return judgeLeases(sumOfValues(irrevocable), retried);
+    },
+  ],
   [
     "tidy",
     "Tidy",

@@ -202,12 +202,21 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
   return good(seen);
 }
 
-export function judgeLeases(irrevocable: number): Finding {
-  if (irrevocable === 0) return good("none is irrevocable");
+/** @param retried leases of the last revocations whose targets refused an attempt, and which are tried again. */
+export function judgeLeases(irrevocable: number, retried: number): Finding {
+  const waiting = `${retried} of tokens that ended are refused by their targets, and tried again`;
+  if (irrevocable === 0 && retried === 0) return good("none is irrevocable, and the last revocations wait for none");
+  if (irrevocable === 0) {
+    return attention(
+      `${waiting}: their secrets can still be used`,
+      "The receipt of the revocation shows the error of each: see whether its target answers.",
+      "docs/leases.md#notifications",
+    );
+  }
   return failing(
-    `${irrevocable} can't be revoked: their secrets can still be used`,
-    "Leases shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
-    "docs/leases.md#what-waits",
+    `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
+    "Health in the console shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
+    "docs/leases.md#notifications",
   );
 }
 

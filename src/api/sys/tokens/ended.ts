@@ -11,6 +11,7 @@ import { cursorText, type OrderPosition, readCursor } from "../../../listing/inv
 import {
   ALL_ENDED,
   countEnded,
+  endedByRequest,
   endedInJob,
   endedWith,
   findEnded,
@@ -20,6 +21,7 @@ import { type RevocationJob, revocationsOf } from "../../../listing/inventory/re
 import { NO_TALLY } from "../../../listing/inventory/tally.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Actor } from "../../../system/revocation-origin.ts";
+import { systemOf } from "../../../system/system.ts";
 import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
@@ -125,12 +127,15 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     input: strictSchema({
       job: text().describe("Only tokens that this job revoked."),
       cause: pasted().describe("Only tokens that ended with the one that has this accessor, itself included."),
+      request_id: text().describe("Only tokens that this request ended."),
       ...TOKEN_PAGE,
     }),
-    prepare: async ({ fields: { job, cause, after, limit } }) =>
-      job !== "" && cause !== "" ? refuse("send either job or cause") : readPage(after, limit),
-    handle: async ({ env, installation, fields: { job, cause }, prepared }) => {
-      const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
+    prepare: async ({ fields: { job, cause, request_id: request, after, limit } }) =>
+      [job, cause, request].filter((field) => field !== "").length > 1
+        ? refuse("send one of job, cause and request_id")
+        : readPage(after, limit),
+    handle: async ({ env, installation, fields, prepared }) => {
+      const filter = await endedOf(env, fields);
       const { tokens, next, scanned } = await endedPage(env, filter, prepared);
       const show = tokenRenderer(installation);
       const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
@@ -175,16 +180,20 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     input: strictSchema({
       accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
       job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
+      request_id: text().describe(
+        `In place of accessors: those that this request ended, ${MAX_NAMED_TOKENS} at a time.`,
+      ),
       after: AFTER,
     }),
-    prepare: async ({ fields: { job, after, accessors } }) => {
-      if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
+    prepare: async ({ fields: { job, request_id: request, after, accessors } }) => {
+      const given = [job !== "", request !== "", accessors.length > 0].filter(Boolean).length;
+      if (given !== 1) return refuse("send one of accessors, job and request_id");
       const { size } = new Set(accessors);
       if (size > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
       return readPage(after, 0, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
     },
     handle: async ({ env, installation, fields, prepared }) => {
-      const { job } = fields;
+      const { job, request_id: request } = fields;
       let accessors = [...new Set(fields.accessors)];
       let next = "";
       if (job !== "") {
@@ -194,6 +203,13 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
         next = page.next;
         // An answer without tokens would look like a proof that those of an unknown job are refused.
         if (!run && accessors.length === 0) return NOT_FOUND;
+      }
+      if (request !== "") {
+        const page = await endedPage(env, await endedIn(env, request), prepared);
+        accessors = page.tokens.map(({ token }) => token.accessor);
+        next = page.next;
+        // Nothing is recorded of it, or not yet.
+        if (fields.after === "" && accessors.length === 0 && next === "") return NOT_FOUND;
       }
       const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
       const places = read.flatMap((place) => place ?? []);
@@ -209,6 +225,22 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+/** Returns the filter for what a request asks about; null when no token can match. */
+async function endedOf(
+  env: Env,
+  asked: { job: string; cause: string; request_id: string },
+): Promise<EndedFilter | null> {
+  if (asked.job !== "") return endedByJob(env, asked.job);
+  if (asked.cause !== "") return endedWith(env, asked.cause);
+  return asked.request_id === "" ? ALL_ENDED : endedIn(env, asked.request_id);
+}
+
+/** Returns the filter for the tokens that a request ended: few records are read when its watermark is kept. */
+async function endedIn(env: Env, request: string): Promise<EndedFilter> {
+  const marks = (await systemOf(env).watermarks()).filter(({ asked }) => asked.request === request);
+  return endedByRequest(request, marks.length === 0 ? null : Math.min(...marks.map(({ madeAt }) => madeAt)));
+}
 
 async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));

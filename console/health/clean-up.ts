@@ -1,0 +1,12 @@
+import type { WatermarkRevocations } from "../../client/answers.d.ts";
+
+type Revocation = WatermarkRevocations["revocations"][number];
+
+/** How far the clean-up behind a revocation is, in words. */
+export function cleanUpText({
+  clean_up: state,
+  tokens_left: left,
+}: Pick<Revocation, "clean_up" | "tokens_left">): string {
+  // Its tokens are swept. Only the run of tidy that says so has not ended, or was not the one that swept them.
+  return left === 0 && state !== "finished" ? "done, as far as the map shows" : state;
+}

@@ -1,0 +1,29 @@
+import { count } from "../format.ts";
+import type { Amount } from "../tokens/model.ts";
+import type { Unrevoked } from "./whole.ts";
+
+/** The leases of ended tokens, each in one of these. */
+interface LeaseSums {
+  /** Those of the tokens, as counted before the end. */
+  readonly all: number;
+  /** Their targets have accepted it. null: not known, as not all were counted. */
+  readonly ended: number | null;
+  readonly waiting: number;
+  readonly failing: number;
+}
+
+/** What became of the leases: `ended`, `waiting` and `failing` are `all` together. */
+export function leaseSums(before: Amount, { waiting, failing, more }: Unrevoked): LeaseSums {
+  const left = waiting + failing;
+  // A token can have got one between the count and its end.
+  const all = Math.max(before.count, left);
+  return { all, ended: before.more || more ? null : all - left, waiting, failing };
+}
+
+/** `Leases: 2 in all: 0 ended, 0 waiting, 2 failing`. */
+export function leaseText({ all, ended, waiting, failing }: LeaseSums): string {
+  const rest = `${count(waiting)} waiting, ${count(failing)} failing`;
+  return ended === null
+    ? `Leases: ${count(all)} or more: ${rest}, the others were not counted`
+    : `Leases: ${count(all)} in all: ${count(ended)} ended, ${rest}`;
+}
