@@ -18,7 +18,8 @@ export function loginCommands({ address, mount }: AppRolePlace, roleId: string, 
   const login = `bao write -field=token ${shellWord(`auth/${mount}/login`)} role_id=${shellWord(roleId)}`;
   const lines = needsSecretId
     ? [
-        "# WRAPPED is the wrapping token of a secret-id. It works once: if it was used before, somebody else has the secret-id.",
+        "# WRAPPED is the wrapping token of a secret-id. It works once:",
+        "# if it was used before, somebody else has the secret-id.",
         'SECRET_ID=$(VAULT_TOKEN="$WRAPPED" bao unwrap -field=secret_id)',
         `VAULT_TOKEN=$(printf %s "$SECRET_ID" | ${login} secret_id=-)`,
       ]

@@ -1,7 +1,19 @@
-import { addressField, formed, jqField, jwtLogin, type Preset, ROLE_FIELD } from "./preset.ts";
+import { addressField, formed, jqField, jwtLogin, type Preset, ROLE_FIELD, type SettingsOfMount } from "./preset.ts";
 
 const PLAIN = /^[\w.-]+(?:\/[\w.-]+)+$/;
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The settings of a mount of the JWT method. */
+const issuerOf = (body: SettingsOfMount["body"]): SettingsOfMount => ({
+  label: "The issuer",
+  body,
+  found: ({ oidc_discovery_url: issuer, jwks_url: keys }) =>
+    issuer
+      ? `takes tokens of ${issuer}`
+      : keys
+        ? `takes tokens by the keys at ${keys}`
+        : "takes tokens by keys of its own",
+});
 
 const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";
 
@@ -23,7 +35,7 @@ export const GITHUB: Preset = {
     ),
     ROLE_FIELD,
   ],
-  config: () => ({ oidc_discovery_url: GITHUB_ISSUER }),
+  settingsOfMount: issuerOf(() => ({ oidc_discovery_url: GITHUB_ISSUER })),
   role: ({ repository, branch }, { address }) => ({
     role_type: "jwt",
     user_claim: "repository",
@@ -76,7 +88,7 @@ export const GITLAB: Preset = {
     ),
     ROLE_FIELD,
   ],
-  config: ({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) }),
+  settingsOfMount: issuerOf(({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) })),
   role: ({ project }, { address }) => ({
     role_type: "jwt",
     user_claim: "project_path",
@@ -123,7 +135,7 @@ export const KUBERNETES_ISSUER: Preset = {
     serviceAccountField(),
     ROLE_FIELD,
   ],
-  config: ({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) }),
+  settingsOfMount: issuerOf(({ issuer = "" }) => ({ oidc_discovery_url: withoutSlash(issuer) })),
   role: ({ account = "" }) => ({
     role_type: "jwt",
     user_claim: "sub",
@@ -146,7 +158,10 @@ export const ENTRA: Preset = {
   method: "jwt",
   mount: "entra",
   fields: [
-    formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", GUID, "A GUID with dashes."),
+    {
+      ...formed("tenant", "Tenant id", "A GUID, on the tenant's overview.", GUID, "A GUID with dashes."),
+      isOfMount: true,
+    },
     formed(
       "app",
       "Application id of Grove",
@@ -161,9 +176,9 @@ export const ENTRA: Preset = {
       GUID,
       "A GUID with dashes.",
     ),
+    ROLE_FIELD,
   ],
-  roleOf: ({ object = "" }) => `entra-${object.toLowerCase().slice(0, 8)}`,
-  config: ({ tenant = "" }) => ({ oidc_discovery_url: entraIssuer(tenant.toLowerCase()) }),
+  settingsOfMount: issuerOf(({ tenant = "" }) => ({ oidc_discovery_url: entraIssuer(tenant.toLowerCase()) })),
   role: ({ app = "", object = "" }) => ({
     role_type: "jwt",
     user_claim: "oid",
@@ -211,7 +226,7 @@ export const KEYCLOAK: Preset = {
     ),
     ROLE_FIELD,
   ],
-  config: ({ realm = "" }) => ({ oidc_discovery_url: withoutSlash(realm) }),
+  settingsOfMount: issuerOf(({ realm = "" }) => ({ oidc_discovery_url: withoutSlash(realm) })),
   role: ({ client }) => ({
     role_type: "jwt",
     user_claim: "azp",

@@ -1,6 +1,6 @@
 import { callbackPath } from "../sign-in/arrival.ts";
 import { claimsText, withoutSlash } from "./issuers.ts";
-import { addressField, formed, type Preset } from "./preset.ts";
+import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 
 /** Where `bao login` and `vault login` wait for the answer of the provider. */
 const OF_THE_COMMAND = "http://localhost:8250/oidc/callback";
@@ -16,28 +16,37 @@ export const PEOPLE: Preset = {
   settings: { listing_visibility: "unauth" },
   fields: [
     addressField("issuer", "Identity provider", "Its issuer, as in https://sso.example.com/realms/acme."),
-    formed(
-      "client",
-      "Client id",
-      "Of a client with the authorization code flow. It lists the addresses below “For the client”.",
-      /^[\w.-]+$/,
-      "The id of a client, as in grove.",
-    ),
+    {
+      ...formed(
+        "client",
+        "Client id",
+        "Of a client with the authorization code flow. It lists the addresses below “For the client”.",
+        /^[\w.-]+$/,
+        "The id of a client, as in grove.",
+      ),
+      isOfMount: true,
+    },
     {
       name: "secret",
       label: "Client secret",
+      isOfMount: true,
       hint: "It is kept sealed.",
       isSecret: true,
       wrong: (value) => (/^[\x20-\x7e]{1,1024}$/.test(value) ? "" : "A text of at most 1,024 characters."),
     },
+    { ...ROLE_FIELD, usual: "people" },
   ],
-  roleOf: () => "people",
-  config: ({ issuer = "", client, secret }, { role }) => ({
-    oidc_discovery_url: withoutSlash(issuer),
-    oidc_client_id: client,
-    oidc_client_secret: secret,
-    default_role: role,
-  }),
+  settingsOfMount: {
+    label: "The identity provider",
+    body: ({ issuer = "", client, secret }, { role }) => ({
+      oidc_discovery_url: withoutSlash(issuer),
+      oidc_client_id: client,
+      oidc_client_secret: secret,
+      default_role: role,
+    }),
+    found: ({ oidc_discovery_url: url, oidc_client_id: client, default_role: role }) =>
+      `signs people in at ${url} as the client ${client}, has the secret of that, and takes the role ${role} where none is named`,
+  },
   role: (_, place) => ({
     role_type: "oidc",
     user_claim: "sub",

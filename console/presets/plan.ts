@@ -1,5 +1,5 @@
 import { pathOf } from "../href.ts";
-import { belowMount, ofMount } from "../methods/mount-paths.ts";
+import { belowMount, ofMount as pathOfMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from "../records/commands.ts";
 import type { RecordValue } from "../records/field.ts";
@@ -22,19 +22,22 @@ export interface LoginPlan {
 
 /** One request of a plan. */
 export interface PlanStep {
-  readonly what: "policy" | "mount" | "config" | "role";
+  readonly what: "policy" | "mount" | "settings" | "role";
   /** What it does, for people. */
   readonly label: string;
   readonly request: FormRequest;
 }
+
+/** The settings of a mount as a read shows them, without secrets; "hidden" where they may not be read. */
+export type MountSettings = RecordValue | "hidden" | null;
 
 /** What the installation has already. */
 export interface Existing {
   /** Types of the auth mounts, by their path with a slash at the end. */
   readonly mounts: Readonly<Record<string, string>>;
   readonly policies: readonly string[];
-  /** Whom the mount of the plan trusts, as its configuration says; null where there is no mount, or nothing is set. */
-  readonly trust: RecordValue | "hidden" | null;
+  /** The settings of the mount of the plan; null where there is no mount, or nothing is set. */
+  readonly settings: MountSettings;
 }
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
@@ -50,8 +53,10 @@ interface PlanOptions {
   readonly mount?: string;
   /** True: the mount exists, and no command enables it again, which would be refused. */
   readonly hasMount?: boolean;
-  /** True: the mount has whom it trusts, which stays as it is. */
-  readonly hasTrust?: boolean;
+  /** True: the mount has settings, which stay as they are. */
+  readonly hasSettings?: boolean;
+  /** The settings of the mount, where its secret alone is set. */
+  readonly kept?: RecordValue | undefined;
   /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
   readonly policy?: string | null | undefined;
 }
@@ -61,25 +66,26 @@ interface PlanOptions {
  * nothing of it, and leave one out that may not be read.
  */
 export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
-  const { address, mount = preset.mount, hasMount = false, hasTrust = false, policy = POLICY } = options;
-  const name = preset.roleOf?.(values) ?? values.role ?? "";
+  const { address, mount = preset.mount, hasMount = false, kept, policy = POLICY } = options;
+  const hasSettings = hasMount && options.hasSettings === true && kept === undefined;
+  const name = values.role ?? "";
   const place: PresetPlace = { address, mount, role: name };
   const role = { ...preset.role(values, place), token_policies: [name] };
   const text = policy ?? POLICY;
-  const steps = stepsOf(preset, place, text, preset.config(values, place), role);
-  const config = preset.config(withoutSecrets(preset, values), place);
-  const shown = stepsOf(preset, place, text, config, role).filter(
+  const steps = stepsOf(preset, place, text, settingsBody(preset, values, place, kept), role);
+  const settings = settingsBody(preset, withoutSecrets(preset, values), place, kept);
+  const shown = stepsOf(preset, place, text, settings, role).filter(
     ({ what }) =>
       !(what === "policy" && policy === null) &&
       !(what === "mount" && hasMount) &&
-      !(what === "config" && hasMount && hasTrust),
+      !(what === "settings" && hasSettings),
   );
   return {
     place,
     policy,
     steps,
     curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
-    terraform: terraformOf(preset, place, policy, config, role, { hasMount, hasTrust: hasMount && hasTrust }),
+    terraform: terraformOf(preset, place, policy, settings, role, { hasMount, hasSettings }),
     snippets: preset.snippets(values, place),
     identity: preset.identity(values, place),
   };
@@ -91,15 +97,98 @@ function withoutSecrets({ fields }: Preset, values: PresetValues): PresetValues 
   return { ...values, ...Object.fromEntries(secrets) };
 }
 
-/** Where a method keeps whom it trusts, below its mount. */
+/** The settings of the mount that a plan writes: those that are kept, with the secret that was typed. */
+function settingsBody(preset: Preset, values: PresetValues, place: PresetPlace, kept: RecordValue | undefined) {
+  const wanted = preset.settingsOfMount?.body(values, place);
+  if (wanted === undefined || kept === undefined) return wanted;
+  const secrets = secretNames(preset, values, place);
+  return {
+    ...Object.fromEntries(Object.entries(kept).filter(([name, value]) => !name.endsWith("_set") && !isBlank(value))),
+    ...Object.fromEntries(Object.entries(wanted).filter(([name]) => secrets.has(name))),
+  };
+}
+
+/** A value that is as good as one that is not sent. */
+const isBlank = (value: unknown): boolean =>
+  value === "" || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+/** Stands for a secret, to find out where it goes. */
+const MARK = "a secret";
+
+/** The names of the settings that hold a secret. */
+function secretNames(preset: Preset, values: PresetValues, place: PresetPlace): ReadonlySet<string> {
+  const secrets = preset.fields.flatMap(({ name, isSecret }) => (isSecret ? [[name, MARK] as const] : []));
+  const marked = preset.settingsOfMount?.body({ ...values, ...Object.fromEntries(secrets) }, place) ?? {};
+  return new Set(Object.keys(marked).filter((name) => marked[name] === MARK));
+}
+
+/** What was typed for the settings of a mount that has its own. */
+export interface UnusedSettings {
+  /** The labels of the fields that are not used. */
+  readonly labels: readonly string[];
+  /** What the mount has, as the end of a sentence that begins with "It"; null where it may not be read. */
+  readonly found: string | null;
+  /** True: the secret that was typed can be set, as all else is what was typed. */
+  readonly canSetSecret: boolean;
+  /** True: the mount has no such secret yet. */
+  readonly lacksSecret: boolean;
+}
+
+/** Says what of the values would not be used at a mount with these settings; null where nothing is lost. */
+export function unusedSettings(
+  preset: Preset,
+  values: PresetValues,
+  place: PresetPlace,
+  settings: MountSettings,
+): UnusedSettings | null {
+  const { settingsOfMount, fields } = preset;
+  const typed = fields.filter(({ isOfMount }) => isOfMount === true);
+  if (settingsOfMount === undefined || settings === null || typed.length === 0) return null;
+  const isSame = settings !== "hidden" && hasSettingsOf(settings, preset, values, place);
+  const unused = isSame ? typed.filter(({ isSecret }) => isSecret === true) : typed;
+  if (unused.length === 0) return null;
+  return {
+    labels: unused.map(({ label }) => label),
+    found: settings === "hidden" ? null : settingsOfMount.found(settings),
+    canSetSecret: isSame,
+    lacksSecret: isSame && settingsOfMount.lacksSecret?.(settings) === true,
+  };
+}
+
+/** True where a request that was sent has set what was typed for the settings of a mount. */
+export function writesSettings(
+  preset: Preset,
+  values: PresetValues,
+  place: PresetPlace,
+  sent: RecordValue | undefined,
+): boolean {
+  const wanted = Object.entries(preset.settingsOfMount?.body(values, place) ?? {});
+  return sent !== undefined && wanted.every(([name, value]) => name === OF_ROLE || isSameText(sent[name], value));
+}
+
+/** True for settings of a mount that are those that were typed, as far as a read shows them. */
+function hasSettingsOf(settings: RecordValue, preset: Preset, values: PresetValues, place: PresetPlace): boolean {
+  const secrets = secretNames(preset, values, place);
+  const wanted = Object.entries(preset.settingsOfMount?.body(values, place) ?? {});
+  return wanted.every(([name, value]) => secrets.has(name) || name === OF_ROLE || isSameText(settings[name], value));
+}
+
+/** The role of logins that name none: a mount keeps its own. */
+const OF_ROLE = "default_role";
+
+/** Addresses are the same with a slash at their end. */
+const isSameText = (one: unknown, other: unknown): boolean =>
+  String(one ?? "").replace(/\/$/, "") === String(other ?? "").replace(/\/$/, "");
+
+/** Where a method keeps its settings, below its mount. */
 export const configPath = ({ method }: Pick<Preset, "method">): string =>
   method === "aws" ? "config/client" : "config";
 
 function stepsOf(
-  { method, settings }: Preset,
+  { method, settings: usual, settingsOfMount }: Preset,
   place: PresetPlace,
   policy: string,
-  config: RecordValue,
+  settings: RecordValue | undefined,
   role: RecordValue,
 ): PlanStep[] {
   const { mount, role: name } = place;
@@ -112,13 +201,17 @@ function stepsOf(
     {
       what: "mount",
       label: `The method ${method} at auth/${mount}/`,
-      request: { path: ofMount(mount), body: { type: method, ...(settings && { config: settings }) } },
+      request: { path: pathOfMount(mount), body: { type: method, ...(usual && { config: usual }) } },
     },
-    {
-      what: "config",
-      label: "Whom it trusts",
-      request: { path: belowMount(mount, configPath({ method })), body: config },
-    },
+    ...(settings && settingsOfMount
+      ? [
+          {
+            what: "settings" as const,
+            label: `${settingsOfMount.label} of auth/${mount}/`,
+            request: { path: belowMount(mount, configPath({ method })), body: settings },
+          },
+        ]
+      : []),
     {
       what: "role",
       label: `The role ${name}`,
@@ -129,36 +222,44 @@ function stepsOf(
 
 /**
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
- * same type and what it trusts.
+ * same type and its settings.
+ *
+ * @param setsSecret the secret of the mount is set, and the rest of its settings stays
  */
-export function stepsLeft({ steps, place }: LoginPlan, { method }: Preset, { mounts, policies, trust }: Existing) {
+export function stepsLeft(
+  { steps, place }: LoginPlan,
+  { method }: Preset,
+  { mounts, policies, settings }: Existing,
+  setsSecret = false,
+) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
   const hasPolicy = policies.includes(place.role.toLowerCase());
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
-    (what === "config" && type !== undefined && trust !== null);
-  const other = otherTrust(steps.find(({ what }) => what === "config")?.request.body ?? {}, trust);
+    (what === "settings" && type !== undefined && settings !== null && !setsSecret);
+  const other = otherSettings(steps.find(({ what }) => what === "settings")?.request.body ?? {}, settings);
   const where = `auth/${place.mount}/`;
   return {
     problem: isTaken
       ? `${where} is a method of the type ${type}: choose another path.`
       : other !== undefined
-        ? `${where} trusts ${other}: choose another path.`
+        ? `${where} is set up for ${other}: choose another path.`
         : "",
     left: steps.filter(({ what }) => !kept(what)),
     kept: steps.filter(({ what }) => kept(what)),
   };
 }
 
-/** What a mount trusts in the place of what a plan would have it trust; secrets are in no answer. */
-function otherTrust(wanted: RecordValue, trust: Existing["trust"]): string | undefined {
-  if (trust === null || trust === "hidden") return undefined;
+/** What a mount is set up for in the place of what a plan would set; secrets are in no answer. */
+function otherSettings(wanted: RecordValue, settings: MountSettings): string | undefined {
+  if (settings === null || settings === "hidden") return undefined;
   const texts = Object.entries(wanted)
-    .filter(([name]) => name !== "default_role")
-    .map(([name, value]) => [value, trust[name]] as const);
-  const [, other] = texts.find(([value, set]) => typeof set === "string" && set !== "" && set !== value) ?? [];
+    .filter(([name]) => name !== OF_ROLE)
+    .map(([name, value]) => [value, settings[name]] as const);
+  const [, other] =
+    texts.find(([value, set]) => typeof set === "string" && set !== "" && !isSameText(set, value)) ?? [];
   return typeof other === "string" ? other : undefined;
 }
 
@@ -168,28 +269,28 @@ function terraformOf(
   preset: Preset,
   { mount, role: name }: PresetPlace,
   policy: string | null,
-  config: RecordValue,
+  settings: RecordValue | undefined,
   role: RecordValue,
-  { hasMount, hasTrust }: Required<Pick<PlanOptions, "hasMount" | "hasTrust">>,
+  { hasMount, hasSettings }: Required<Pick<PlanOptions, "hasMount" | "hasSettings">>,
 ): string {
   const parts = PARTS[preset.method] ?? [];
   const roles = parts.find((part) => part.kind === "collection" && part.part === "roles");
-  const settings = parts.find((part) => part.kind === "settings" && part.path === configPath(preset));
+  const ofMount = parts.find((part) => part.kind === "settings" && part.path === configPath(preset));
   const fieldsOf = (part: Part | undefined) =>
     (part && "groups" in part ? part.groups : NO_FIELDS).flatMap(({ fields }) => fields);
   const resourceOf = (part: Part | undefined) => (part && "terraform" in part ? part.terraform : undefined);
   const texts: string[] = policy === null ? [] : [policyResource(name, policy)];
-  const ofConfig = resourceOf(settings);
+  const ofConfig = resourceOf(ofMount);
   const isOne = ofConfig?.mount === "path";
   const label = labelOf(mount);
-  // One resource of a method can be its mount and whom it trusts.
+  // One resource of a method can be its mount and the settings of that.
   const mountType = isOne ? ofConfig.type : "vault_auth_backend";
-  const isKept = hasMount && (!isOne || hasTrust);
+  const isKept = hasMount && (!isOne || hasSettings);
   if (isKept)
     texts.push(`# The method is there already.\ndata "vault_auth_backend" "${label}" {\n  path = "${mount}"\n}\n`);
   else if (hasMount)
     texts.push(
-      `# The method is there already, and trusts nobody yet.\nimport {\n  to = ${mountType}.${label}\n  id = "${mount}"\n}\n`,
+      `# The method is there already, and has no settings yet.\nimport {\n  to = ${mountType}.${label}\n  id = "${mount}"\n}\n`,
     );
   else if (!isOne)
     texts.push(terraformText({ resource: { type: mountType } }, [], { type: preset.method, path: mount }));
@@ -198,11 +299,13 @@ function terraformOf(
     backend: `${isKept ? "data.vault_auth_backend" : mountType}.${label}.path`,
     ...(policy !== null && { token_policies: `[vault_policy.${labelOf(name)}.name]` }),
   };
-  if (ofConfig && !hasTrust) {
+  if (ofConfig && settings && !hasSettings) {
     const { resource, given } = recordOf(ofConfig, mount);
     const type = preset.method === "oidc" ? { type: preset.method } : {};
     const record = { resource, given: { ...given, ...type }, references };
-    texts.push(withTune(terraformText(record, fieldsOf(settings), config), preset));
+    const known = new Set(fieldsOf(ofMount).map(({ name: field }) => field));
+    const values = Object.fromEntries(Object.entries(settings).filter(([field]) => known.has(field)));
+    texts.push(withTune(terraformText(record, fieldsOf(ofMount), values), preset));
   }
   const ofRole = resourceOf(roles);
   if (ofRole) texts.push(terraformText({ ...recordOf(ofRole, mount, name), references }, fieldsOf(roles), role));

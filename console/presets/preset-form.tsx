@@ -1,10 +1,9 @@
+import type { ComponentChildren } from "preact";
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { isOwnMachine } from "./values.ts";
 
 interface PresetFormProps {
-  /** Of the form: its button is elsewhere. */
-  readonly id: string;
   readonly preset: Preset;
   readonly values: PresetValues;
   /** What is wrong, by the names of the fields. */
@@ -13,15 +12,17 @@ interface PresetFormProps {
   readonly tried: boolean;
   readonly onValues: (values: PresetValues) => void;
   readonly onSubmit: (event: Event) => void;
+  /** What is below the fields: the button, and what became of it. */
+  readonly children: ComponentChildren;
 }
 
-/** The three things that a preset asks for, the path of its mount, and the address that its clients use. */
-export function PresetForm({ id, preset, values, wrong, tried, onValues, onSubmit }: PresetFormProps) {
+/** The things that a preset asks for, the path of its mount, and the address that its clients use. */
+export function PresetForm({ preset, values, wrong, tried, onValues, onSubmit, children }: PresetFormProps) {
   const textOf = (name: string): string => values[name] ?? "";
   const set = (name: string) => (value: string) => onValues({ ...values, [name]: value });
   const shownWrong = (name: string): string => (tried || textOf(name) !== "" ? (wrong.get(name) ?? "") : "");
   return (
-    <form class="card" id={id} aria-label={preset.title} onSubmit={onSubmit} noValidate>
+    <form class="card" aria-label={preset.title} onSubmit={onSubmit} noValidate>
       <div class="body preset-fields">
         {preset.fields.map(({ name, label, hint, isSecret = false }) => {
           const Input = isSecret ? SecretInput : TextInput;
@@ -45,6 +46,7 @@ export function PresetForm({ id, preset, values, wrong, tried, onValues, onSubmi
           )}
         </div>
       </div>
+      <div class="body stack">{children}</div>
     </form>
   );
 }

@@ -1,6 +1,7 @@
 import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
 import { PEOPLE } from "./people.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
+import { SCRIPT } from "./script.ts";
 
 /** A text that can be sent in a header. */
 const BEARER = /^[\x21-\x7e]+$/;
@@ -28,13 +29,20 @@ kubectl -n grove create token reviewer --duration=8760h
     {
       name: "reviewer",
       label: "Token of the reviewer",
+      isOfMount: true,
       hint: "What the last command above printed. It is kept sealed.",
       isSecret: true,
       wrong: (value) => (BEARER.test(value) && value.length <= 16_384 ? "" : "A token without blanks."),
     },
+    ROLE_FIELD,
   ],
-  roleOf: ({ account = "" }) => account.replace("/", "-"),
-  config: ({ host = "", reviewer }) => ({ kubernetes_host: host.replace(/\/$/, ""), token_reviewer_jwt: reviewer }),
+  settingsOfMount: {
+    label: "The API server and its reviewer",
+    body: ({ host = "", reviewer }) => ({ kubernetes_host: host.replace(/\/$/, ""), token_reviewer_jwt: reviewer }),
+    found: ({ kubernetes_host: host, token_reviewer_jwt_set: isSet }) =>
+      `asks ${host}, and has ${isSet === true ? "the token of a reviewer" : "no token of a reviewer"}`,
+    lacksSecret: ({ token_reviewer_jwt_set: isSet }) => isSet === false,
+  },
   role: ({ account = "" }) => {
     const [namespace = "", name = ""] = account.split("/");
     return {
@@ -69,7 +77,11 @@ const AWS: Preset = {
     ),
     ROLE_FIELD,
   ],
-  config: (_, { address }) => ({ iam_server_id_header_value: hostOf(address) }),
+  settingsOfMount: {
+    label: "The server id",
+    body: (_, { address }) => ({ iam_server_id_header_value: hostOf(address) }),
+    found: ({ iam_server_id_header_value: id }) => `takes requests that name ${id}`,
+  },
   role: (values) => ({
     auth_type: "iam",
     bound_iam_principal_arn: [principalOf(values)],
@@ -103,4 +115,5 @@ export const PRESETS: readonly Preset[] = [
   ENTRA,
   KEYCLOAK,
   AWS,
+  SCRIPT,
 ];

@@ -1,10 +1,22 @@
 import { useState } from "preact/hooks";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
+import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
 import { AllowedButton, Card, Copy, Notice, ProblemNotice, Segments, SendProblem, useTried } from "../ui/index.ts";
-import { type Existing, type LoginPlan, planOf, stepsLeft } from "./plan.ts";
+import { FirstSecretId } from "./first-secret-id.tsx";
+import {
+  configPath,
+  type Existing,
+  type LoginPlan,
+  type PlanStep,
+  planOf,
+  stepsLeft,
+  type UnusedSettings,
+  unusedSettings,
+  writesSettings,
+} from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { useFound, useSteps } from "./use-steps.ts";
@@ -12,44 +24,46 @@ import { mistakesIn, trimmed, valuesWithUsual } from "./values.ts";
 
 interface SetUpProps {
   readonly preset: Preset;
-  readonly existing: Omit<Existing, "trust">;
+  readonly existing: Omit<Existing, "settings">;
   /** Something was written. */
   readonly onSent: () => void;
 }
 
-/** The form's id: its button stands below the texts. */
-const FORM = "set-up";
-
-/** The fields of a preset, the texts once they are filled in, the button that sets it up, and the check of a login. */
+/** The fields of a preset with the button that sets it up, its texts, and at the end what the client needs. */
 export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const [typed, setTyped] = useState<PresetValues>(() => valuesWithUsual(preset, window.location.origin));
   const [tried, attempt] = useTried();
   const values = trimmed(typed);
-  const { mount = "", address = "" } = values;
+  const { mount = "", address = "", role = "" } = values;
   const mistakes = mistakesIn(preset, values);
-  const role = preset.roleOf?.(values) ?? values.role ?? "";
-  const met = useFound(preset, mount, role, existing);
   const key = JSON.stringify([preset.id, values]);
-  const { busy, outcome, run } = useSteps(key, () => {
+  const { busy, outcome, written, run } = useSteps(key, () => {
     onSent();
     met.reload();
   });
-  const hasMount = existing.mounts[`${mount}/`] === preset.method;
-  const plan =
-    mistakes.size > 0
-      ? null
-      : planOf(preset, values, {
-          address,
-          mount,
-          hasMount,
-          hasTrust: met.found.trust !== null,
-          policy: met.found.policy,
-        });
+  const met = useFound(preset, mount, role, existing, written);
+  const { settings, policy } = met.found;
+  // A choice is for the mount that it was made at.
+  const [choice, setChoice] = useState({ mount: "", sets: false });
+  const place = { address, mount, role };
+  const hasMistake = mistakes.size > 0;
+  const unused = hasMistake || met.busy ? null : unusedSettings(preset, values, place, settings);
+  const setsSecret = unused?.canSetSecret === true && (choice.mount === mount ? choice.sets : unused.lacksSecret);
+  const plan = hasMistake
+    ? null
+    : planOf(preset, values, {
+        address,
+        mount,
+        hasMount: existing.mounts[`${mount}/`] === preset.method,
+        hasSettings: settings !== null,
+        kept: setsSecret && settings !== "hidden" && settings !== null ? settings : undefined,
+        policy,
+      });
   const {
     problem: taken = "",
     left = [],
     kept = [],
-  } = plan ? stepsLeft(plan, preset, { ...existing, ...met.found }) : {};
+  } = plan ? stepsLeft(plan, preset, { ...existing, settings }, setsSecret) : {};
   const wrong = taken === "" ? mistakes : new Map([["mount", taken]]);
   const isUnknown = met.busy || met.problem !== null;
   const isReady = outcome.sent.length > 0 && outcome.refused === null && !busy;
@@ -57,41 +71,49 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
     if (attempt(event, wrong.size === 0) && !busy && !isUnknown) void run(left);
   };
   const [first] = left;
-  const stays = kept.filter(({ what }) => !outcome.sent.some((step) => step.what === what));
+  const isSent = ({ what }: PlanStep): boolean => outcome.sent.some((step) => step.what === what);
+  const isOfPage = ({ request }: PlanStep): boolean => written.has(request.path);
+  const stays = kept.filter((step) => !isSent(step));
+  const button = `Set up ${preset.thing ?? preset.title}`;
+  // What this page wrote of these values is not lost.
+  const isWritten = (): boolean =>
+    writesSettings(preset, values, place, written.get(belowMount(mount, configPath(preset))));
   return (
     <>
-      <PresetForm
-        id={FORM}
-        preset={preset}
-        values={typed}
-        wrong={wrong}
-        tried={tried}
-        onValues={setTyped}
-        onSubmit={submit}
-      />
-      {plan && !met.busy && <Texts plan={plan} hasPolicy={met.found.policy !== undefined} />}
-      <Card title="Set it up here" body>
+      <PresetForm preset={preset} values={typed} wrong={wrong} tried={tried} onValues={setTyped} onSubmit={submit}>
         {met.problem && <ProblemNotice problem={met.problem} onRetry={met.reload} />}
-        {stays.length > 0 && (
-          <p class="muted">Exists, and stays as it is: {stays.map(({ label }) => lowerFirst(label)).join(", ")}.</p>
+        {unused && taken === "" && !busy && !isWritten() && (
+          <Unused
+            mount={mount}
+            unused={unused}
+            setsSecret={setsSecret}
+            onSetsSecret={(sets) => setChoice({ mount, sets })}
+          />
         )}
+        <Names title="Exists, and stays as it is" steps={stays.filter((step) => !isOfPage(step))} />
+        <Names title="Written here before, and stays as it is" steps={stays.filter(isOfPage)} />
         <ul class="plain" aria-live="polite">
           {outcome.sent.map(({ label }) => (
             <li key={label} class="good">
               {label}: written
             </li>
           ))}
-          {outcome.refused && <li>{outcome.refused.label}: not written</li>}
+          {outcome.refused && <li class="bad">{outcome.refused.label}: not written</li>}
         </ul>
         <SendProblem problem={outcome.problem} />
+        {outcome.refused && !busy && (
+          <>
+            <Names title="Still to be written" steps={left} />
+            <p>“{button}” goes on with that: what is written stays.</p>
+          </>
+        )}
         <div class="actions">
           <AllowedButton
             look="button primary"
-            form={FORM}
             needs={first ? needsOf(first.request.path) : null}
             busy={busy || (plan !== null && isUnknown)}
           >
-            {busy ? "Setting up…" : `Set up ${preset.thing ?? preset.title}`}
+            {busy ? "Setting up…" : button}
           </AllowedButton>
           {plan && (
             <a class="button" href={href(["policies", plan.place.role.toLowerCase()])}>
@@ -99,17 +121,74 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             </a>
           )}
         </div>
-      </Card>
-      {isReady && plan && (
-        <>
-          {plan.snippets.map(({ title, text }) => (
-            <Card key={title} title={title} body>
-              <Copy value={text} label={title} />
-            </Card>
-          ))}
-          <CheckOf preset={preset} plan={plan} />
-        </>
+      </PresetForm>
+      {isReady && plan && <AtTheEnd preset={preset} plan={plan} />}
+      {plan && !met.busy && (
+        <Texts
+          plan={plan}
+          hasPolicy={policy !== undefined && !written.has(`sys/policies/acl/${pathOf(plan.place.role)}`)}
+        />
       )}
+    </>
+  );
+}
+
+/** A line with what some steps are about. */
+function Names({ title, steps }: { readonly title: string; readonly steps: readonly PlanStep[] }) {
+  if (steps.length === 0) return null;
+  return (
+    <p class="muted">
+      {title}: {steps.map(({ label }) => lowerFirst(label)).join(", ")}.
+    </p>
+  );
+}
+
+interface UnusedProps {
+  readonly mount: string;
+  readonly unused: UnusedSettings;
+  readonly setsSecret: boolean;
+  readonly onSetsSecret: (sets: boolean) => void;
+}
+
+/** Says before anything is sent what of the fields would have no effect, and offers to set a secret. */
+function Unused({ mount, unused, setsSecret, onSetsSecret }: UnusedProps) {
+  const { labels, found, canSetSecret, lacksSecret } = unused;
+  const names = labels.map((label) => `“${label}”`).join(", ");
+  return (
+    <>
+      <Notice
+        tone="warn"
+        title={`auth/${mount}/ has settings already${setsSecret ? "" : `: ${names} will not be used`}`}
+      >
+        {found === null ? "Your policies do not let you read them. They stay as they are." : `It ${found}.`}
+      </Notice>
+      {canSetSecret && (
+        <label class="check">
+          <input type="checkbox" checked={setsSecret} onChange={(event) => onSetsSecret(event.currentTarget.checked)} />
+          <span>
+            Set {names} there
+            <span class="hint">
+              {" "}
+              {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays.
+            </span>
+          </span>
+        </label>
+      )}
+    </>
+  );
+}
+
+/** What the client needs once all is written: what it runs, its credentials, and the check of a login. */
+function AtTheEnd({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
+  return (
+    <>
+      {preset.method === "approle" && <FirstSecretId place={plan.place} />}
+      {plan.snippets.map(({ title, text }) => (
+        <Card key={title} title={title} body>
+          <Copy value={text} label={title} />
+        </Card>
+      ))}
+      <CheckOf preset={preset} plan={plan} />
     </>
   );
 }

@@ -1,39 +1,57 @@
 import { useState } from "preact/hooks";
 import type { StoredPolicy } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
-import { belowMount } from "../methods/mount-paths.ts";
+import { belowMount, ofMount } from "../methods/mount-paths.ts";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
-import { configPath, type Existing, type PlanStep } from "./plan.ts";
+import { configPath, type Existing, type MountSettings, type PlanStep } from "./plan.ts";
 import type { Preset } from "./preset.ts";
 
 /** What the installation has at the places of a plan. */
-interface Found extends Pick<Existing, "trust"> {
+interface Found extends Pick<Existing, "settings"> {
   /** The text of the policy; undefined where there is none, null where it may not be read. */
   readonly policy: string | null | undefined;
 }
 
-const NOTHING: Found = { trust: null, policy: undefined };
+const NOTHING: Found = { settings: null, policy: undefined };
 
-/** Reads what a plan would meet. `busy` as long as it is not known. */
-export function useFound(preset: Preset, mount: string, role: string, { mounts, policies }: Omit<Existing, "trust">) {
+/** What the steps of a page wrote, by the paths of their requests. */
+export type Written = ReadonlyMap<string, RecordValue>;
+
+/**
+ * Reads what a plan would meet. `busy` as long as it is not known.
+ *
+ * @param written a mount that the page made has no settings before the page writes them
+ */
+export function useFound(
+  preset: Preset,
+  mount: string,
+  role: string,
+  { mounts, policies }: Omit<Existing, "settings">,
+  written: Written,
+) {
   const { api } = useSession();
   const type = mounts[`${mount}/`];
   const name = role.toLowerCase();
   const hasPolicy = policies.includes(name);
-  const key = JSON.stringify([mount, type, hasPolicy && name]);
+  const path = belowMount(mount, configPath(preset));
+  const mayHaveSettings =
+    preset.settingsOfMount !== undefined &&
+    type === preset.method &&
+    (written.has(path) || !written.has(ofMount(mount)));
+  const key = JSON.stringify([mount, type, mayHaveSettings, hasPolicy && name]);
   const found = useLoad(key, async () => {
-    const [trust, policy] = await Promise.all([
-      // A mount can be there without whom it trusts, which was refused then.
-      type === preset.method ? ifShown(api.read<RecordValue>(belowMount(mount, configPath(preset)))) : done(null),
+    const [settings, policy] = await Promise.all([
+      // A mount can be there without settings, which were refused then.
+      mayHaveSettings ? ifShown(api.read<RecordValue>(path)) : done<MountSettings>(null),
       hasPolicy ? ifShown(api.read<StoredPolicy>(`sys/policies/acl/${pathOf(name)}`)) : done(null),
     ]);
-    if (!trust.ok) return trust;
+    if (!settings.ok) return settings;
     if (!policy.ok) return policy;
     const text = policy.value === "hidden" ? null : policy.value?.policy;
-    return done({ at: key, is: { trust: trust.value, policy: text } });
+    return done({ at: key, is: { settings: settings.value, policy: text } });
   });
   // The answer for what was typed before is none for what stands there now.
   const isNow = found.value?.at === key;
@@ -49,7 +67,7 @@ async function ifShown<T>(asked: Promise<Answer<T>>): Promise<Answer<T | "hidden
   return status === 404 ? done(null) : status === 403 ? done("hidden" as const) : answer;
 }
 
-/** What became of the steps of a plan. */
+/** What became of the steps of a plan when they were sent. */
 interface Outcome {
   /** The values that they were sent for. */
   readonly of: string;
@@ -71,9 +89,11 @@ export function useSteps(of: string, onSent: () => void) {
   const { api } = useSession();
   const [busy, setBusy] = useState(false);
   const [last, setLast] = useState(NONE);
+  const [written, setWritten] = useState<Written>(new Map());
   const run = async (steps: readonly PlanStep[]): Promise<void> => {
     setBusy(true);
-    const sent: PlanStep[] = [];
+    // Those that went well before, where one was refused.
+    const sent: PlanStep[] = last.of === of ? [...last.sent] : [];
     let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
     for (const step of steps) {
       const answer = await api.call(step.request.path, { body: step.request.body });
@@ -82,6 +102,7 @@ export function useSteps(of: string, onSent: () => void) {
         break;
       }
       sent.push(step);
+      setWritten((before) => new Map([...before, [step.request.path, step.request.body]]));
       setLast({ of, sent: [...sent], refused: null, problem: null });
     }
     setBusy(false);
@@ -89,5 +110,5 @@ export function useSteps(of: string, onSent: () => void) {
     // What was written so far is there now.
     onSent();
   };
-  return { busy, outcome: last.of === of ? last : NONE, run };
+  return { busy, outcome: last.of === of ? last : NONE, written, run };
 }

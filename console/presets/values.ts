@@ -12,12 +12,19 @@ export const trimmed = (values: PresetValues): PresetValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()]));
 
 /** What the form begins with. `origin`: where the console was opened. */
-export const valuesWithUsual = ({ mount }: Preset, origin: string): PresetValues => ({ mount, address: origin });
+export const valuesWithUsual = ({ mount, fields }: Preset, origin: string): PresetValues => ({
+  ...Object.fromEntries(fields.flatMap(({ name, usual }) => (usual === undefined ? [] : [[name, usual]]))),
+  mount,
+  address: origin,
+});
 
 /** What is missing or wrong before there can be a plan, by the names of the fields in their order. */
 export function mistakesIn({ fields }: Preset, values: PresetValues): ReadonlyMap<string, string> {
   const { mount = "", address = "" } = values;
-  const all = fields.map(({ name, wrong }) => [name, mistakeIn(values[name] ?? "", wrong)] as const);
+  const all = fields.map(({ name, wrong, isOptional = false }) => {
+    const value = values[name] ?? "";
+    return [name, isOptional && value === "" ? "" : mistakeIn(value, wrong)] as const;
+  });
   return new Map(
     [
       ...all,

@@ -19,6 +19,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
   let watched: WatchedPage;
   let page: Page;
   const asked: string[] = [];
+  const secrets: string[] = [];
 
   beforeAll(async () => {
     server = await startServe();
@@ -92,6 +93,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     const dialog = page.getByRole("dialog", { name: "Wrapped secret-id made" });
     await dialog.getByText("Shown once").waitFor();
     const [wrapping, accessor] = [await shownIn("Wrapping token"), await shownIn("Accessor")];
+    secrets.push(wrapping);
     await expectAccessible(page);
     for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
     await dialog.getByText("Have you copied it?").waitFor();
@@ -129,7 +131,8 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     });
     expect(found.secret_id_accessor).toBe(accessor);
     // Neither it nor a wrapping token is in an address.
-    expect(asked.filter((url) => url.includes(secretId) || url.includes("hvs."))).toEqual([]);
+    secrets.push(secretId);
+    expect(asked.filter((url) => secrets.some((one) => url.includes(one)))).toEqual([]);
   });
 
   it("checks a login by the accessor of a secret-id, which costs it no use", async () => {

@@ -258,8 +258,15 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.route("**/v1/auth/aws/config/client", (route) => route.fulfill(unavailable), { times: 1 });
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByText("Grove can't answer now").waitFor();
-    await page.getByText("Whom it trusts: not written").waitFor();
+    await page.getByText("The server id of auth/aws/: not written").waitFor();
     await page.getByText("The policy web-servers: written").waitFor();
+    await page
+      .getByText("Still to be written: the server id of auth/aws/, the role web-servers.", { exact: true })
+      .waitFor();
+    await page.getByText("“Set up AWS” goes on with that: what is written stays.").waitFor();
+    // It says nothing of a policy that was there before: this page made it.
+    expect(await page.getByText("already").count()).toBe(0);
+    expect(await page.getByText("Exists, and stays").count()).toBe(0);
     // What was written for these values says nothing of others.
     await page.getByLabel("Role", { exact: true }).fill("other-servers");
     await page.getByText(": written").waitFor({ state: "detached" });
@@ -274,7 +281,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
       .waitFor();
     await page.getByRole("button", { name: "Set up AWS" }).click();
     await page.getByRole("heading", { name: "Check a login" }).waitFor();
-    await page.getByText("Whom it trusts: written").waitFor();
+    await page.getByText("The server id of auth/aws/: written").waitFor();
     const config = (await api("GET", "auth/aws/config/client")).body.data;
     expect(config).toMatchObject({ iam_server_id_header_value: "127.0.0.1" });
     await expectAccessible(page);
@@ -285,7 +292,10 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     // What is there stays: only the role would be written again.
     await page.getByLabel("IAM role", { exact: true }).fill("web2");
     await page
-      .getByText("Exists, and stays as it is: the policy web-servers, the method aws at auth/aws/, whom it trusts.")
+      .getByText("Exists, and stays as it is: the policy web-servers, the method aws at auth/aws/.", { exact: true })
+      .waitFor();
+    await page
+      .getByText("Written here before, and stays as it is: the server id of auth/aws/.", { exact: true })
       .waitFor();
     await page.getByLabel("Path").fill("token");
     await page.getByText("auth/token/ is a method of the type token: choose another path.").waitFor();

@@ -364,6 +364,7 @@ async function plant(server: RunningServer): Promise<readonly string[]> {
     "methods?new=1",
     "methods?setup=github",
     "methods?setup=kubernetes-review",
+    "methods?setup=approle",
     "methods/aws?part=roles&name=web",
     "methods/aws?part=login-check",
     "methods/aws?part=refused-logins",

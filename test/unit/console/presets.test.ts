@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Existing, planOf, stepsLeft } from "../../../console/presets/plan.ts";
+import { type Existing, type MountSettings, planOf, stepsLeft, unusedSettings } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
 import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/values.ts";
@@ -21,24 +21,25 @@ const VALUES: Readonly<Record<string, PresetValues>> = {
   entra: { tenant: GUID.toUpperCase(), app: GUID, object: GUID },
   keycloak: { realm: "https://sso.example.com/realms/acme", client: "ci" },
   aws: { account: "111111111111", name: "web" },
+  approle: { ttl: "30d", networks: "10.0.0.0/8, 2001:db8::/32" },
 };
 const valuesOf = (id: string): PresetValues => ({
   ...valuesWithUsual(presetOf(id) ?? fail(), ADDRESS),
   ...VALUES[id],
   role: "deploy",
 });
-const roleOf = (id: string) =>
-  ({ people: "people", "kubernetes-review": "web-api", entra: "entra-11111111" })[id] ?? "deploy";
 const cases = PRESETS.map((preset) => [preset.id, preset] as const);
 const presetOf = (id: string) => PRESETS.find((preset) => preset.id === id) ?? PRESETS[0];
 
 describe.each(cases)("the preset %s", (id, preset) => {
   const plan = planOf(preset, valuesOf(id), { address: ADDRESS });
 
-  it("asks for three things, and takes what its hints say", () => {
-    expect(preset.fields).toHaveLength(3);
+  it("asks for three things at most and the name of the role, and takes what its hints say", () => {
+    expect(preset.fields.filter(({ name }) => name !== "role").length).toBeLessThanOrEqual(3);
+    expect(preset.fields.at(-1)?.label).toBe("Role");
     expect([...mistakesIn(preset, valuesOf(id))]).toEqual([]);
-    const names = [...preset.fields.map(({ name }) => name), "mount", "address"];
+    const needed = preset.fields.filter(({ isOptional }) => isOptional !== true);
+    const names = [...needed.map(({ name }) => name), "mount", "address"];
     expect([...mistakesIn(preset, {})]).toEqual(names.map((name) => [name, "Needed"]));
   });
 
@@ -53,8 +54,9 @@ describe.each(cases)("the preset %s", (id, preset) => {
 
   it("has a policy that is one, and a role that gives it", () => {
     expect(parsePolicy(plan.policy ?? fail(), 0).ok).toBe(true);
-    expect(plan.steps.map(({ what }) => what)).toEqual(["policy", "mount", "config", "role"]);
-    expect(plan.steps[3]?.request.body).toMatchObject({ token_policies: [roleOf(id)] });
+    const settings = id === "approle" ? [] : ["settings"];
+    expect(plan.steps.map(({ what }) => what)).toEqual(["policy", "mount", ...settings, "role"]);
+    expect(plan.steps.at(-1)?.request.body).toMatchObject({ token_policies: ["deploy"] });
   });
 
   it("has commands that a shell takes, with nothing left out", () => {
@@ -100,7 +102,7 @@ describe.each(cases)("the preset %s", (id, preset) => {
   });
 
   it("has Terraform that makes the same, in an order by references", () => {
-    expect(plan.terraform).toContain(`resource "vault_policy" "${roleOf(id)}"`);
+    expect(plan.terraform).toContain('resource "vault_policy" "deploy"');
     expect(plan.terraform).toMatch(/backend +=/);
     expect(plan.terraform).not.toMatch(/backend +(?:[a-z_]+ +)?= "/);
     expect(plan.terraform).toMatch(/token_policies +(?:[a-z_]+ +)?= \[vault_policy\.[\w-]+\.name\]/);
@@ -183,30 +185,30 @@ describe("the steps that are left", () => {
   const whatIsLeft = (existing: Existing) => stepsLeft(plan, preset ?? fail(), existing);
 
   it("are all where nothing is there", () => {
-    expect(whatIsLeft({ mounts: {}, policies: [], trust: null }).left).toEqual(plan.steps);
+    expect(whatIsLeft({ mounts: {}, policies: [], settings: null }).left).toEqual(plan.steps);
   });
 
   it("leave a policy and a mount alone that exist", () => {
-    const own = plan.steps.find(({ what }) => what === "config")?.request.body ?? {};
-    for (const trust of [own, { ...own, oidc_discovery_url: "" }, "hidden"] as const) {
-      const { left, problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], trust });
+    const own = plan.steps.find(({ what }) => what === "settings")?.request.body ?? {};
+    for (const settings of [own, { ...own, oidc_discovery_url: "" }, "hidden"] as const) {
+      const { left, problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], settings });
       expect([left.map(({ what }) => what), problem]).toEqual([["role"], ""]);
     }
   });
 
-  it("have whom to trust again where only the mount could be made", () => {
-    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], trust: null });
-    expect(left.map(({ what }) => what)).toEqual(["config", "role"]);
+  it("have the settings again where only the mount could be made", () => {
+    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], settings: null });
+    expect(left.map(({ what }) => what)).toEqual(["settings", "role"]);
   });
 
-  it("can't be taken at a mount that trusts another issuer", () => {
-    const trust = { oidc_discovery_url: "https://sso.example.com", bound_issuer: "" };
-    const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], trust });
-    expect(problem).toBe("auth/github/ trusts https://sso.example.com: choose another path.");
+  it("can't be taken at a mount with another issuer", () => {
+    const settings = { oidc_discovery_url: "https://sso.example.com", bound_issuer: "" };
+    const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], settings });
+    expect(problem).toBe("auth/github/ is set up for https://sso.example.com: choose another path.");
   });
 
   it("can't be taken at a path of another method", () => {
-    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [], trust: null }).problem).toContain("type aws");
+    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [], settings: null }).problem).toContain("type aws");
   });
 });
 
@@ -245,10 +247,10 @@ it("commands enable no method that is there already", () => {
 });
 
 describe("texts for a method that is there already", () => {
-  const textsOf = (id: string, hasTrust: boolean) =>
-    planOf(presetOf(id) ?? fail(), valuesOf(id), { address: ADDRESS, hasMount: true, hasTrust });
+  const textsOf = (id: string, hasSettings: boolean) =>
+    planOf(presetOf(id) ?? fail(), valuesOf(id), { address: ADDRESS, hasMount: true, hasSettings });
 
-  it.each(["github", "kubernetes-review", "aws", "people"])("refer to it, and leave whom it trusts: %s", (id) => {
+  it.each(["github", "kubernetes-review", "aws", "people"])("refer to it, and leave its settings: %s", (id) => {
     const { terraform, curl, place } = textsOf(id, true);
     const { mount } = place;
     expect(terraform).toContain(`data "vault_auth_backend" "${mount}" {\n  path = "${mount}"\n}\n`);
@@ -257,7 +259,7 @@ describe("texts for a method that is there already", () => {
     expect(curl).not.toMatch(/sys\/auth|\/config/);
   });
 
-  it("have Terraform take over a mount that trusts nobody yet, where one resource is both", () => {
+  it("have Terraform take over a mount without settings, where one resource is both", () => {
     const { terraform } = textsOf("github", false);
     expect(terraform).toContain('import {\n  to = vault_jwt_auth_backend.github\n  id = "github"\n}\n');
     expect(terraform).toContain('resource "vault_jwt_auth_backend" "github" {');
@@ -266,6 +268,75 @@ describe("texts for a method that is there already", () => {
     expect(aws).toContain('data "vault_auth_backend" "aws" {');
     expect(aws).not.toContain('resource "vault_auth_backend"');
   });
+});
+
+describe("what was typed for a mount that has settings already", () => {
+  const PLACE = { address: ADDRESS, mount: "kubernetes", role: "deploy" };
+  const unusedAt = (id: string, settings: MountSettings) =>
+    unusedSettings(presetOf(id) ?? fail(), valuesOf(id), PLACE, settings);
+  const cluster = { kubernetes_host: "https://cluster.example.com:6443/", token_reviewer_jwt_set: true, issuer: "" };
+
+  it("is used where there are none, and where no field is lost", () => {
+    expect(unusedAt("kubernetes-review", null)).toBeNull();
+    expect(unusedAt("gitlab", { oidc_discovery_url: "https://gitlab.com" })).toBeNull();
+    expect(unusedAt("aws", { iam_server_id_header_value: "other" })).toBeNull();
+    expect(unusedAt("approle", null)).toBeNull();
+  });
+
+  it("is a secret that would be dropped, or one that is missing there", () => {
+    const labels = ["Token of the reviewer"];
+    const found = "asks https://cluster.example.com:6443/, and has the token of a reviewer";
+    const known = { labels, canSetSecret: true };
+    expect(unusedAt("kubernetes-review", cluster)).toEqual({ ...known, found, lacksSecret: false });
+    const without = unusedAt("kubernetes-review", { ...cluster, token_reviewer_jwt_set: false });
+    expect(without).toMatchObject({ ...known, lacksSecret: true });
+    expect(without?.found).toContain("and has no token of a reviewer");
+  });
+
+  it("is all of it where the settings are others, or may not be read", () => {
+    const labels = ["API server", "Token of the reviewer"];
+    expect(unusedAt("kubernetes-review", "hidden")).toEqual({
+      labels,
+      found: null,
+      canSetSecret: false,
+      lacksSecret: false,
+    });
+    const keys = { oidc_discovery_url: "", jwks_url: "https://sso.example.com/keys" };
+    expect(unusedAt("gitlab", keys)).toMatchObject({
+      labels: ["GitLab"],
+      found: "takes tokens by the keys at https://sso.example.com/keys",
+      canSetSecret: false,
+    });
+  });
+
+  it("is set with the rest as it is, where the secret alone is written", () => {
+    const kept = { ...cluster, disable_iss_validation: false, issuer: "ours", pem_keys: [] };
+    const preset = presetOf("kubernetes-review") ?? fail();
+    const options = { address: ADDRESS, hasMount: true, hasSettings: true, kept };
+    const plan = planOf(preset, valuesOf("kubernetes-review"), options);
+    const body = {
+      kubernetes_host: "https://cluster.example.com:6443/",
+      disable_iss_validation: false,
+      issuer: "ours",
+      token_reviewer_jwt: "ey.secret.x",
+    };
+    expect(plan.steps.find(({ what }) => what === "settings")?.request.body).toEqual(body);
+    expect(plan.curl).toContain('"token_reviewer_jwt": "<Token of the reviewer>"');
+    expect(plan.terraform).toContain('resource "vault_kubernetes_auth_backend_config" "');
+    expect(plan.terraform).not.toMatch(/_set|ey\.secret/);
+    const existing = { mounts: { "kubernetes/": "kubernetes" }, policies: ["deploy"], settings: kept };
+    const { left, problem } = stepsLeft(plan, preset, existing, true);
+    expect([left.map(({ what }) => what), problem]).toEqual([["settings", "role"], ""]);
+    expect(stepsLeft(plan, preset, existing).left.map(({ what }) => what)).toEqual(["role"]);
+  });
+});
+
+it("a script logs in from the networks that were typed, and from anywhere without any", () => {
+  const networksOf = (networks: string) =>
+    planOf(presetOf("approle") ?? fail(), { ...valuesOf("approle"), networks }, { address: ADDRESS }).steps.at(-1)
+      ?.request.body.secret_id_bound_cidrs;
+  expect(networksOf("10.0.0.0/8, 2001:db8::/32")).toEqual(["10.0.0.0/8", "2001:db8::/32"]);
+  expect(networksOf("")).toBeUndefined();
 });
 
 it.each([

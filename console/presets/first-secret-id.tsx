@@ -1,0 +1,42 @@
+import { href } from "../href.ts";
+import { AppRoleAccess } from "../methods/app-role-access.tsx";
+import { belowMount } from "../methods/mount-paths.ts";
+import { NewSecretId } from "../methods/new-secret-id.tsx";
+import type { RecordValue } from "../records/field.ts";
+import { useSession } from "../session.ts";
+import { Card, useLoad } from "../ui/index.ts";
+import type { PresetPlace } from "./preset.ts";
+
+/** The role-id of a role that was set up, and a first secret-id. */
+export function FirstSecretId({ place: { address, mount, role } }: { readonly place: PresetPlace }) {
+  const { api } = useSession();
+  const path = belowMount(mount, "role", role);
+  const record = useLoad(path, () => api.read<RecordValue>(path));
+  return (
+    <>
+      {record.value && <AppRoleAccess mount={mount} name={role} role={record.value} address={address} />}
+      <Card title="A first secret-id" of={record} body>
+        {record.value && (
+          <>
+            <p>
+              It is handed over to the machine, wrapped unless you ask to see it. The page of the role lists them all,
+              and makes others.
+            </p>
+            <div class="actions">
+              <NewSecretId
+                path={`${path}/secret-id`}
+                role={record.value}
+                look="button primary"
+                label="Make a secret-id…"
+                onMade={() => {}}
+              />
+              <a class="button" href={href(["methods", mount], { part: "roles", name: role })}>
+                The role's page
+              </a>
+            </div>
+          </>
+        )}
+      </Card>
+    </>
+  );
+}

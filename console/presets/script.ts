@@ -1,0 +1,49 @@
+import { formed, type Preset, ROLE_FIELD, shellLogin } from "./preset.ts";
+
+const DURATION = /^\d+[smhd]$/;
+const NETWORKS = /^[\da-f.:]+\/\d{1,3}(?:, *[\da-f.:]+\/\d{1,3})*$/i;
+
+/** A script on a machine that nobody vouches for. */
+export const SCRIPT: Preset = {
+  id: "approle",
+  title: "AppRole, for a script",
+  text: "A script on a machine without an identity of its own. It gets a role-id, and a secret-id that somebody hands over.",
+  thing: "the AppRole",
+  method: "approle",
+  mount: "approle",
+  fields: [
+    {
+      ...formed("ttl", "A secret-id is good for", "Then the script needs a new one.", DURATION, "As in 12h or 30d."),
+      usual: "30d",
+    },
+    {
+      ...formed(
+        "networks",
+        "Networks",
+        "The script logs in from there alone, as in 10.0.0.0/8. Empty: from anywhere.",
+        NETWORKS,
+        "As in 10.0.0.0/8, with commas between.",
+      ),
+      isOptional: true,
+    },
+    ROLE_FIELD,
+  ],
+  role: ({ ttl, networks = "" }) => ({
+    secret_id_ttl: ttl,
+    ...(networks !== "" && { secret_id_bound_cidrs: networks.split(",").map((one) => one.trim()) }),
+    token_ttl: "1h",
+  }),
+  snippets: (_, place) => [
+    {
+      title: "On the machine",
+      text: `# Both ids are in files that nobody but the user of the script can read.
+export VAULT_ADDR=${place.address}
+ROLE_ID=$(cat /etc/${place.role}/role-id)
+SECRET_ID=$(cat /etc/${place.role}/secret-id)
+VAULT_TOKEN=$(${shellLogin(place, `printf '{"role_id": "%s", "secret_id": "%s"}' "$ROLE_ID" "$SECRET_ID"`, "")})
+export VAULT_TOKEN
+`,
+    },
+  ],
+  identity: () => "",
+};

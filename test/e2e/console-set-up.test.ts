@@ -1,0 +1,175 @@
+import { spawnSync } from "node:child_process";
+import type { Browser, Page, Response } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { openPlace, signIn } from "./support/console-page.ts";
+import { expectReachable } from "./support/keyboard.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+const HOST = "https://cluster.example.com";
+
+describe.skipIf(executable === undefined)("a login that is set up in the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    watched = await openPage(browser);
+    page = watched.page;
+    await signIn(page, server, server.rootToken);
+  });
+  afterAll(async () => {
+    expect(watched.faults).toEqual([]);
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const send = (method: string, path: string, body?: unknown, token = server.rootToken) =>
+    call(server, method, `/v1/${path}`, { token, body });
+  const api = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const answer = await send(method, path, body);
+    expect(answer.status).toBeLessThan(300);
+    return answer.body.data as T;
+  };
+  const fill = async (fields: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [label, text] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(text);
+  };
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const mountCluster = async (mount: string, config: Readonly<Record<string, unknown>>): Promise<void> => {
+    await api("POST", `sys/auth/${mount}`, { type: "kubernetes" });
+    await api("POST", `auth/${mount}/config`, config);
+  };
+  const clusterAt = (mount: string) => api<Record<string, unknown>>("GET", `auth/${mount}/config`);
+  const CLUSTER = { "API server": HOST, "Service account": "web/api", "Token of the reviewer": "ey.typed" };
+
+  it("says before it is sent that a reviewer is not used, as the mount has one, and takes it when asked to", async () => {
+    await mountCluster("has-one", { kubernetes_host: HOST, token_reviewer_jwt: "ey.first", issuer: "ours" });
+    await openPlace(page, "methods?setup=kubernetes-review");
+    await fill({ ...CLUSTER, Role: "api", Path: "has-one" });
+    await page.getByText("auth/has-one/ has settings already: “Token of the reviewer” will not be used").waitFor();
+    await page.getByText(`It asks ${HOST}, and has the token of a reviewer.`).waitFor();
+    const takes = page.getByRole("checkbox", { name: /^Set “Token of the reviewer” there/ });
+    expect(await takes.isChecked()).toBe(false);
+    await page.getByText("It takes the place of the one that is there. The rest stays.").waitFor();
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await expectReachable(page);
+    const sent: unknown[] = [];
+    page.on(
+      "request",
+      (one) => one.method() === "POST" && one.url().endsWith("has-one/config") && sent.push(one.postDataJSON()),
+    );
+    await button("Set up Kubernetes, by TokenReview").click();
+    await page.getByText("The role api: written").waitFor();
+    expect(sent).toEqual([]);
+    await takes.check();
+    await page.getByText("auth/has-one/ has settings already", { exact: true }).waitFor();
+    await button("Set up Kubernetes, by TokenReview").click();
+    await page.getByText("The API server and its reviewer of auth/has-one/: written").waitFor();
+    expect(sent).toMatchObject([{ kubernetes_host: HOST, token_reviewer_jwt: "ey.typed", issuer: "ours" }]);
+    expect(await clusterAt("has-one")).toMatchObject({ token_reviewer_jwt_set: true, issuer: "ours" });
+    // It is written: no word of it being lost.
+    await page.getByText("has settings already").waitFor({ state: "detached" });
+    // The role has the name that was typed.
+    expect(await api("GET", "auth/has-one/role/api")).toMatchObject({ token_policies: ["api"] });
+  });
+
+  it("sets a reviewer where the mount has none, unless that is not wanted", async () => {
+    await mountCluster("lacks-one", { kubernetes_host: HOST });
+    await openPlace(page, "methods?setup=kubernetes-review");
+    await fill({ ...CLUSTER, Role: "api", Path: "lacks-one" });
+    await page.getByText(`It asks ${HOST}, and has no token of a reviewer.`).waitFor();
+    const takes = page.getByRole("checkbox", { name: /^Set “Token of the reviewer” there/ });
+    expect(await takes.isChecked()).toBe(true);
+    await takes.uncheck();
+    await page.getByText("auth/lacks-one/ has settings already: “Token of the reviewer” will not be used").waitFor();
+    await takes.check();
+    await button("Set up Kubernetes, by TokenReview").click();
+    await page.getByRole("heading", { name: "Check a login" }).waitFor();
+    expect(await clusterAt("lacks-one")).toMatchObject({ token_reviewer_jwt_set: true });
+  });
+
+  it("says after a failure what is written and what is left, goes on with that, and asks for nothing that is not there", async () => {
+    const failed: string[] = [];
+    const note = (answer: Response): unknown => answer.status() >= 400 && failed.push(new URL(answer.url()).pathname);
+    page.on("response", note);
+    await openPlace(page, "methods?setup=github");
+    await fill({ Repository: "acme/web", Branch: "main", Role: "ship" });
+    const refusal = { status: 400, json: { errors: ["the issuer does not answer"] } };
+    await page.route("**/v1/auth/github/config", (route) => route.fulfill(refusal), { times: 1 });
+    await button("Set up GitHub Actions").click();
+    await page.getByText("the issuer does not answer").waitFor();
+    await page.getByText("The policy ship: written").waitFor();
+    await page.getByText("The method jwt at auth/github/: written").waitFor();
+    await page.getByText("The issuer of auth/github/: not written").waitFor();
+    await page.getByText("Still to be written: the issuer of auth/github/, the role ship.", { exact: true }).waitFor();
+    await page.getByText("“Set up GitHub Actions” goes on with that: what is written stays.").waitFor();
+    await page.getByText("What a token of this login may do").waitFor();
+    expect(await page.getByText("There is a policy ship already").count()).toBe(0);
+    expect(await page.getByText("Exists, and stays").count()).toBe(0);
+    await expectAccessible(page);
+    // The issuer would be asked: the answer is that of one that was found.
+    await page.route("**/v1/auth/github/config", (route) =>
+      route.request().method() === "POST" ? route.fulfill({ status: 204 }) : route.fulfill({ json: { data: {} } }),
+    );
+    await button("Set up GitHub Actions").click();
+    await page.getByRole("heading", { name: "Check a login" }).waitFor();
+    // All four, whenever they were written.
+    expect(await page.getByText(/: written$/).count()).toBe(4);
+    expect(await page.getByText("There is a policy ship already").count()).toBe(0);
+    page.off("response", note);
+    await page.unroute("**/v1/auth/github/config");
+    // The refusal alone: the mount without settings was not asked for them.
+    expect(failed).toEqual(["/v1/auth/github/config"]);
+  });
+
+  it("gives a script an AppRole, and ends with its role-id and a first secret-id, which log in", async () => {
+    await openPlace(page, "methods");
+    await page.getByRole("link", { name: "Set up a login…" }).click();
+    await page.getByRole("link", { name: "AppRole, for a script" }).click();
+    expect(await page.getByLabel("A secret-id is good for").inputValue()).toBe("30d");
+    await fill({ Networks: "127.0.0.0/8", Role: "nightly" });
+    await page.getByText("Terraform", { exact: true }).click();
+    await page.getByText('resource "vault_approle_auth_backend_role" "nightly"').waitFor();
+    await button("Set up the AppRole").click();
+    await page.getByRole("heading", { name: "A first secret-id" }).waitFor();
+    const { role_id: roleId } = await api<{ role_id: string }>("GET", "auth/approle/role/nightly/role-id");
+    await expect.poll(() => page.getByRole("status", { name: "Role-id" }).textContent()).toBe(roleId);
+    expect(await api("GET", "auth/approle/role/nightly")).toMatchObject({
+      secret_id_ttl: 30 * 86_400,
+      secret_id_bound_cidrs: ["127.0.0.0/8"],
+      token_policies: ["nightly"],
+    });
+    await button("Make a secret-id…").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("At most 30d, and that when it is empty.").waitFor();
+    await dialog.getByLabel("Hand over").selectOption("");
+    await dialog.getByRole("button", { name: "Make the secret-id" }).click();
+    const secretId = (await dialog.getByRole("status", { name: "Secret-id" }).textContent()) ?? "";
+    await dialog.getByRole("button", { name: "Done" }).click();
+    // What the page says that the machine runs.
+    const script = (await page.getByRole("status", { name: "On the machine" }).textContent()) ?? "";
+    const files = `cat() { case "$1" in */role-id) printf %s '${roleId}';; *) printf %s '${secretId}';; esac; }`;
+    const run = spawnSync("bash", ["-eu"], { input: `${files}\n${script}\necho "$VAULT_TOKEN"`, encoding: "utf8" });
+    expect(run.stderr).toBe("");
+    const own = await send("GET", "auth/token/lookup-self", undefined, run.stdout.trim());
+    expect(own.body.data).toMatchObject({ policies: ["default", "nightly"], meta: { role_name: "nightly" } });
+    await expectReachable(page);
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("link", { name: "The role's page" }).click();
+    await page.getByRole("heading", { level: 1, name: "auth/approle/" }).waitFor();
+  });
+});
