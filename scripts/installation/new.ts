@@ -43,7 +43,9 @@ An installation of Grove ${project.version}. Needs Node 24; on Linux
 \`node_modules/.bin\` of a clone of Grove has one.
 
 **First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** Neither it nor
-backups are for git; the other files are.
+backups are for git; the other files are. Until the package is published, its archive belongs to them: copy it here and
+\`npm install ./grove-tokens-grove-${project.version}.tgz\`. Installed from elsewhere, it is a path of this machine in
+\`package.json\`.
 
 ## Start, on this machine
 
@@ -107,16 +109,25 @@ One that was made with \`--address\` is brought back by \`npx grove restore --fr
 mv .grove/data .grove/data.broken && mkdir -m 0700 .grove/data
 cp -a "$(ls -d backups/grove-* | tail -1)"/. .grove/data/
 npx grove serve
-curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
 \`\`\`
 
-The last line, in a second terminal, ends every earlier token. Without it what was revoked since the backup is good again: read *Restore*
-in \`docs/operations.md\` of the package before the address is open to others. A backup needs the seal key of its time: after a
-rotation make a new one.
+What was revoked since the backup is good again. So before the address is open to others, in a second terminal in this
+folder, with the token of an administrator:
+
+\`\`\`
+export VAULT_ADDR=http://127.0.0.1:8200 VAULT_TOKEN=...
+curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
+npx grove tokens --policy root
+npx grove contain --include-root --policy root
+\`\`\`
+
+The first request ends every earlier token but root tokens, which the second lists; the last one ends those but that in
+\`VAULT_TOKEN\`. *Restore* in \`docs/operations.md\` of the package says what else comes back. A backup needs the seal
+key of its time: after a rotation make a new one.
 
 ## Upgrade
 
-Another version in \`package.json\`, then:
+Another version in \`package.json\`, or the new archive here and \`npm install ./ARCHIVE\`; then:
 
 \`\`\`
 npm install
