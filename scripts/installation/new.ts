@@ -116,14 +116,14 @@ folder, with the token of an administrator:
 
 \`\`\`
 export VAULT_ADDR=http://127.0.0.1:8200 VAULT_TOKEN=...
-curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
 npx grove tokens --policy root
 npx grove contain --include-root --policy root
+curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
 \`\`\`
 
-The first request ends every earlier token but root tokens, which the second lists; the last one ends those but that in
-\`VAULT_TOKEN\`. *Restore* in \`docs/operations.md\` of the package says what else comes back. A backup needs the seal
-key of its time: after a rotation make a new one.
+The first command lists the root tokens, the second ends them but for \`VAULT_TOKEN\`, and the last one ends every other
+earlier token. *Restore* in \`docs/operations.md\` of the package says what else comes back. A backup needs the seal key
+of its time: after a rotation make a new one.
 
 ## Upgrade
 
