@@ -55,6 +55,9 @@ export function relative(time: string, now: number): string {
   return seconds > 0 ? `in ${duration(seconds)}` : `${duration(-seconds)} ago`;
 }
 
+/** `2h ago`, of what has happened: a clock that is ahead of this one makes it no future. */
+export const since = (time: string, now: number): string => relative(time, Math.max(now, Date.parse(time)));
+
 export const exact = (time: string): string => EXACT.format(new Date(time));
 
 /** An hour for a small space: `Nov 29, 3:00 PM`. */

@@ -55,7 +55,7 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
             "irrevocable: nothing is sent any more"
           ) : (
             <>
-              sent again <Time at={next} />
+              sent again <Time at={next} mayCome />
             </>
           )}
         </span>

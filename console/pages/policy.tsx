@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import type { StoredPolicy } from "../../client/answers.d.ts";
+import type { PolicyVersion, StoredPolicy } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
-import { Editor, endpointOf } from "../policies/editor.tsx";
-import { isConflict } from "../policies/policy.ts";
+import { Editor } from "../policies/editor.tsx";
+import { endpointOf, isConflict } from "../policies/policy.ts";
 import { PolicyUsage } from "../policies/usage.tsx";
+import { PolicyVersions } from "../policies/versions.tsx";
 import { Confirm } from "../records/confirm.tsx";
 import { failed } from "../result.ts";
 import { go } from "../router.ts";
@@ -36,6 +37,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
   const policy = useLoad(name, () => api.read<StoredPolicy>(endpointOf(name)));
   const [asking, setAsking] = useState<{ readonly version: number | undefined } | null>(null);
   const [typed, setTyped] = useState<string | null>(null);
+  const [restored, setRestored] = useState<PolicyVersion | null>(null);
   const value = policy.value;
   const isFixed = FIXED.has(name);
   const remove = async (version: number | undefined) => {
@@ -74,25 +76,37 @@ export function PolicyPage({ name }: { readonly name: string }) {
         )}
       </PageHead>
       <Loading of={policy} />
-      <div class="columns">
-        {value && (
-          <Editor
+      <div class="stack">
+        <div class="columns">
+          {value && (
+            <Editor
+              key={name}
+              name={name}
+              policy={value}
+              isFixed={isFixed}
+              restored={restored}
+              onTyped={setTyped}
+              onChanged={policy.reload}
+            />
+          )}
+          <div class="stack">
+            {value && (
+              <Card title="Who has it" body>
+                <PolicyUsage name={name} />
+              </Card>
+            )}
+            {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
+          </div>
+        </div>
+        {value && !isFixed && (
+          <PolicyVersions
             key={name}
             name={name}
-            policy={value}
-            isFixed={isFixed}
-            onTyped={setTyped}
-            onChanged={policy.reload}
+            current={value}
+            isUnsaved={typed !== null && typed !== value.policy}
+            onRestore={(version) => setRestored({ ...version })}
           />
         )}
-        <div class="stack">
-          {value && (
-            <Card title="Who has it" body>
-              <PolicyUsage name={name} />
-            </Card>
-          )}
-          {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
-        </div>
       </div>
       {asking && (
         <Confirm
@@ -106,7 +120,10 @@ export function PolicyPage({ name }: { readonly name: string }) {
           }}
           onClose={() => setAsking(null)}
         >
-          <p>Tokens that have this policy lose what it grants, within seconds. They stay.</p>
+          <p>
+            Tokens that have this policy lose what it grants, within seconds. They stay. Its earlier versions go with
+            it.
+          </p>
           <PolicyUsage name={name} />
         </Confirm>
       )}

@@ -8,24 +8,27 @@ const SIGNS = { same: " ", added: "+", removed: "−" } as const;
 interface DiffViewProps {
   readonly before: string;
   readonly after: string;
+  readonly title?: string;
+  /** Name of the part that scrolls. */
+  readonly lines?: string;
 }
 
-/** The changes of unsaved text, line by line. */
-export function DiffView({ before, after }: DiffViewProps) {
+/** The changes from one text to another, line by line. */
+export function DiffView({ before, after, title = "Changes", lines: label = "Changed lines" }: DiffViewProps) {
   const lines = diffOf(before, after);
   const shown = shortened(lines);
   const added = lines.filter(({ kind }) => kind === "added").length;
   const removed = lines.filter(({ kind }) => kind === "removed").length;
   return (
-    <section class="card" aria-label="Changes">
+    <section class="card" aria-label={title}>
       <header>
-        <h2>Changes</h2>
+        <h2>{title}</h2>
         <span class="small number">
           {counted(added, "line")} added, {counted(removed, "line")} removed
         </span>
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard has to reach it */}
-      <section class="diff" tabIndex={0} aria-label="Changed lines">
+      <section class="diff" tabIndex={0} aria-label={label}>
         {shown.slice(0, DRAWN).map((line, at) => (
           <Line key={at} line={line} />
         ))}

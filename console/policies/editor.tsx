@@ -1,23 +1,22 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { StoredPolicy } from "../../client/answers.d.ts";
-import { pathOf } from "../href.ts";
+import type { PolicyVersion, StoredPolicy } from "../../client/answers.d.ts";
 import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
-import { isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
+import { endpointOf, isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
+import { TokensWithIt } from "./usage.tsx";
 import { usePolicyText } from "./use-policy-text.ts";
-
-/** The endpoint of a policy. */
-export const endpointOf = (name: string): string => `sys/policies/acl/${pathOf(...name.split("/"))}`;
 
 interface EditorProps {
   readonly name: string;
   /** As the server has it; one with the version -1 and an example for its text is to be made. */
   readonly policy: StoredPolicy;
   readonly isFixed?: boolean;
+  /** An earlier version whose text takes the place of the typed one; another object for each time. */
+  readonly restored?: PolicyVersion | null;
   /** Present for a new policy: its name is a field of the form. */
   readonly onName?: (name: string) => void;
   readonly onTyped: (text: string) => void;
@@ -29,7 +28,7 @@ interface EditorProps {
  * The text with its line numbers; a mistake that the parser names is marked and the cursor put there. Before it is saved it shows
  * what that changes, and it is saved only over the version that was looked at.
  */
-export function Editor({ name, policy, isFixed = false, onName, onTyped, onChanged }: EditorProps) {
+export function Editor({ name, policy, isFixed = false, restored = null, onName, onTyped, onChanged }: EditorProps) {
   const { api } = useSession();
   const isNew = policy.version === -1;
   const { typed, seen, isKept, type, take, keepMine, noteSaved } = usePolicyText(isNew ? "" : name, policy);
@@ -48,6 +47,12 @@ export function Editor({ name, policy, isFixed = false, onName, onTyped, onChang
   const idle = isSame ? "nothing is changed" : overtaken ? "choose which text to keep" : "";
 
   useEffect(() => onTyped(typed), [typed]);
+  useEffect(() => {
+    if (!restored) return;
+    type(restored.policy);
+    setSaved(false);
+    setProblem(null);
+  }, [restored]);
   useEffect(() => {
     const element = area.current;
     if (!element || !place) return;
@@ -78,6 +83,13 @@ export function Editor({ name, policy, isFixed = false, onName, onTyped, onChang
         <Field label="Name" name="name" wrong={tried && name === "" ? "Needed" : ""}>
           <TextInput value={name} onText={(text) => onName(text.trim())} />
         </Field>
+      )}
+      {restored && changed && !saved && typed === restored.policy && !overtaken && (
+        <Focused on={restored}>
+          <Notice tone="warn" title={`The text of version ${restored.version} is below. It is not saved yet`}>
+            Look at what it changes, then save it as version {policy.version + 1}.
+          </Notice>
+        </Focused>
       )}
       {isKept && !overtaken && (
         <Notice title="Your unsaved text is here again">This tab kept it. It is not saved yet.</Notice>
@@ -139,6 +151,7 @@ export function Editor({ name, policy, isFixed = false, onName, onTyped, onChang
         </Notice>
       )}
       {changed && !isNew && !saved && <DiffView before={policy.policy} after={typed} />}
+      {changed && !isNew && !saved && <TokensWithIt name={name} />}
       {!isFixed && (
         <div class="actions">
           {changed && !saved && (

@@ -1,9 +1,26 @@
 import type { StoredPolicy } from "../../client/answers.d.ts";
+import { pathOf } from "../href.ts";
 import type { Problem } from "../result.ts";
 
 /** Settings that a write has to repeat, because it replaces the whole policy. */
 export function settingsOf({ name: _, policy: __, version: ___, modified: ____, ...settings }: StoredPolicy) {
   return settings;
+}
+
+/** The endpoint of a policy. */
+export const endpointOf = (name: string): string => `sys/policies/acl/${pathOf(...name.split("/"))}`;
+
+const SETTINGS = [
+  "allow_slashes_in_identity_templates",
+  "allow_wildcards_in_identity_templates",
+  "cas_required",
+  "expiration",
+] as const;
+
+/** The settings of `version` that differ from those of `current`, as they were. */
+export function otherSettings(version: StoredPolicy, current: StoredPolicy): string[] {
+  const others = SETTINGS.filter((name) => version[name] !== current[name]);
+  return others.map((name) => `${name}: ${version[name] ?? "none"}`);
 }
 
 /** True when the server has another version than the one that the request named. */

@@ -10,10 +10,20 @@ type Holders = Usage["roles"];
 const SHOWN = 8;
 const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
 
+const usagePath = (name: string): string => `sys/policies/usage/acl/${pathOf(...name.split("/"))}`;
+
+/** Before a change is saved: how many tokens it concerns. Nothing where that is not known. */
+export function TokensWithIt({ name }: { readonly name: string }) {
+  const { api } = useSession();
+  const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
+  if (!value) return null;
+  return <p class="small">It holds for {counted(value.tokens, "token")} with this policy, within seconds.</p>;
+}
+
 /** The number of tokens with a policy, and the roles, entities, groups and teams that give it. */
 export function PolicyUsage({ name }: { readonly name: string }) {
   const { api } = useSession();
-  const usage = useLoad(name, () => api.read<Usage>(`sys/policies/usage/acl/${pathOf(...name.split("/"))}`));
+  const usage = useLoad(name, () => api.read<Usage>(usagePath(name)));
   if (usage.problem?.status === 403) {
     return <p class="small muted">Your policies refuse to say how many tokens and roles have it.</p>;
   }

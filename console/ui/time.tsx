@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { exact, relative } from "../format.ts";
+import { exact, relative, since } from "../format.ts";
 
 /** The current time (ms), updated every `everyMs`. */
 export function useNow(everyMs = 10_000): number {
@@ -11,12 +11,19 @@ export function useNow(everyMs = 10_000): number {
   return now;
 }
 
+interface TimeProps {
+  readonly at: string;
+  readonly both?: boolean;
+  /** True for what may still come. Anything else has happened, whatever the clocks of server and browser say. */
+  readonly mayCome?: boolean;
+}
+
 /** A time relative to now. The exact time is shown on hover, and beside it with `both`. */
-export function Time({ at, both = false }: { readonly at: string; readonly both?: boolean }) {
+export function Time({ at, both = false, mayCome = false }: TimeProps) {
   const now = useNow();
   return (
     <time dateTime={at} title={exact(at)}>
-      {relative(at, now)}
+      {mayCome ? relative(at, now) : since(at, now)}
       {both && (
         <span class="muted">
           {" "}
@@ -29,5 +36,5 @@ export function Time({ at, both = false }: { readonly at: string; readonly both?
 
 /** When something ends; `null` is never. */
 export function End({ at, both = false }: { readonly at: string | null; readonly both?: boolean }) {
-  return at === null ? <span class="tag">never</span> : <Time at={at} both={both} />;
+  return at === null ? <span class="tag">never</span> : <Time at={at} both={both} mayCome />;
 }

@@ -82,6 +82,47 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(await stored("ship")).toMatchObject({ policy: rule("mine"), version: 4 });
   });
 
+  it("goes back to an earlier version of a policy: its text becomes a new version once it is saved", async () => {
+    const author = (await api("POST", "auth/token/create", { policies: ["root"], display_name: "ann" })).body;
+    const { client_token: token } = author.auth as { client_token: string };
+    const write = (body: unknown) => call(server, "POST", "/v1/sys/policies/acl/back", { token, body });
+    await write({ policy: rule("good"), allow_slashes_in_identity_templates: true });
+    await write({ policy: rule("bad") });
+    await api("POST", "auth/token/create", { policies: ["back"] });
+    await openPlace(page, "policies/back");
+    const table = page.getByRole("region", { name: "Versions", exact: true });
+    await table.getByText("2, the current one").waitFor();
+    expect(await table.getByRole("link", { name: "token-ann" }).count()).toBe(2);
+    await table.getByRole("button", { name: "Version 1" }).click();
+    await expect.poll(() => page.getByLabel("Text of version 1").inputValue()).toBe(rule("good"));
+    const difference = page.getByRole("region", { name: "What a way back to version 1 changes", exact: true });
+    expect(await difference.textContent()).toMatch(/removed: path "bad".*added: path "good"/s);
+    await table.getByText("It had other settings (allow_slashes_in_identity_templates: true).").waitFor();
+    await expectAccessible(page);
+
+    const restore = table.getByRole("button", { name: "Restore as a new version…" });
+    await textOf(page).fill(rule("typed"));
+    expect(await restore.getAttribute("title")).toBe("save or undo your changes first");
+    await page.getByRole("button", { name: "Undo the changes" }).click();
+    await restore.click();
+    await page.getByText("The text of version 1 is below. It is not saved yet").waitFor();
+    await expect.poll(() => textOf(page).inputValue()).toBe(rule("good"));
+    await page.getByText("It holds for 1 token with this policy, within seconds.").waitFor();
+    expect(await stored("back")).toMatchObject({ policy: rule("bad"), version: 2 });
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect(await stored("back")).toMatchObject({ policy: rule("good"), version: 3 });
+    await table.getByText("3, the current one").waitFor();
+    await table.getByRole("button", { name: "Version 2" }).waitFor();
+
+    // Another policy, and this one again, are shown as they are stored.
+    for (const name of ["ship", "back"]) {
+      await openPlace(page, `policies/${name}`);
+      await expect.poll(() => textOf(page).inputValue()).toBe((await stored(name)).policy);
+    }
+  });
+
   it("keeps an unsaved text over the end of a session for the same person alone, and forgets it when its user signs out", async () => {
     const other = await openPage(browser);
     const policy = 'path "*" {\n  capabilities = ["create", "read", "update", "delete", "list", "sudo"]\n}\n';
