@@ -45,7 +45,9 @@ export const PEOPLE: Preset = {
       default_role: role,
     }),
     found: ({ oidc_discovery_url: url, oidc_client_id: client, default_role: role }) =>
-      `signs people in at ${url} as the client ${client}, has the secret of that, and takes the role ${role} where none is named`,
+      client
+        ? `signs people in at ${url} as the client ${client}, with its secret${role ? `, by the role ${role} unless another is named` : ""}`
+        : "is set up without a client at a provider, for signed tokens alone",
   },
   role: (_, place) => ({
     role_type: "oidc",

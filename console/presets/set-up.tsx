@@ -6,17 +6,8 @@ import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
 import { AllowedButton, Card, Copy, Notice, ProblemNotice, Segments, SendProblem, useTried } from "../ui/index.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
-import {
-  configPath,
-  type Existing,
-  type LoginPlan,
-  type PlanStep,
-  planOf,
-  stepsLeft,
-  type UnusedSettings,
-  unusedSettings,
-  writesSettings,
-} from "./plan.ts";
+import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
+import { configPath, type Existing, type LoginPlan, type PlanStep, planOf, stepsLeft } from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { useFound, useSteps } from "./use-steps.ts";

@@ -6,7 +6,8 @@ import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
-import { configPath, type Existing, type MountSettings, type PlanStep } from "./plan.ts";
+import type { MountSettings } from "./mount-settings.ts";
+import { configPath, type Existing, type PlanStep } from "./plan.ts";
 import type { Preset } from "./preset.ts";
 
 /** What the installation has at the places of a plan. */

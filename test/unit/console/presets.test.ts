@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Existing, type MountSettings, planOf, stepsLeft, unusedSettings } from "../../../console/presets/plan.ts";
+import { type MountSettings, unusedSettings } from "../../../console/presets/mount-settings.ts";
+import { type Existing, planOf, stepsLeft } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
 import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/values.ts";
@@ -291,6 +292,19 @@ describe("what was typed for a mount that has settings already", () => {
     const without = unusedAt("kubernetes-review", { ...cluster, token_reviewer_jwt_set: false });
     expect(without).toMatchObject({ ...known, lacksSecret: true });
     expect(without?.found).toContain("and has no token of a reviewer");
+  });
+
+  it("is the secret of a client that the mount signs people in as", () => {
+    const provider = { oidc_discovery_url: "https://sso.example.com/realms/acme", oidc_client_id: "grove" };
+    const at = "signs people in at https://sso.example.com/realms/acme as the client grove, with its secret";
+    const unused = unusedAt("people", { ...provider, default_role: "" });
+    expect(unused).toEqual({ labels: ["Client secret"], found: at, canSetSecret: true, lacksSecret: false });
+    const found = `${at}, by the role staff unless another is named`;
+    expect(unusedAt("people", { ...provider, default_role: "staff" })?.found).toBe(found);
+    expect(unusedAt("people", { ...provider, oidc_client_id: "" })).toMatchObject({
+      labels: ["Identity provider", "Client id", "Client secret"],
+      found: "is set up without a client at a provider, for signed tokens alone",
+    });
   });
 
   it("is all of it where the settings are others, or may not be read", () => {
