@@ -31,6 +31,7 @@ export function loginCommands({ address, mount }: AppRolePlace, roleId: string, 
 export function agentConfig({ address, mount, role }: AppRolePlace, needsSecretId: boolean): string {
   const secretId = needsSecretId
     ? `
+      # The agent reads this file once and deletes it: after a restart it needs a new secret-id.
       secret_id_file_path = "/etc/${role}/secret-id"
       # The file has a wrapping token. Without the next line: the secret-id itself.
       secret_id_response_wrapping_path = "auth/${mount}/role/${role}/secret-id"`

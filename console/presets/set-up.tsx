@@ -4,7 +4,17 @@ import { LoginCheck } from "../methods/login-check.tsx";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
-import { AllowedButton, Card, Copy, Notice, ProblemNotice, Segments, SendProblem, useTried } from "../ui/index.ts";
+import {
+  AllowedButton,
+  Card,
+  Copy,
+  Notice,
+  ProblemNotice,
+  Segments,
+  SendProblem,
+  useTried,
+  Warnings,
+} from "../ui/index.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
 import { configPath, type Existing, type LoginPlan, type PlanStep, planOf, stepsLeft } from "./plan.ts";
@@ -91,6 +101,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
           ))}
           {outcome.refused && <li class="bad">{outcome.refused.label}: not written</li>}
         </ul>
+        <Warnings of={outcome} />
         <SendProblem problem={outcome.problem} />
         {outcome.refused && !busy && (
           <>

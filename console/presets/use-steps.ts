@@ -73,12 +73,14 @@ interface Outcome {
   /** The values that they were sent for. */
   readonly of: string;
   readonly sent: readonly PlanStep[];
+  /** What the server remarked on those that went well. */
+  readonly warnings: readonly string[];
   /** The step that was refused, and why. */
   readonly refused: PlanStep | null;
   readonly problem: Problem | null;
 }
 
-const NONE: Outcome = { of: "", sent: [], refused: null, problem: null };
+const NONE: Outcome = { of: "", sent: [], warnings: [], refused: null, problem: null };
 
 /**
  * Sends the steps of a plan that are left, one after the other, and stops at the first that is refused.
@@ -95,6 +97,7 @@ export function useSteps(of: string, onSent: () => void) {
     setBusy(true);
     // Those that went well before, where one was refused.
     const sent: PlanStep[] = last.of === of ? [...last.sent] : [];
+    const warnings: string[] = last.of === of ? [...last.warnings] : [];
     let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
     for (const step of steps) {
       const answer = await api.call(step.request.path, { body: step.request.body });
@@ -103,11 +106,12 @@ export function useSteps(of: string, onSent: () => void) {
         break;
       }
       sent.push(step);
+      warnings.push(...(answer.value.warnings ?? []));
       setWritten((before) => new Map([...before, [step.request.path, step.request.body]]));
-      setLast({ of, sent: [...sent], refused: null, problem: null });
+      setLast({ of, sent: [...sent], warnings: [...warnings], refused: null, problem: null });
     }
     setBusy(false);
-    setLast({ of, sent, ...refused });
+    setLast({ of, sent, warnings, ...refused });
     // What was written so far is there now.
     onSent();
   };

@@ -80,7 +80,9 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     expect(commands).toContain(`export VAULT_ADDR=${server.address}\n`);
     expect(commands).toContain(`bao write -field=token auth/jobs/login role_id=${roleId} secret_id=-`);
     await access.getByText("bao agent", { exact: true }).click();
-    expect(await access.getByRole("status", { name: "bao agent" }).textContent()).toContain('mount_path = "auth/jobs"');
+    expect(await access.getByRole("status", { name: "bao agent" }).textContent()).toMatch(
+      /mount_path = "auth\/jobs"[\s\S]*secret_id_response_wrapping_path = "auth\/jobs\/role\/deploy\/secret-id"\n/,
+    );
     await openPlace(page, "methods/jobs?part=roles");
     await openPlace(page, "methods/jobs?part=roles&name=deploy");
     expect(await page.getByText("The role deploy is made").count()).toBe(0);
@@ -94,6 +96,9 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await dialog.getByText("Shown once").waitFor();
     const [wrapping, accessor] = [await shownIn("Wrapping token"), await shownIn("Accessor")];
     secrets.push(wrapping);
+    // An agent compares the path that its configuration names.
+    const found = (await send("POST", "sys/wrapping/lookup", {}, wrapping)).body.data;
+    expect(found).toMatchObject({ creation_path: "auth/jobs/role/deploy/secret-id" });
     await expectAccessible(page);
     for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
     await dialog.getByText("Have you copied it?").waitFor();
