@@ -111,20 +111,23 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   const newest = newestBackup(directory);
   if (!newest) return err(`there is no backup in ${directory}`);
   const { name, problem, sealKeyVersion, copy, manifest } = newest;
-  const missing = missingSealKey(sealKeyVersion, sealKeysOf(process.env));
+  const keys = sealKeysOf(process.env);
+  if (!keys.ok) return keys;
+  const missing = await missingSealKey(newest, keys.value);
   const warnings = missing === null ? [] : [`warning: it ${missing}: keep that key, or make a backup now`];
   if (manifest) {
     const { parts, started_at: at, release, seal_key_version, files } = manifest;
     const { objects, rows } = sumOf(files);
     const what = `${objects} objects, ${rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
     const lines = [`${name}: ${what}, seal key version ${seal_key_version}`];
-    return ok({ json: { name, at, release, parts, objects, rows, seal_key_version }, lines: [...lines, ...warnings] });
+    const json = { name, at, release, parts, objects, rows, seal_key_version, warnings };
+    return ok({ json, lines: [...lines, ...warnings] });
   }
   if (!copy) return err(`${name}: ${problem}`);
   const { at, version: release, databases } = copy;
   const key = sealKeyVersion === null ? "" : `, seal key version ${sealKeyVersion}`;
   const lines = [`${name}: ${databases} databases, opened and whole; of ${at}, release ${release}${key}`, ...warnings];
-  return ok({ json: { name, at, release, databases, seal_key_version: sealKeyVersion }, lines });
+  return ok({ json: { name, at, release, databases, seal_key_version: sealKeyVersion, warnings }, lines });
 }
 
 // The copy is for this user only.

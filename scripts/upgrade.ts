@@ -36,7 +36,7 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
   const { bavail, bsize } = statfsSync(data);
   const { clusterId, ...health } = await healthAt(address);
   const newest = newestBackup(backups);
-  const findings = checkUpgrade({
+  const findings = await checkUpgrade({
     ours: project.version,
     ...health,
     address,

@@ -13,12 +13,13 @@ import {
 import { join, resolve, sep } from "node:path";
 import { backupName, timeOfBackup } from "../../src/backup/names.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { sealedWithVersion } from "../../src/crypto/key-ring.ts";
 import { DataDirectory } from "../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { COPY_NOTE } from "./copy-note.ts";
-import { sealKeyVersionIn } from "./seal-key-version.ts";
+import { sealedKeyRingIn } from "./sealed-key-ring.ts";
 import { verifyDatabases } from "./verify.ts";
 
 /** Files of a backup besides the databases. Every start makes the built Worker and the lock anew. */
@@ -66,10 +67,10 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     const { databases, damage } = verifyDatabases(join(partial, OBJECTS));
     if (damage.length > 0) return err(`the copy is damaged, and was deleted:\n${damage.slice(0, 10).join("\n")}`);
     const version = sourceVersion(sourceCommit());
-    const sealKeyVersion = sealKeyVersionIn(join(partial, OBJECTS));
+    const sealKeyVersion = sealedWithVersion(sealedKeyRingIn(join(partial, OBJECTS)) ?? "");
     const { at, pausedMs } = copied.value;
     const known = { at: new Date(at).toISOString(), version, databases, pausedMs };
-    const backup = { ...known, ...(sealKeyVersion !== undefined && { sealKeyVersion }) };
+    const backup = { ...known, ...(sealKeyVersion !== null && { sealKeyVersion }) };
     writeFileSync(join(partial, COPY_NOTE), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
     flushTree(partial);
     const directory = join(target, name);

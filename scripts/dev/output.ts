@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { isStackTrace } from "../local/child.ts";
+import { isNoise } from "../local/child.ts";
 
 /** The kinds of lines that `wrangler dev` writes. */
 export type OutputLine =
@@ -48,7 +48,7 @@ export function sortLine(line: string): OutputLine {
   if (isLogLine(line) && !line.startsWith(EXCEPTION)) return { kind: "audit" };
   if (/^✘ \[ERROR\] Build failed with /.test(line)) return { kind: "broken" };
   if (line.startsWith("⎔ Local server updated and ready")) return { kind: "updated" };
-  return { kind: isStackTrace(line) || CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
+  return { kind: isNoise(line) || CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
 }
 
 /** An error of a build and its place: `✘ [ERROR] Unexpected ";"`, then `src/index.ts:9:10:`. */

@@ -211,7 +211,8 @@ export const COMMANDS = {
   },
   doctor: {
     example: "doctor",
-    codes: "0 nothing is failing, 1 something is, 2 the command line or VAULT_ADDR is wrong",
+    codes:
+      "0 nothing is failing, 1 something is, or the checks of the server can't be seen, 2 the command line or VAULT_ADDR is wrong",
     brief: "looks for what an operator should know",
     about: "looks for what an operator should know",
     options: {},

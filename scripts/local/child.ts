@@ -100,16 +100,23 @@ function guardGroup(group: number): ChildProcess {
 /** A stack trace that workerd adds to each network error: addresses in the program. That of a crash has 0x. */
 const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
 
-/** True for a stack trace of the workerd program. */
-export function isStackTrace(line: string): boolean {
-  return STACK.test(line);
+/**
+ * A call of the Worker that got no connection, as workerd notes it where it makes an exception of it. The Worker gets that
+ * exception, and says in its own words what could not be reached.
+ */
+const NO_CONNECTION =
+  /^workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error: .*\be = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
+
+/** True for what workerd says that is of no use to an operator: addresses in its program, and what Grove says in words. */
+export function isNoise(line: string): boolean {
+  return STACK.test(line) || NO_CONNECTION.test(line);
 }
 
-/** Shows workerd's standard error without stack traces. */
+/** Shows workerd's standard error without its noise. */
 export function followErrors(workerd: Child, show: (line: string) => void): void {
   for (const stream of workerd.streams) {
     createInterface({ input: stream }).on("line", (line) => {
-      if (!isStackTrace(line)) show(line);
+      if (!isNoise(line)) show(line);
     });
   }
 }

@@ -1,22 +1,45 @@
-import { parseSealKey } from "../../src/crypto/key-ring.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { parseSealKey, type SealKey, unsealKeyRing } from "../../src/crypto/key-ring.ts";
 
-/** The seal keys of an environment, as texts. */
-export type SealKeys = readonly (string | undefined)[];
+const SETTINGS = ["GROVE_SEAL_KEY", "GROVE_SEAL_KEY_PREVIOUS"] as const;
 
-/** The settings with the seal keys. A server opens its data with either. */
-export function sealKeysOf(environment: NodeJS.ProcessEnv): SealKeys {
-  return [environment.GROVE_SEAL_KEY, environment.GROVE_SEAL_KEY_PREVIOUS];
+/** The seal keys of an environment: a server opens its data with either. The error names a setting that is no key. */
+export function sealKeysOf(environment: NodeJS.ProcessEnv): Result<readonly SealKey[], string> {
+  const keys: SealKey[] = [];
+  for (const name of SETTINGS) {
+    const text = environment[name];
+    // Empty is not set, as for a server.
+    if (!text) continue;
+    const key = parseSealKey(text);
+    if (!key.ok) return err(`${name} ${key.error}`);
+    keys.push(key.value);
+  }
+  return ok(keys);
+}
+
+/** What a backup needs to be opened, as far as that is known. */
+export interface Sealed {
+  /** Of the seal key. */
+  readonly sealKeyVersion: number | null;
+  /** The key ring, wrapped with the seal key. */
+  readonly keyRing: string | null;
 }
 
 /**
- * Why a backup that needs the seal key of this version can't be restored with `keys`, for the operator; null when it can, and where that
- * is not known: without a key, or without a version (null).
+ * Why a backup can't be restored with `keys`, for the operator; null when it can, and where that is not known: without a
+ * key, or without a version.
  */
-export function missingSealKey(version: number | null, keys: SealKeys): string | null {
-  const versions = keys.flatMap((key) => {
-    const read = parseSealKey(key ?? "");
-    return read.ok ? [read.value.version] : [];
-  });
-  if (version === null || versions.length === 0 || versions.includes(version)) return null;
-  return `needs seal key version ${version}, and the configured one has version ${versions.join(" and ")}`;
+export async function missingSealKey(
+  { sealKeyVersion: version, keyRing }: Sealed,
+  keys: readonly SealKey[],
+): Promise<string | null> {
+  if (version === null || keys.length === 0) return null;
+  const named = keys.filter((key) => key.version === version);
+  if (named.length === 0) {
+    const versions = keys.map((key) => key.version).join(" and ");
+    return `needs seal key version ${version}, and the configured one has version ${versions}`;
+  }
+  if (keyRing === null) return null;
+  for (const key of named) if (await unsealKeyRing(keyRing, key)) return null;
+  return `needs another seal key of version ${version} than the configured one, which does not open its key ring`;
 }

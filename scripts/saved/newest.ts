@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { timeOfBackup } from "../../src/backup/names.ts";
+import { sealedKeyRingIn } from "../backup/sealed-key-ring.ts";
 import { type Copy, verifyCopy } from "../backup/verify.ts";
 import { verifyBackup } from "./make.ts";
 import type { Manifest } from "./manifest.ts";
@@ -15,6 +16,8 @@ export interface NewestBackup {
   readonly problem: string | null;
   /** Of the seal key that a complete backup needs; null where that is not known. */
   readonly sealKeyVersion: number | null;
+  /** The key ring of a complete backup, wrapped with that seal key; null without one. */
+  readonly keyRing: string | null;
   /** The note of a complete copy of files. */
   readonly copy: Copy | null;
   /** The manifest of a complete backup through the API. */
@@ -36,12 +39,14 @@ export function newestBackup(directory: string): NewestBackup | null {
     const read = verifyCopy(join(directory, name));
     const copy = read.ok ? read.value : null;
     const problem = read.ok ? null : read.error;
-    return { name, at, problem, sealKeyVersion: copy?.sealKeyVersion ?? null, copy, manifest: null };
+    const keyRing = copy && sealedKeyRingIn(join(directory, name, "objects"));
+    return { name, at, problem, sealKeyVersion: copy?.sealKeyVersion ?? null, keyRing, copy, manifest: null };
   }
   const asked = verifyBackup(new BackupStore(directory), name);
   const problem = asked.ok ? null : asked.error.replace(`${name}: `, "");
   const manifest = asked.ok ? asked.value : null;
-  return { name, at, problem, sealKeyVersion: manifest?.seal_key_version ?? null, copy: null, manifest };
+  const { seal_key_version: sealKeyVersion = null, key_ring: keyRing = null } = manifest ?? {};
+  return { name, at, problem, sealKeyVersion, keyRing, copy: null, manifest };
 }
 
 /** An installation, as the two kinds of backups name it. */

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child, followErrors } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
+import { sealKeysOf } from "../saved/missing-seal-key.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { placeWorker } from "./built-worker.ts";
 import { ARCHIVE_SOCKET } from "./cluster/archive.ts";
@@ -50,6 +51,9 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
+  // With a text that is no key every request would be answered 503.
+  const sealKeys = sealKeysOf(process.env);
+  if (!sealKeys.ok) return sealKeys;
   const trustedCas = readTrustedCas(command.trustCa);
   if (!trustedCas.ok) return trustedCas;
   const workerd = findWorkerd();

@@ -1,5 +1,5 @@
 import { numbersOf } from "../local/release.ts";
-import { missingSealKey } from "../saved/missing-seal-key.ts";
+import { missingSealKey, sealKeysOf } from "../saved/missing-seal-key.ts";
 import type { NewestBackup } from "../saved/newest.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
@@ -13,7 +13,7 @@ export interface Situation {
   readonly sealed: boolean;
   /** Null without a backup. */
   readonly backup:
-    | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion"> & { readonly isOfAnother: boolean })
+    | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion" | "keyRing"> & { readonly isOfAnother: boolean })
     | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
@@ -39,11 +39,11 @@ const fine = (text: string): Judged => ({ isFault: false, text });
 const SEAL_KEY = /^\d+:[A-Za-z0-9+/]{43}=$/;
 
 /** Checks whether the server may be upgraded to this release: it may when no finding is a fault. */
-export function checkUpgrade(situation: Situation): Finding[] {
+export async function checkUpgrade(situation: Situation): Promise<Finding[]> {
   return [
     { about: "versions", ...versions(situation) },
     { about: "seal key", ...seal(situation) },
-    { about: "backup", ...backupOf(situation) },
+    { about: "backup", ...(await backupOf(situation)) },
     { about: "disk", ...disk(situation) },
   ];
 }
@@ -72,16 +72,18 @@ function seal({ sealed, sealKey }: Situation): Judged {
     : fault("GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
 }
 
-function backupOf({ backup, maxBackupAgeMs, sealKey, previousSealKey, now }: Situation): Judged {
+async function backupOf({ backup, maxBackupAgeMs, sealKey, previousSealKey, now }: Situation): Promise<Judged> {
   if (backup === null) return fault("there is none: npm run backup");
-  const { name, at, problem, sealKeyVersion, isOfAnother } = backup;
+  const { name, at, problem, isOfAnother } = backup;
   if (problem !== null) {
     return fault(`the newest, ${name}, can't be restored: ${problem}: npm run backup`);
   }
   if (isOfAnother) {
     return fault(`the newest, ${name}, is of another installation: npm run backup, into a directory of its own`);
   }
-  const missing = missingSealKey(sealKeyVersion, [sealKey, previousSealKey]);
+  const keys = sealKeysOf({ GROVE_SEAL_KEY: sealKey, GROVE_SEAL_KEY_PREVIOUS: previousSealKey });
+  // What is no key is a finding of its own.
+  const missing = await missingSealKey(backup, keys.ok ? keys.value : []);
   if (missing !== null) return fault(`the newest, ${name}, ${missing}: npm run backup`);
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs

@@ -100,11 +100,11 @@ interface Tried {
  */
 export class ObjectAlarm {
   readonly #alarm: EarliestAlarm;
-  readonly #open: () => Promise<void>;
+  readonly #open: () => Promise<boolean>;
   readonly #duties = new Map<string, Tried>();
 
-  /** @param open opens the keys of the rows that due times are read from. */
-  constructor(storage: AlarmStorage, open: () => Promise<void>) {
+  /** @param open opens the keys of the rows that due times are read from; false: not now, which is no failure. */
+  constructor(storage: AlarmStorage, open: () => Promise<boolean>) {
     this.#alarm = new EarliestAlarm(storage);
     this.#open = open;
   }
@@ -187,16 +187,14 @@ export class ObjectAlarm {
     return done;
   }
 
-  /** Opens the keys. Sets another alarm when that fails. */
+  /** Opens the keys. Sets another alarm when they can't be. */
   async #opened(): Promise<boolean> {
-    try {
-      await this.#open();
-      return true;
-    } catch (error) {
+    const isOpen = await this.#open().catch((error: unknown) => {
       console.error(JSON.stringify({ type: "alarm", error: String(error) }));
-      await this.#alarm.set(currentTime() + CLOSED_RETRY_MS);
       return false;
-    }
+    });
+    if (!isOpen) await this.#alarm.set(currentTime() + CLOSED_RETRY_MS);
+    return isOpen;
   }
 
   #find(name: string): Tried {

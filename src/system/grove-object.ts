@@ -25,13 +25,14 @@ class ObjectKeys {
   }
 
   /**
-   * Takes the keys for the work of an alarm. @throws while the service is sealed or being restored: objects that the
-   * alarm calls may not have their rows yet.
+   * Takes the keys for the work of an alarm. False during a restore: objects that the alarm calls may not have their rows
+   * yet. @throws while the service is sealed.
    */
-  async openForAlarm(): Promise<void> {
+  async openForAlarm(): Promise<boolean> {
     const { restoring, keys } = await mustLoadInstallation(this.#env);
-    if (restoring !== null) throw new Error("the installation is being restored");
+    if (restoring !== null) return false;
     this.#keys = keys.rows;
+    return true;
   }
 
   /** The keys as they were last opened. @throws before the first opening. */

@@ -20,7 +20,10 @@ const ANSWER = z.object({ checks: z.array(CHECK) });
 
 const STYLES: Readonly<Record<string, Style>> = { ok: "green", attention: "yellow", failing: "red", unknown: "dim" };
 
-/** Shows the checks of the server, and those that only a client can make. The exit code is 1 when one is failing. */
+/**
+ * Shows the checks of the server, and those that only a client can make. The exit code is 1 when one is failing, and when
+ * those of the server can't be seen: nothing is known of it then.
+ */
 export async function examine({ client, terminal, json }: Session): Promise<Called<number>> {
   terminal.progress("the server");
   const server = await checkServer(client);
@@ -29,7 +32,8 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
   terminal.progress(null);
   if (json) terminal.out(JSON.stringify(checks));
   else show(terminal, checks);
-  return ok(checks.some(({ state }) => state === "failing") ? 1 : 0);
+  const isUnseen = checks.some(({ name, state }) => name === UNSEEN && state === "unknown");
+  return ok(isUnseen || checks.some(({ state }) => state === "failing") ? 1 : 0);
 }
 
 /** What was seen, and below a finding what to do, in lines that fit the terminal. */
@@ -121,7 +125,8 @@ async function checkToken(client: GroveClient): Promise<Check> {
     : fine(name, title, seen);
 }
 
-async function checkList(client: GroveClient): Promise<Check> {
+/** Whether the method LIST reaches the server. */
+export async function checkList(client: GroveClient): Promise<Check> {
   const [name, title] = ["list_method", "Method LIST"];
   const listed = await client.call("LIST", "sys/policies/acl");
   if (listed.ok) return fine(name, title, "answered");
@@ -131,12 +136,17 @@ async function checkList(client: GroveClient): Promise<Check> {
     const seen = "refused before Grove sees it";
     return attention(name, title, seen, "hvac and node-vault need the gateway.", "docs/gateway.md");
   }
-  return status === 403 ? unknown(name, title, "the token may not list policies") : failing(name, title, message);
+  return status === 403
+    ? unknown(name, title, "VAULT_TOKEN needs list on sys/policies/acl")
+    : failing(name, title, message);
 }
+
+/** Stands for the checks of the server where they can't be seen. */
+const UNSEEN = "installation";
 
 /** A refusal by policies, or an endpoint that an older server lacks, is no fault of the server. */
 function unanswered({ status, message }: CallFailure): Check {
-  const [name, title] = ["installation", "Installation"];
+  const [name, title] = [UNSEEN, "Installation"];
   if (status === 403) return unknown(name, title, "VAULT_TOKEN needs read and sudo on sys/doctor");
   return status === 404 ? unknown(name, title, "the server is of an older release") : failing(name, title, message);
 }

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newestBackup } from "../../../scripts/saved/newest.ts";
 import { BackupStore } from "../../../scripts/saved/store.ts";
 import { backupName } from "../../../src/backup/names.ts";
+import { newKeyRing, parseSealKey, sealKeyRing } from "../../../src/crypto/key-ring.ts";
 
 const HOUR = 3_600_000;
 const OLD = backupName(HOUR);
@@ -107,6 +108,57 @@ it("is read again by backup --verify, of either kind", () => {
   expect(verify({ GROVE_SEAL_KEY: sealKey(3) }).text).toContain("warning: it needs seal key version 1,");
   rmSync(part);
   expect(verify()).toEqual({ status: 1, text: `backup: ${NEW}: part 0 is missing` });
+});
+
+describe("the seal key of a backup", () => {
+  const [ours, other] = [1, 2].map((byte) => `2:${Buffer.alloc(32, byte).toString("base64")}`);
+  const verify = (keys: Record<string, string | undefined>) => {
+    const words = [join(import.meta.dirname, "../../../scripts/backup.ts"), "--verify", directory];
+    const { GROVE_SEAL_KEY: _, GROVE_SEAL_KEY_PREVIOUS: __, ...environment } = process.env;
+    const run = spawnSync(process.execPath, words, { encoding: "utf8", env: { ...environment, ...keys } });
+    return { status: run.status, text: (run.stdout + run.stderr).trim() };
+  };
+  const ring = async () => {
+    const key = parseSealKey(ours ?? "");
+    return key.ok ? sealKeyRing(newKeyRing(0), key.value) : "";
+  };
+  const makers = {
+    "a copy of files": async () => {
+      const path = copy(NEW);
+      const system = join(path, "objects/System-x");
+      mkdirSync(system);
+      const database = new DatabaseSync(join(system, "0a.sqlite"));
+      database.exec("PRAGMA journal_mode = WAL; CREATE TABLE installation (sealed_key_ring TEXT)");
+      database.prepare("INSERT INTO installation VALUES (?)").run(await ring());
+      database.close();
+      const note = { at: "2026", version: "1.0.0", databases: 3, pausedMs: 0, sealKeyVersion: 2 };
+      writeFileSync(join(path, "backup.json"), JSON.stringify(note));
+    },
+    "what a server was asked for": async () => {
+      asked(2 * HOUR);
+      const store = new BackupStore(directory);
+      const manifest = store.read(NEW);
+      if (manifest.ok) store.put(NEW, { ...manifest.value, seal_key_version: 2, key_ring: await ring() });
+    },
+  };
+
+  it.each(Object.entries(makers))("of %s is tried, and not only its version", async (_, make) => {
+    await make();
+    const warning =
+      "warning: it needs another seal key of version 2 than the configured one, which does not open its key ring";
+    expect(verify({ GROVE_SEAL_KEY: ours }).text).not.toContain("warning");
+    expect(verify({ GROVE_SEAL_KEY: sealKey(3), GROVE_SEAL_KEY_PREVIOUS: ours }).text).not.toContain("warning");
+    const warned = verify({ GROVE_SEAL_KEY: other });
+    expect(warned).toEqual({ status: 0, text: expect.stringContaining(warning) });
+    expect(verify({}).text).not.toContain("warning");
+  });
+
+  it.each(["GROVE_SEAL_KEY", "GROVE_SEAL_KEY_PREVIOUS"])("that is none is an error: %s", (name) => {
+    copy(NEW);
+    const { status, text } = verify({ [name]: "1:abc" });
+    expect(status).toBe(1);
+    expect(text).toMatch(new RegExp(`^backup: ${name} must be <version>`));
+  });
 });
 
 describe("a copy of files", () => {

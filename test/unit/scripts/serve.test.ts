@@ -1,4 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseServeArguments } from "../../../scripts/serve/arguments.ts";
 import { readTrustedCas } from "../../../scripts/serve/trusted-cas.ts";
 import { objectClasses, workerModel } from "../../../scripts/serve/worker.ts";
@@ -13,6 +17,17 @@ const DEFINITION = {
   migrations: [{ tag: "v1", new_sqlite_classes: ["Tree"] }],
   services: [{ binding: "LOOKUP", service: "grove", entrypoint: "TokenLookup" }],
 };
+
+it.each(["GROVE_SEAL_KEY", "GROVE_SEAL_KEY_PREVIOUS"])("serve ends when %s is no key", (name) => {
+  const data = mkdtempSync(join(tmpdir(), "grove-serve-"));
+  onTestFinished(() => rmSync(data, { recursive: true }));
+  const words = [join(import.meta.dirname, "../../../scripts/serve.ts"), "--data", data, "--listen", "127.0.0.1:0"];
+  const env = { ...process.env, [name]: "1:bm8ga2V5" };
+  const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env, timeout: 20_000 });
+  expect(status).toBe(1);
+  expect(stderr).toContain(`serve: ${name} must be <version>:<base64 of 32 bytes>`);
+  expect(stderr).not.toContain("bm8ga2V5");
+});
 
 describe("objectClasses", () => {
   it("applies the migrations in order, and keeps the data of a renamed class with it and with it alone", () => {

@@ -10,7 +10,14 @@ import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
-const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null, sealKeyVersion: 1, isOfAnother: false };
+const BACKUP = {
+  name: backupName(100 * HOUR),
+  at: 100 * HOUR,
+  problem: null,
+  sealKeyVersion: 1,
+  keyRing: null,
+  isOfAnother: false,
+};
 const FIRST_KEY = `1:${Buffer.alloc(32).toString("base64")}`;
 const SECOND_KEY = `2:${Buffer.alloc(32, 1).toString("base64")}`;
 const FINE: Situation = {
@@ -34,15 +41,17 @@ function manifestOf(clusterId: string): Manifest {
   return { ...head, seal_key_version: 1, key_ring: "r", seal: "s", files: [] };
 }
 
-const faults = (change: Partial<Situation>) =>
-  checkUpgrade({ ...FINE, ...change }).flatMap(({ about, isFault, text }) => (isFault ? [`${about}: ${text}`] : []));
+const faults = async (change: Partial<Situation>) =>
+  (await checkUpgrade({ ...FINE, ...change })).flatMap(({ about, isFault, text }) =>
+    isFault ? [`${about}: ${text}`] : [],
+  );
 
 describe("an upgrade", () => {
-  it("continues when nothing is in the way", () => expect(faults({})).toEqual([]));
+  it("continues when nothing is in the way", async () => expect(await faults({})).toEqual([]));
 
-  it("continues while the seal key of the backup is the previous one, or is not known", () => {
-    expect(faults({ sealKey: SECOND_KEY, previousSealKey: FIRST_KEY })).toEqual([]);
-    expect(faults({ sealKey: SECOND_KEY, backup: { ...BACKUP, sealKeyVersion: null } })).toEqual([]);
+  it("continues while the seal key of the backup is the previous one, or is not known", async () => {
+    expect(await faults({ sealKey: SECOND_KEY, previousSealKey: FIRST_KEY })).toEqual([]);
+    expect(await faults({ sealKey: SECOND_KEY, backup: { ...BACKUP, sealKeyVersion: null } })).toEqual([]);
   });
 
   it.each<[string, Partial<Situation>, string]>([
@@ -67,9 +76,14 @@ describe("an upgrade", () => {
       { sealKey: SECOND_KEY },
       `the newest, ${BACKUP.name}, needs seal key version 1, and the configured one has version 2: npm run backup`,
     ],
+    [
+      "the backup needs another seal key of the same version",
+      { backup: { ...BACKUP, keyRing: "1.a.b" } },
+      "needs another seal key of version 1 than the configured one",
+    ],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
-  ])("stops when %s", (_, change, text) => {
-    expect(faults(change)).toEqual([expect.stringContaining(text)]);
+  ])("stops when %s", async (_, change, text) => {
+    expect(await faults(change)).toEqual([expect.stringContaining(text)]);
   });
 
   it("knows whose a backup is: a copy by the id of its data, and what a server was asked for by the id of the cluster", () => {

@@ -5,13 +5,13 @@ const NOW = Date.UTC(2026, 0, 1);
 
 /** The alarm that is set (ms), or null. */
 let alarmAt: number | null;
-let open: () => Promise<void>;
+let open: () => Promise<boolean>;
 let alarm: ObjectAlarm;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
   alarmAt = null;
-  open = async () => {};
+  open = async () => true;
   const storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm"> = {
     getAlarm: async () => alarmAt,
     setAlarm: async (at) => {
@@ -153,6 +153,19 @@ it("waits while the keys can't be opened, and runs nothing", async () => {
   alarmAt = null;
   await alarm.restore();
   expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
+});
+
+it("waits during a restore without a word: that is no failure", async () => {
+  const logged = vi.spyOn(console, "error").mockReturnValue(undefined);
+  const duty = once(NOW);
+  alarm.add("duty", duty);
+  open = async () => false;
+  await goOff();
+  expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
+  open = async () => true;
+  await goOff();
+  expect(duty.runs).toBe(1);
+  expect(logged).not.toHaveBeenCalled();
 });
 
 it("is restored when it was lost, and left as it is when it was not", async () => {

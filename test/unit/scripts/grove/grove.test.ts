@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../../package.json" with { type: "json" };
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
-import { type Check, checkAddress } from "../../../../scripts/grove/commands/doctor.ts";
+import { type Check, checkAddress, checkList } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 import { BackupStore } from "../../../../scripts/saved/store.ts";
@@ -430,6 +430,14 @@ describe("grove doctor", () => {
     expect(shown).toContain(`unknown backups ${long} ${long}, ${long} (docs/runbook.md#backups-are-missing)`);
   });
 
+  it("names the right that a check lacks", async () => {
+    const client = new GroveClient(address, "s.own", {
+      send: async () => ({ status: 403, retryAfter: null, text: '{"errors":["permission denied"]}' }),
+    });
+    const seen = "VAULT_TOKEN needs list on sys/policies/acl";
+    expect(await checkList(client)).toMatchObject({ state: "unknown", seen });
+  });
+
   it("says when there is no token to ask with", async () => {
     expect(await grove("doctor", {}, address, "")).toBe(1);
     expect(out.join("\n")).toMatch(/^failing +This token +VAULT_TOKEN is not set$/m);
@@ -438,9 +446,9 @@ describe("grove doctor", () => {
   it.each([
     ["its token may not ask", { status: 403, body: { errors: ["permission denied"] } }, "sudo on sys/doctor"],
     ["the server is older", { status: 404, body: { errors: [] } }, "older release"],
-  ])("leaves out the server's checks when %s", async (_, reply, seen) => {
+  ])("leaves out the server's checks when %s, and ends with 1: it has seen nothing", async (_, reply, seen) => {
     replies["GET /v1/sys/doctor"] = reply;
-    expect(await grove("doctor")).toBe(0);
+    expect(await grove("doctor")).toBe(1);
     expect(out.at(-1)).toMatch(/^unknown +Installation/);
     expect(out.at(-1)).toContain(seen);
   });
