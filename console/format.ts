@@ -1,7 +1,12 @@
 const COUNT = new Intl.NumberFormat("en");
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
-const HOUR = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
+/** Parts of it, for small spaces. */
+const DAY_PARTS = { month: "short", day: "numeric" } as const;
+const CLOCK_PARTS = { hour: "numeric", minute: "2-digit" } as const;
+const HOUR = new Intl.DateTimeFormat(undefined, { ...DAY_PARTS, ...CLOCK_PARTS });
+const DAY = new Intl.DateTimeFormat(undefined, DAY_PARTS);
+const CLOCK = new Intl.DateTimeFormat(undefined, CLOCK_PARTS);
 
 const UNITS = [
   ["year", 31_536_000],
@@ -58,10 +63,15 @@ export function relative(time: string, now: number): string {
 /** `2h ago`, of what has happened: a clock that is ahead of this one makes it no future. */
 export const since = (time: string, now: number): string => relative(time, Math.max(now, Date.parse(time)));
 
+/** A time as it is written wherever there is room: `Nov 29, 2026, 3:00:00 PM UTC`. */
 export const exact = (time: string): string => EXACT.format(new Date(time));
 
 /** An hour for a small space: `Nov 29, 3:00 PM`. */
 export const hourText = (time: string): string => HOUR.format(new Date(time));
+
+/** Labels of a chart, of a time in ms: `Nov 29`, `3:00 PM`. */
+export const dayText = (at: number): string => DAY.format(at);
+export const clockText = (at: number): string => CLOCK.format(at);
 
 /** The end of an accessor: tokens of one tree begin alike. */
 export const shortAccessor = (accessor: string): string =>

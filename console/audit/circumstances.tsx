@@ -26,7 +26,7 @@ export function Circumstances({ at, address, isCall = false, request = "" }: Cir
       {request !== "" && (
         <>
           {" "}
-          · request <RequestLink id={request} isShort />
+          · request <RequestLink id={request} />
         </>
       )}
     </p>

@@ -21,13 +21,17 @@ export function whyOf(event: AuditEvent): Why {
 export const isLogin = ({ path = "", mount = "", role }: AuditEvent): boolean =>
   role !== undefined || (mount.startsWith("auth/") && path === `${mount}login`);
 
+/** What the method of a login said, which is the reason of its refusal. */
+const loginReason = ({ error = "" }: AuditEvent): string =>
+  error === "" ? "Its method says which check failed." : `Its method refused it: ${error}`;
+
 /** Why no policy can be asked about a request; "" when one can. */
 function reasonOf(event: AuditEvent): string {
   const { kind, status = 0, path = "", auth } = event;
   if (kind === "fault") return "The service failed. Nothing is wrong with the token or its policies.";
   if (status < 400) return "It was not refused.";
   if (status === 429) return "A quota refused it: Health lists the quotas.";
-  if (isLogin(event)) return "No policy decides about a login: its method says which check failed.";
+  if (isLogin(event)) return `No policy decides about a login. ${loginReason(event)}`;
   if (!auth)
     return "It had no valid token: its token had ended, was mistyped, or was none. The search (Ctrl K) says of a text which.";
   if (status !== 403 && status !== 404)

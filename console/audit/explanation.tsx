@@ -1,4 +1,4 @@
-import type { AuthMounts, Explanation } from "../../client/answers.d.ts";
+import type { AuditEvents, AuthMounts, Explanation } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { ExplanationNotice } from "../policies/explanation.tsx";
 import { done } from "../result.ts";
@@ -7,7 +7,10 @@ import { Card, useLoad } from "../ui/index.ts";
 import { EndedSince } from "./ended-since.tsx";
 import type { AuditEvent } from "./event.ts";
 import { isLogin, whyOf } from "./explainable.ts";
+import { tokenOfHash } from "./happening.ts";
+import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
+import { readEvents } from "./read.ts";
 
 /** Why a request was refused: what the policies of its token say of it now, or why they are not asked. */
 export function WhyRefused({ event }: { readonly event: AuditEvent }) {
@@ -21,7 +24,8 @@ export function WhyRefused({ event }: { readonly event: AuditEvent }) {
   return (
     <Card title="Why it was refused" of={explained} body>
       {isLogin(event) && <LoginWords event={event} />}
-      {because !== "" && <p>{because}</p>}
+      {because !== "" &&
+        (event.auth || isLogin(event) ? <p>{because}</p> : <EndedToken event={event} because={because} />)}
       {because !== "" && isLogin(event) && <LoginLinks event={event} />}
       {explained.value && hasEnded(explained.value) && <EndedSince event={event} />}
       {explained.value && !hasEnded(explained.value) && (
@@ -33,6 +37,35 @@ export function WhyRefused({ event }: { readonly event: AuditEvent }) {
     </Card>
   );
 }
+
+/** Events of an address that are looked through for the token of a request. */
+const LOOKED_THROUGH = 500;
+
+interface EndedTokenProps {
+  readonly event: AuditEvent;
+  /** What is said where the token is not known. */
+  readonly because: string;
+}
+
+/** Which token a request came with that was not valid any more: an event from before its end, from the same address, has it. */
+function EndedToken({ event, because }: EndedTokenProps) {
+  const { api } = useSession();
+  const { token_hash: hash = "", client_address: address, time, status } = event;
+  const isAsked = hash !== "" && typeof address === "string" && status === 403;
+  const before = useLoad(`${hash} ${time}`, () =>
+    isAsked ? readEvents(api, { address, until: time, limit: LOOKED_THROUGH }) : noEvents(),
+  );
+  const token = tokenOfHash(before.value?.events ?? [], hash);
+  if (!token) return <p>{because}</p>;
+  return (
+    <p>
+      Its token had ended: it was <TokenLink accessor={token.accessor} name={token.display_name} />, whose page says
+      when, how and by whom.
+    </p>
+  );
+}
+
+const noEvents = async () => done<AuditEvents>({ events: [], next: "" });
 
 /** True when the token, not its policies, is why the request would be refused now. */
 const hasEnded = ({ reason }: Explanation): boolean => reason.startsWith("token_");

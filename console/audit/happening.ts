@@ -1,3 +1,4 @@
+import { counted } from "../format.ts";
 import type { AuditEvent } from "./event.ts";
 import { revocationOf } from "./revocation.ts";
 
@@ -19,6 +20,18 @@ const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\
 
 const OF_ENTITY = /^identity\/entity(?:$|\/(?:id|name)\/)/;
 const NOT_BEFORE = /^identity\/entity\/id\/[^/]+\/not-before$/;
+
+/** `the last 50 events`, and of none whether earlier ones were not read. */
+export function countText(shown: number, hasMore: boolean): string {
+  if (!hasMore) return counted(shown, "event");
+  return shown === 0 ? "none so far, and earlier ones are not read" : `the last ${counted(shown, "event")}`;
+}
+
+/** The token of a request that was not valid any more, by the keyed hash of its text: an earlier event names it. */
+export const tokenOfHash = (events: readonly AuditEvent[], hash: string): AuditEvent["auth"] =>
+  hash === ""
+    ? undefined
+    : events.find(({ auth, token_hash: one }) => one === hash && auth && auth.accessor !== "")?.auth;
 
 /** What a change did to the use of an entity, as a verb; "" for any other event. */
 export function deedOf({ path = "", operation, data, target_entities: entities = [] }: AuditEvent): string {

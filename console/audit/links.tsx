@@ -6,9 +6,6 @@ const ACCESSOR = /^[\w-]{20,}$/;
 /** Accessors of secret-ids, which a role is asked about. */
 const SECRET_ID_ACCESSOR = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Characters of a short id. */
-const SHORT_ID = 8;
-
 interface TokenLinkProps {
   /** Its accessor, or the keyed hash of one without. */
   readonly accessor: string;
@@ -26,17 +23,14 @@ export function TokenLink({ accessor, name }: TokenLinkProps) {
   );
 }
 
-interface RequestLinkProps {
-  readonly id: string;
-  /** True where there is little room: the beginning of the id. */
-  readonly isShort?: boolean;
-}
-
-/** The page of a request: who asked for what, and why it was refused. */
-export function RequestLink({ id, isShort = false }: RequestLinkProps) {
+/**
+ * The page of a request: who asked for what, and why it was refused. The id is shown whole everywhere: events are found
+ * by the whole of it only.
+ */
+export function RequestLink({ id }: { readonly id: string }) {
   return (
-    <a class="mono break" href={href(["requests", id])} title={isShort ? id : undefined}>
-      {isShort ? id.slice(0, SHORT_ID) : id}
+    <a class="mono break" href={href(["requests", id])}>
+      {id}
     </a>
   );
 }

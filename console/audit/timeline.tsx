@@ -1,13 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { counted } from "../format.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import type { TokenEnd } from "../tokens/model.ts";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
 import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent } from "./event.ts";
 import { EventText, HappeningTag } from "./event-text.tsx";
-import { placeOfEnd } from "./happening.ts";
+import { countText, placeOfEnd } from "./happening.ts";
 import type { AuditQuestion } from "./read.ts";
 import { type EventPages, useEvents } from "./use-events.ts";
 
@@ -108,8 +107,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
         <div class="row">
           {first.value && (
             <span class="muted number" aria-live="polite">
-              {hasMore && "the last "}
-              {counted(events.length, "event")}
+              {countText(events.length, hasMore)}
             </span>
           )}
           {beside}

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AuditEvents } from "../../client/answers.d.ts";
-import type { Problem } from "../result.ts";
+import type { Api } from "../api.ts";
+import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { type Loaded, useLoad } from "../ui/index.ts";
 import type { AuditEvent } from "./event.ts";
@@ -24,21 +25,42 @@ interface Later {
   readonly next: string;
 }
 
+/** Most pages without an event that are read in a row. */
+const MOST_EMPTY = 10;
+
+/** Reads the next page that has events: one can be empty although there are more. */
+async function readSome(
+  api: Api,
+  question: AuditQuestion,
+  after: string,
+  isOwn: boolean,
+): Promise<Answer<AuditEvents>> {
+  const first = await readEvents(api, question, { after, isOwn });
+  let answer = first;
+  for (let read = 1; read < MOST_EMPTY && answer.ok; read++) {
+    const { events, next } = answer.value;
+    if (events.length > 0 || next === "") break;
+    answer = await readEvents(api, question, { after: next, isOwn });
+  }
+  if (!answer.ok || !first.ok) return answer;
+  // What is said of a token stands on its first page.
+  return done({ ...first.value, events: answer.value.events, next: answer.value.next });
+}
+
 /** Reads the events of a question, page after page. They are read again when the question changes. */
 export function useEvents(question: AuditQuestion, isOwn = false): EventPages {
   const { api } = useSession();
   const key = JSON.stringify([question, isOwn]);
-  const first = useLoad(key, () => readEvents(api, question, { isOwn }));
+  const first = useLoad(key, () => readSome(api, question, "", isOwn));
   const [later, setLater] = useState<Later | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const follows = later?.key === key ? later : null;
   const next = follows?.next ?? first.value?.next ?? "";
   const events = [...(first.value?.events ?? []), ...(follows?.events ?? [])];
   const more = async (): Promise<void> => {
-    const answer = await readEvents(api, question, { after: next, isOwn });
+    const answer = await readSome(api, question, next, isOwn);
     setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return;
-    // A page can be empty although there are more.
     setLater({ key, events: [...(follows?.events ?? []), ...answer.value.events], next: answer.value.next });
   };
   return { first, events, hasMore: next !== "", problem, more };

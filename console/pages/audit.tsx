@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { isAddress, isRequestId } from "../audit/question.ts";
+import { isAddress, isRequestId, partOfIdText } from "../audit/question.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
@@ -18,9 +18,10 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const [typed, setTyped] = useState(address || path);
   const text = typed.trim();
   const isToken = hasToken(text);
-  const [, attempt] = useTried();
+  const [tried, attempt] = useTried();
+  const part = partOfIdText(text);
   const submit = (event: Event): void => {
-    if (attempt(event, !isToken)) go(placeOf(text));
+    if (attempt(event, !isToken && part === "")) go(placeOf(text));
   };
   const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
   return (
@@ -33,7 +34,13 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
         <form class="find-events" aria-label="Find events" onSubmit={submit}>
           <Field
             label="Request id, address or path"
-            wrong={isToken ? "This looks like a token: the search (Ctrl K) says what it is, and leads to its page" : ""}
+            wrong={
+              isToken
+                ? "This looks like a token: the search (Ctrl K) says what it is, and leads to its page"
+                : tried
+                  ? part
+                  : ""
+            }
           >
             <TextInput value={typed} onText={setTyped} placeholder="The id that a refused client was given" />
           </Field>

@@ -5,7 +5,7 @@ import { hoursInBars, partsOfBar } from "../ends/groups.ts";
 import { readEnds } from "../ends/read.ts";
 import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/span.ts";
 import { huesOf, OTHER_HUE } from "../forest/hues.ts";
-import { compact, count, counted } from "../format.ts";
+import { clockText, compact, count, counted, dayText, exact } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -35,16 +35,6 @@ const SOME = 100;
 const HUES = 7;
 /** Labels below the bars. */
 const LABELS = 8;
-
-const BAR_TIME = new Intl.DateTimeFormat(undefined, {
-  weekday: "short",
-  day: "numeric",
-  month: "short",
-  hour: "numeric",
-  timeZoneName: "short",
-});
-const BAR_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const BAR_HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
 /** Numbers of ending tokens by time and group. A bar leads to its tokens; range and groups are in the address. */
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
@@ -166,12 +156,12 @@ function barsOf(
   return inBars.map((tokens, at) => {
     const start = span.from + at * span.step;
     const end = start + span.step;
-    const label = (span.step === HOUR ? BAR_HOUR : BAR_DAY).format(start);
+    const label = (span.step === HOUR ? clockText : dayText)(start);
     return {
       key: `${range} ${start}`,
       value: tokens,
       label: at % Math.ceil(span.bars / LABELS) === 0 ? label : "",
-      text: `${counted(tokens, "token")} ${tokens === 1 ? "ends" : "end"} between ${BAR_TIME.format(start)} and ${BAR_TIME.format(end)}`,
+      text: `${counted(tokens, "token")} ${tokens === 1 ? "ends" : "end"} between ${exact(new Date(start).toISOString())} and ${exact(new Date(end).toISOString())}`,
       href: href(["tokens"], { ...filterOfSpan(start, end), sort: "end" }),
       parts: partsAt(at),
     };

@@ -1,6 +1,6 @@
 import type { FoundText, Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
-import { shortAccessor } from "../format.ts";
+import { exact, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { nameOf } from "../tokens/model.ts";
@@ -58,7 +58,7 @@ const tokenInState = (token: Token, state: string, how = ""): Found => {
 };
 
 const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
-  `${how[0]?.toUpperCase()}${how.slice(1)} ${new Date(at).toLocaleString()}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
+  `${how[0]?.toUpperCase()}${how.slice(1)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
 
 type Credential = NonNullable<FoundText["credential"]>;
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { isRequestId } from "../audit/question.ts";
+import { isRequestId, partOfIdText } from "../audit/question.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { isSecretLike } from "../secret-like.ts";
@@ -62,7 +62,7 @@ export function useFound(text: string, isWhole: boolean): Search {
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const found = [...requestOf(text), ...tokens.found, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || isRequestId(text) ? "" : tokens.note, busy };
+  return { found, note: busy || isRequestId(text) ? "" : tokens.note || partOfIdText(text), busy };
 }
 
 /** The page of a request, for a text with the form of its id. Entities have ids of this form too. */

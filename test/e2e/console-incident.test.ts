@@ -398,6 +398,13 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .filter({ hasText: /Ended the tokens of the entity entity_\S+ by root/ })
       .waitFor();
     await expectAccessible(page);
+    // Health calls it by its name.
+    await openPlace(page, "health");
+    const ends = page.getByRole("region", { name: "Revocations of many" }).getByRole("table").last();
+    await ends
+      .getByRole("link", { name: /^entity_/ })
+      .first()
+      .waitFor();
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
     expect(map.body.data).toMatchObject({ tokens: [] });
   });

@@ -171,9 +171,37 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     await openPlace(page, `requests/${answer.headers.get("X-Request-Id")}`);
     const why = card("Why it was refused");
     await why.getByText("It was a login at the approle method auth/jobs/ with the role web.").waitFor();
+    const { errors } = (await answer.json()) as { readonly errors: readonly string[] };
+    await why.getByText(`Its method refused it: ${errors[0]}`).waitFor();
     await why.getByRole("link", { name: "Refused logins of jobs" }).waitFor();
     await card("What was asked").getByText("at auth/jobs/ with the role web").waitFor();
     await expectAccessible(page);
+  });
+
+  it("says of a request with an ended token which one it was, and finds it by its whole id", async () => {
+    const id = await refusedId("sys/policies/acl/late", leaked.client_token);
+    await openPlace(page, "audit");
+    const events = card("Events");
+    await events.getByRole("link", { name: id, exact: true }).waitFor();
+    const field = page.getByLabel("Request id, address or path");
+    await field.fill(id.slice(0, 8));
+    await page.getByRole("button", { name: "Find", exact: true }).click();
+    await page.getByText("the whole id is needed").waitFor();
+    await field.fill(id);
+    await page.getByRole("button", { name: "Find", exact: true }).click();
+    await page.waitForURL(new RegExp(`requests/${id}`));
+    const why = card("Why it was refused");
+    await why.getByText(/^Its token had ended: it was token-leaked/).waitFor();
+    await expectAccessible(page);
+    await why.getByRole("link", { name: "token-leaked" }).click();
+    await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));
+    await search(id.slice(0, 8));
+    await page.getByText("the whole id is needed").waitFor();
+    await page.keyboard.press("Escape");
+    // One form of a time, in the search too.
+    await search(leaked.client_token);
+    await page.getByText(/^This token has ended.*20\d\d, \d+:\d\d:\d\d.[AP]M \S+ by/).waitFor();
+    await page.keyboard.press("Escape");
   });
 
   it("says which policy a token lacks that may not read events, and shows all else", async () => {

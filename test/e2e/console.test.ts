@@ -544,6 +544,17 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("cell", { name: "100 in 10 seconds" }).waitFor();
     const quota = await call(server, "GET", "/v1/sys/quotas/rate-limit/logins", { token: server.rootToken });
     expect(quota.body.data).toMatchObject({ path: expect.stringMatching("auth/ci"), rate: 100, interval: 10 });
+    // Beside another card there is little room for a time.
+    await page.setViewportSize({ width: 1024, height: 800 });
+    const tidy = page.getByRole("region", { name: "Tidy" });
+    await tidy
+      .getByText(/20\d\d, .*[AP]M/)
+      .first()
+      .waitFor();
+    const [card, time] = [await tidy.boundingBox(), await tidy.locator("time .whole").first().boundingBox()];
+    const rightOf = (box: typeof card) => (box ? box.x + box.width : Number.NaN);
+    expect(rightOf(time)).toBeLessThan(rightOf(card));
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByText("When the next term begins").click();
     await page.getByLabel("After so many uses").waitFor();
     await expectAccessible(page);

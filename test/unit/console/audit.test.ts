@@ -4,14 +4,16 @@ import { isLogin, whyOf } from "../../../console/audit/explainable.ts";
 import {
   aboutOf,
   callerOf,
+  countText,
   deedOf,
   happeningOf,
   hashOfCaller,
   madeOf,
   placeOfEnd,
+  tokenOfHash,
 } from "../../../console/audit/happening.ts";
 import { type BelowToken, inOrder } from "../../../console/audit/lineage-order.ts";
-import { isAddress, isRequestId } from "../../../console/audit/question.ts";
+import { isAddress, isRequestId, partOfIdText } from "../../../console/audit/question.ts";
 import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation.ts";
 
 const tokenOf = (accessor: string, token_type = "service") => ({
@@ -144,7 +146,8 @@ describe("why a request was refused", () => {
     [{ kind: "fault", status: 503 }, /service failed/],
     [{ status: 429 }, /quota/],
     [{ status: 400 }, /did not refuse it/],
-    [{ path: "auth/jobs/login", mount: "auth/jobs/", status: 400 }, /login/],
+    [{ path: "auth/jobs/login", mount: "auth/jobs/", status: 400 }, /login. Its method says which check failed/],
+    [{ path: "auth/jobs/login", mount: "auth/jobs/", error: "no such id" }, /Its method refused it: no such id$/],
     [{ role: "web" }, /login/],
     [{ path: "auth/token/renew/<token>" }, /whole path/],
     [{ auth: tokenOf("", "batch") }, /batch token/],
@@ -157,6 +160,28 @@ describe("why a request was refused", () => {
     expect(whyOf(nobody).because).toMatch(/no valid token/);
     expect(isLogin(nobody)).toBe(false);
   });
+});
+
+it("the token of a request that was not valid any more is named by an earlier event with the same hash", () => {
+  const { auth: _, ...nobody } = event({ kind: "refusal", token_hash: "hmac-sha256:7" });
+  const before = event({ auth: tokenOf("t"), token_hash: "hmac-sha256:7" });
+  expect(tokenOfHash([nobody, event(), before], "hmac-sha256:7")).toEqual(before.auth);
+  expect(tokenOfHash([nobody, event()], "hmac-sha256:7")).toBeUndefined();
+  expect(tokenOfHash([event({ token_hash: "" })], "")).toBeUndefined();
+});
+
+it("a number of events does not say that there are none where earlier ones were not read", () => {
+  expect([countText(0, false), countText(1, false)]).toEqual(["0 events", "1 event"]);
+  expect(countText(50, true)).toBe("the last 50 events");
+  expect(countText(0, true)).toBe("none so far, and earlier ones are not read");
+});
+
+it("the beginning of a request's id is said to be too little", () => {
+  expect(["a4911dd8", "A4911dd8-5a0f", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c"].map(partOfIdText)).toEqual(
+    Array(3).fill(expect.stringMatching(/whole id is needed/)),
+  );
+  const others = ["a4911dd", "a4911dd8-5a0f-4bc2-8e4f-7a32f20cc2c8", "auth/token", "a4911dd8x", "192.0.2.7"];
+  expect(others.map(partOfIdText)).toEqual(Array(5).fill(""));
 });
 
 it("a tree of tokens has each one after its maker", () => {

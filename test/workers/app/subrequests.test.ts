@@ -103,6 +103,7 @@ async function widest(role: string): Promise<Record<string, Calls>> {
     leases: await callsOf(() => get("sys/leases/lookup/auth?list=true")),
     metrics: await callsOf(scrape),
     health: await callsOf(() => get("sys/ready")),
+    doctor: await callsOf(() => get("sys/doctor")),
     "dry run": await callsOf(() => post("sys/tokens/revoke", filter)),
     // A step of a backup into the bucket is a part, too.
     "part of a backup": await callsOf(() => post("sys/backup/part")),

@@ -202,10 +202,11 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
   return good(seen);
 }
 
-/** @param retried leases of the last revocations whose targets refused an attempt, and which are tried again. */
+/** @param retried leases of lately ended tokens whose targets refused an attempt, and which are tried again. */
 export function judgeLeases(irrevocable: number, retried: number): Finding {
   const waiting = `${retried} of tokens that ended are refused by their targets, and tried again`;
-  if (irrevocable === 0 && retried === 0) return good("none is irrevocable, and the last revocations wait for none");
+  if (irrevocable === 0 && retried === 0)
+    return good("none is irrevocable, and none of tokens that ended lately fails");
   if (irrevocable === 0) {
     return attention(
       `${waiting}: their secrets can still be used`,
