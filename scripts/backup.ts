@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../src/base/result.ts";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup as copyData } from "./backup/run.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
+import { number } from "./grove/commands/token-lines.ts";
 import { runCommand } from "./local/command-line.ts";
 import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
@@ -10,6 +11,10 @@ import { sumOf } from "./saved/manifest.ts";
 import { missingSealKey, sealKeysOf } from "./saved/missing-seal-key.ts";
 import { newestBackup } from "./saved/newest.ts";
 import { BackupStore } from "./saved/store.ts";
+
+/** `12 objects, 340 rows in 2 parts`. */
+const contentText = (objects: number, rows: number, parts: number): string =>
+  `${number(objects, "object")}, ${number(rows, "row")} in ${number(parts, "part")}`;
 
 const say = (line: string): void => console.error(`backup: ${line}`);
 
@@ -50,7 +55,7 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
   if (!made.ok) return made;
   const { directory, at, databases, pausedMs, deleted } = made.value;
   const lines = [
-    `${directory}: ${databases} databases, opened and whole, as of ${at}`,
+    `${directory}: ${number(databases, "database")}, opened and whole, as of ${at}`,
     pausedMs === 0 ? "the server was not running" : `the server was paused for ${pausedMs} ms`,
     ...deleted.map((name) => `deleted ${name}`),
   ];
@@ -63,7 +68,7 @@ const clientOf = (address: string) => new GroveClient(address, process.env.VAULT
 const progressFor =
   (json: boolean) =>
   (parts: number): void =>
-    void (process.stderr.isTTY && !json && process.stderr.write(`\r${parts} parts`));
+    void (process.stderr.isTTY && !json && process.stderr.write(`\r${number(parts, "part")}`));
 
 function refused({ message, status }: CallFailure): Result<never, string> {
   const isOfPolicies = status === 403 && !message.includes("GROVE_INIT_TOKEN");
@@ -74,7 +79,7 @@ async function askBucket(command: Extract<BackupCommand, { kind: "bucket" }>): P
   const made = await makeInBucket(clientOf(command.address), progressFor(command.json), sleep);
   if (!made.ok) return refused(made.error);
   const { name, objects, rows, parts, bytes } = made.value;
-  const what = `${objects} objects, ${rows} rows in ${parts} parts of ${bytes} bytes`;
+  const what = `${contentText(objects, rows, parts)} of ${bytes} bytes`;
   return ok({ json: made.value, lines: [`${name}: ${what}, in the bucket of the server`] });
 }
 
@@ -86,7 +91,7 @@ async function fetchFromBucket(command: Extract<BackupCommand, { kind: "fetch" }
   const { name, parts, known } = fetched.value;
   const verified = verifyBackup(store, name);
   if (!verified.ok) return verified;
-  const what = `${parts} parts, whole, of which ${known} were here`;
+  const what = `${number(parts, "part")}, whole, of which ${known} were here`;
   return ok({ json: fetched.value, lines: [`${name}: ${what}; grove restore --from ${directory} takes it`] });
 }
 
@@ -99,9 +104,9 @@ async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Prom
   const verified = verifyBackup(store, name);
   if (!verified.ok) return verified;
   const lines = [
-    `${name}: ${objects} objects, ${rows} rows in ${parts} parts, read again and whole`,
-    `all that was answered before ${at} is in it; ${unchanged} parts are those of the backup before`,
-    ...(continued > 0 ? [`${continued} parts are of a call that had ended before its end`] : []),
+    `${name}: ${contentText(objects, rows, parts)}, read again and whole`,
+    `all that was answered before ${at} is in it; of the parts ${unchanged} are those of the backup before`,
+    ...(continued > 0 ? [`of a call that had ended before its end: ${number(continued, "part")}`] : []),
     ...deleted.map((old) => `deleted ${old}`),
   ];
   return ok({ json: made.value, lines });
@@ -118,7 +123,7 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   if (manifest) {
     const { parts, started_at: at, release, seal_key_version, files } = manifest;
     const { objects, rows } = sumOf(files);
-    const what = `${objects} objects, ${rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
+    const what = `${contentText(objects, rows, parts)}, whole; of ${at}, release ${release}`;
     const lines = [`${name}: ${what}, seal key version ${seal_key_version}`];
     const json = { name, at, release, parts, objects, rows, seal_key_version, warnings };
     return ok({ json, lines: [...lines, ...warnings] });
@@ -126,7 +131,10 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
   if (!copy) return err(`${name}: ${problem}`);
   const { at, version: release, databases } = copy;
   const key = sealKeyVersion === null ? "" : `, seal key version ${sealKeyVersion}`;
-  const lines = [`${name}: ${databases} databases, opened and whole; of ${at}, release ${release}${key}`, ...warnings];
+  const lines = [
+    `${name}: ${number(databases, "database")}, opened and whole; of ${at}, release ${release}${key}`,
+    ...warnings,
+  ];
   return ok({ json: { name, at, release, databases, seal_key_version: sealKeyVersion, warnings }, lines });
 }
 

@@ -25,6 +25,7 @@ export const TOKEN = z.object({
   uses_left: z.number(),
   children: z.number(),
   last_used: z.string().nullish(),
+  tree: z.string().optional(),
 });
 export type Token = AnsweredBy<Api.Token, typeof TOKEN>;
 

@@ -144,7 +144,8 @@ function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
   const filter = filterOf(filters);
   if (by !== undefined) {
     if (sort !== undefined || limit !== undefined) return err("--count-by takes no --sort and no --limit");
-    if (Object.keys(filter).some((name) => name !== "mount")) return err("--count-by takes no filter but --mount");
+    if (Object.keys(filter).some((name) => name !== "mount"))
+      return err("--count-by takes no filter but --mount: revoke --dry-run counts what other filters select");
     return ok({ kind: "count", by, filter } as const);
   }
   return ok({ kind: "tokens", filter, sort: sort ?? "created", limit: Number(limit ?? "100") } as const);

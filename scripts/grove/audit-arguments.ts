@@ -32,9 +32,6 @@ export function readAudit(word: string | undefined, directory: string | undefine
     const value = values[option as keyof typeof FIELDS];
     if (value !== undefined) fields[field] = value;
   }
-  if (word === undefined && Object.keys(fields).length === 0 && values.limit === undefined) {
-    return err("audit needs an accessor, - for a token, or an option such as --address");
-  }
   const hasText = word === "-";
   if (word !== undefined && !hasText) fields.accessor = word;
   if (below) fields.lineage = "true";

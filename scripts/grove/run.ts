@@ -88,9 +88,8 @@ async function isValidToken(client: GroveClient, { status }: CallFailure): Promi
 function addressProblem(address: string): string | null {
   const url = /^https?:\/\/[^\s/]/.test(address) && URL.canParse(address) ? new URL(address) : null;
   if (url === null) return "VAULT_ADDR is no address such as https://grove.example";
-  return url.username + url.password === ""
-    ? null
-    : "VAULT_ADDR has a name or password in it, which Grove does not take";
+  if (url.username + url.password !== "") return "VAULT_ADDR has a name or password in it, which Grove does not take";
+  return /\/v1\/*$/.test(url.pathname) ? "VAULT_ADDR is the address without /v1" : null;
 }
 
 const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);
@@ -153,6 +152,7 @@ function adviceOn(
   if (status === 404) return " (nothing is there, or the server is of an older release)";
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
+  if (message.includes("GROVE_INIT_TOKEN")) return "";
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
   if (command.kind === "explain" && command.accessor === null)
     return " (VAULT_TOKEN is no token of this server, or has ended)";

@@ -84,7 +84,7 @@ export function renderTable(
   const widths = terminal.columns === null ? wanted : fitted(wanted, terminal.columns, isCut);
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, at) => cut(cell, widths[at] ?? 0))
+      .map((cell, at) => (BY_THEIR_ENDS.has(head[at] ?? "") ? cutMiddle : cut)(cell, widths[at] ?? 0))
       .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
       .join(GAP)
       .trimEnd();
@@ -125,6 +125,16 @@ function fitted(wanted: readonly number[], columns: number, isCut: readonly bool
 /** The beginning of a text that is too long, which ends in `…` then. */
 function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** Columns of names: those of one service begin alike, and their ends tell them apart. */
+const BY_THEIR_ENDS: ReadonlySet<string> = new Set(["NAME", "ROLE"]);
+
+/** The beginning and the end of a text that is too long, with `…` between. */
+function cutMiddle(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const end = Math.floor((width * 2) / 3);
+  return `${text.slice(0, Math.max(0, width - 1 - end))}…${text.slice(text.length - end)}`;
 }
 
 /** The terminal, or the pipes, that this process was started with. */

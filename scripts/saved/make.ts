@@ -102,7 +102,7 @@ export function verifyBackup(store: BackupStore, name: string): Result<Manifest,
   const { files, parts, run, started_at: at } = manifest.value;
   // The seal covers the name of the run, which begins with its time.
   if (Date.parse(at) !== Number(run.split(".")[0])) return err(`${name}: it was not begun at ${at}`);
-  if (files.length !== parts) return err(`${name}: the manifest names ${files.length} parts of ${parts}`);
+  if (files.length !== parts) return err(`${name}: the manifest names ${files.length} of ${parts} parts`);
   for (const part of files) {
     const content = store.content(part);
     if (!content.ok) return err(`${name}: ${content.error}`);

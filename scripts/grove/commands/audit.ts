@@ -49,7 +49,8 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
   const isToken = !SECRET_ID.test(accessor ?? "");
   for (const line of makers && isToken ? originLines(terminal, makers, events) : []) terminal.out(line);
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
-  if (accessor !== undefined) for (const line of prose(terminal, harmless(`accessor ${accessor}`))) terminal.out(line);
+  // With its label in one line: a terminal shows it in two rows, and copies it as one word.
+  if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
   for (const line of eventLines(terminal, events, accessors)) terminal.out(line);
   if (uses.length > 0) {
     terminal.out("");
@@ -72,7 +73,9 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
       `${number(below.length, "token")} below it${complete === false ? ", and more that are not shown" : ""}`,
     );
   const isAll = answer.next === "" && !answer.more;
-  terminal.say(`${number(events.length, "event")}${isAll ? "" : " of more: --limit 0 shows all"}`);
+  terminal.say(
+    `${number(events.length, "event")}${isAll ? "" : ", the newest, and there are more: --limit 0 shows all"}`,
+  );
 }
 
 /** Who made a token, then how its maker was made, and so on. */

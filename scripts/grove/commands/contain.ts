@@ -3,8 +3,10 @@ import { ok } from "../../../src/base/result.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
+import { prose } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
+import { preciseTime } from "./audit-lines.ts";
 import { revokeSelected } from "./revoke.ts";
 import { countText, number, shortTime } from "./token-lines.ts";
 
@@ -96,19 +98,23 @@ function isProven({ state, numbers }: Receipt, { ended, alive, unrevoked_leases:
   return state === "done" && alive.length === 0 && ended >= numbers.total && isRevoked;
 }
 
+/** Characters before what a line of the receipt says. */
+const INDENT = " ".repeat("asked by  ".length);
+
 function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   const { job, state, asked_by: by, request_id: request, started, finished, numbers } = receipt;
   const who = by ? `${by.display_name || "token"} ${by.accessor}`.trimEnd() : "no token";
   terminal.out(`receipt   ${job}, ${state}`);
-  terminal.out(`asked by  ${harmless(who)}${request === "" ? "" : `, request ${harmless(request)}`}`);
-  terminal.out(`time      ${shortTime(started)} to ${finished === null ? "?" : shortTime(finished)}`);
+  for (const line of prose(terminal, harmless(who), INDENT, "asked by  ")) terminal.out(line);
+  if (request !== "") terminal.out(`request   ${harmless(request)}`);
+  terminal.out(`time      ${preciseTime(started)} to ${finished === null ? "?" : preciseTime(finished)}`);
   const { alive, ended } = check;
   const isRefused = alive.length === 0 && ended >= numbers.total;
   terminal.out(
     styled(
       terminal,
       isRefused ? "green" : "red",
-      `refused   ${ended} of ${number(numbers.total, "token")}, by what their trees say`,
+      `refused   ${ended} of ${number(numbers.total, "token")}: the trees that have them were asked`,
     ),
   );
   for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);

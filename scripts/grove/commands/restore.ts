@@ -7,7 +7,7 @@ import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, type Session, type Style, styled, type Terminal } from "../terminal.ts";
-import { number, shortTime } from "./token-lines.ts";
+import { number, shortAccessor, shortTime } from "./token-lines.ts";
 
 /** Restores a backup into a server that was never initialized. All its files are verified before anything is sent. */
 export async function restoreFrom(
@@ -17,14 +17,16 @@ export async function restoreFrom(
   const found = restorableBackup(from, backup);
   if (!found.ok) return failed(found.error);
   const { store, name, manifest } = found.value;
-  const progress = (done: number): void => terminal.progress(`${done} of ${manifest.parts} parts`);
+  const progress = (done: number): void => terminal.progress(`${done} of ${number(manifest.parts, "part")}`);
   const restored = await restoreBackup(client, store, manifest, ends, progress);
   if (!restored.ok) return restored;
   const { at, objects, rows } = restored.value;
   if (json) terminal.out(JSON.stringify({ name, ...restored.value }));
   else {
     terminal.progress(null);
-    terminal.out(`${name}: ${objects} objects, ${rows} rows are back as of ${at}; the server answers requests`);
+    terminal.out(
+      `${name}: ${number(objects, "object")}, ${number(rows, "row")} are back as of ${at}; the server answers requests`,
+    );
     const warning =
       ends.issuedBefore === ""
         ? `What was revoked after ${at} is valid again: --issued-before now would have ended it. While the old server answers, restore --preview names it.`
@@ -59,9 +61,12 @@ export async function previewRestore(
 }
 
 function show(terminal: Terminal, name: string, at: string, { tokens, revocations, gaps }: EndsSince): void {
-  if (tokens.length > 0) showTable(terminal, ["ACCESSOR", "NAME", "ENDED", "HOW", "BY"], tokens.map(cellsOfToken));
-  if (revocations.length > 0) showTable(terminal, ["REVOKED", "AT", "BY"], revocations.map(cellsOfRevocation));
-  const ended = `${number(tokens.length, "token")}, and what ${number(revocations.length, "revocation")} by path or entity ended`;
+  if (tokens.length > 0) showTokens(terminal, tokens);
+  if (revocations.length > 0) showTable(terminal, ["REVOKED", "AT", "BY"], revocations.map(revocationCells(terminal)));
+  const ended = [
+    ...(tokens.length > 0 ? [number(tokens.length, "token")] : []),
+    ...(revocations.length > 0 ? [`what ${number(revocations.length, "revocation")} by path or entity ended`] : []),
+  ].join(", and ");
   const what = tokens.length + revocations.length === 0 ? "nothing that is known of" : ended;
   const style = tokens.length + revocations.length === 0 ? "green" : "yellow";
   const out = (text: string, shownAs?: Style) => {
@@ -87,19 +92,54 @@ function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]
 
 function showTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): void {
   const shown = rows.slice(0, SHOWN).map((cells) => cells.map(harmless));
-  for (const line of renderTable(terminal, head, shown, ["ACCESSOR", "BY"])) terminal.out(line);
-  if (rows.length > SHOWN) terminal.out(`... and ${rows.length - SHOWN} others (--json has all)`);
+  for (const line of renderTable(terminal, head, shown, ["ACCESSOR", "AT"])) terminal.out(line);
+  if (rows.length > SHOWN) terminal.out(othersText(rows.length));
 }
 
-function cellsOfToken({ token, ended }: EndedSince): string[] {
-  return [token.accessor, token.display_name, shortTime(ended.at), ended.how, askerText(ended.by)];
+const othersText = (count: number): string => `... and ${count - SHOWN} others (--json has all)`;
+
+/** At a terminal each accessor has a line of its own below its token, to be copied. */
+function showTokens(terminal: Terminal, tokens: readonly EndedSince[]): void {
+  const cellsOf = tokenCells(terminal);
+  if (terminal.columns === null) {
+    showTable(
+      terminal,
+      ["ACCESSOR", ...TOKEN_HEAD],
+      tokens.map((one) => [one.token.accessor, ...cellsOf(one)]),
+    );
+    return;
+  }
+  const rows = tokens.slice(0, SHOWN).map((one) => cellsOf(one).map(harmless));
+  const [head = "", ...lines] = renderTable(terminal, TOKEN_HEAD, rows, ["ENDED"]);
+  terminal.out(head);
+  for (const [at, line] of lines.entries()) {
+    terminal.out(line);
+    terminal.out(styled(terminal, "dim", harmless(tokens[at]?.token.accessor ?? "")));
+  }
+  if (tokens.length > SHOWN) terminal.out(othersText(tokens.length));
 }
 
-function cellsOfRevocation({ prefix, entity_id: entity, issued_since: since, time, asked_by }: Revocation): string[] {
-  const scope = prefix ?? (entity === undefined ? `issued since ${since ?? "?"}` : `entity ${entity}`);
-  return [scope, shortTime(time), askerText(asked_by)];
-}
+const TOKEN_HEAD = ["NAME", "ENDED", "HOW", "BY"];
 
-function askerText(by: EndedSince["ended"]["by"]): string {
-  return by ? `${by.display_name || "token"} ${by.accessor}`.trimEnd() : "-";
+const tokenCells =
+  (terminal: Terminal) =>
+  ({ token, ended }: EndedSince): string[] => [
+    token.display_name,
+    shortTime(ended.at),
+    ended.how,
+    askerText(terminal, ended.by),
+  ];
+
+const revocationCells =
+  (terminal: Terminal) =>
+  ({ prefix, entity_id: entity, issued_since: since, time, asked_by }: Revocation): string[] => {
+    const scope = prefix ?? (entity === undefined ? `issued since ${since ?? "?"}` : `entity ${entity}`);
+    return [scope, shortTime(time), askerText(terminal, asked_by)];
+  };
+
+/** Who asked; at a terminal with the end of the accessor. */
+function askerText({ columns }: Terminal, by: EndedSince["ended"]["by"]): string {
+  if (!by) return "-";
+  const accessor = columns === null ? by.accessor : shortAccessor(by.accessor);
+  return `${by.display_name || "token"} ${accessor}`.trimEnd();
 }

@@ -10,6 +10,8 @@ import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
+/** An owner is the metadata of that name, without it the entity. */
+const NAMES = { mount: "mount", type: "type", role: "role", owner: "owner or entity" } as const;
 /** Most groups in a line. */
 const SHOWN_GROUPS = 8;
 
@@ -116,7 +118,7 @@ function showPreview(terminal: Terminal, { count, total, sample, leases, by, ski
   const what = `${number(count, "token")} match${count === 1 ? "es" : ""}; ${total} end in all, with everything below, and ${countText(leases, "lease")}`;
   terminal.out(styled(terminal, total > 0 ? "yellow" : "green", what));
   for (const name of GROUPINGS) {
-    if (by[name].some(({ key }) => key !== "")) terminal.out(`by ${name}: ${groupsText(by[name], total)}`);
+    if (by[name].some(({ key }) => key !== "")) terminal.out(`by ${NAMES[name]}: ${groupsText(by[name], total)}`);
   }
   if (skipped.root > 0) terminal.out(`left out: ${number(skipped.root, "root token")} (--include-root)`);
   if (skipped.self > 0) terminal.out("left out: the token of this command (--include-self)");

@@ -1,7 +1,7 @@
 import { err, ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
-import type { Called } from "../client.ts";
+import { type Called, failed, type GroveClient } from "../client.ts";
 import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
 import { count } from "./revoke.ts";
@@ -28,6 +28,9 @@ export async function showTokens(
     if (next !== "") terminal.progress(`${tokens.length} tokens`);
   } while (next !== "" && tokens.length < most);
   terminal.progress(null);
+  const { policy } = filter;
+  if (tokens.length === 0 && typeof policy === "string" && !(await isPolicy(client, policy)))
+    return failed(`there is no policy "${harmless(policy)}", and no token has it: bao policy list names them`);
   if (json) terminal.out(JSON.stringify(tokens));
   else for (const line of tokenTable(terminal, tokens, true)) terminal.out(line);
   if (!json && terminal.columns !== null && tokens.length > 0) terminal.say("all columns: --json, or into a file");
@@ -47,6 +50,12 @@ export async function showTokens(
   return ok(0);
 }
 
+/** False for a name that no policy has; true also where the token may not read policies. */
+async function isPolicy(client: GroveClient, name: string): Promise<boolean> {
+  const read = await client.call("GET", `sys/policies/acl/${encodeURIComponent(name)}`);
+  return read.ok || read.error.status !== 404;
+}
+
 /** The number of all tokens that match, or that there are more where the token may not count. */
 async function totalText(session: Session, filter: Filter): Promise<string> {
   if (Object.keys(filter).length === 0) {
@@ -56,6 +65,13 @@ async function totalText(session: Session, filter: Filter): Promise<string> {
   const counted = await count(session, { ...filter, include_root: true, include_self: true });
   return counted.ok ? String(counted.value.count) : "more";
 }
+
+/** Most groups of an answer. */
+const MAX_GROUPS = 1_000;
+
+/** What is in no group: by tree those that have a tree to themselves. */
+const othersOf = (by: string, groups: number): string =>
+  by === "tree" && groups < MAX_GROUPS ? "(alone in their trees)" : "(others)";
 
 /** Shows numbers of tokens by group. */
 export async function countTokens(
@@ -68,7 +84,7 @@ export async function countTokens(
   if (json) terminal.out(JSON.stringify(summary.value));
   else {
     const rows = groups.map(({ key, count }) => [String(count), harmless(key || "-")]);
-    const rest = other > 0 ? [[String(other), "(others)"]] : [];
+    const rest = other > 0 ? [[String(other), othersOf(by, groups.length)]] : [];
     for (const line of renderTable(terminal, ["TOKENS", by.toUpperCase()], [...rows, ...rest])) terminal.out(line);
     terminal.say(number(total, "token"));
   }

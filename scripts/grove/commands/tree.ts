@@ -90,7 +90,10 @@ function endedLabel(terminal: Terminal, { token, ended }: EndedToken): Part[] {
 function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): Node {
   const { token, ancestors, ancestors_more, descendants, leases, cubbyhole } = lineage;
   const below = `with it would end: ${countText(descendants, "descendant")}, ${countText(leases, "lease")}, ${number(cubbyhole.values, "value")} in its cubbyhole`;
-  const more = subtree.more ? [leaf({ text: "more that is not shown", style: "dim" })] : [];
+  const hidden = descendants.count - subtree.children.reduce((sum, child) => sum + sizeOf(child), 0);
+  const count = descendants.more ? `more than ${hidden}` : String(hidden);
+  const how = token.tree === undefined ? "" : `: grove tokens --tree ${harmless(token.tree)} --limit 0 lists its tree`;
+  const more = subtree.more ? [leaf({ text: `${count} others below it are not shown${how}`, style: "dim" })] : [];
   const own: Node = {
     label: [...tokenLabel(terminal, token), { text: "<-" }, { text: below, style: "yellow" }],
     children: [...subtree.children.map((child) => branchNode(terminal, child)), ...more],
@@ -100,6 +103,11 @@ function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): No
     own,
   );
   return ancestors_more ? { label: [{ text: "older ancestors", style: "dim" }], children: [chain] } : chain;
+}
+
+/** Tokens of a branch that are in the answer. */
+function sizeOf({ children = [] }: Branch): number {
+  return children.reduce((sum, child) => sum + sizeOf(child), 1);
 }
 
 function branchNode(terminal: Terminal, { token, descendants, children = [] }: Branch): Node {

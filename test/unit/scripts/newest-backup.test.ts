@@ -103,7 +103,7 @@ it("is read again by backup --verify, of either kind", () => {
   const part = asked(2 * HOUR);
   expect(verify()).toEqual({
     status: 0,
-    text: expect.stringMatching(`^${NEW}: 1 objects, 1 rows in 1 parts, whole; of `),
+    text: expect.stringMatching(`^${NEW}: 1 object, 1 row in 1 part, whole; of `),
   });
   expect(verify({ GROVE_SEAL_KEY: sealKey(3) }).text).toContain("warning: it needs seal key version 1,");
   rmSync(part);

@@ -70,7 +70,7 @@ it("finds what is missing or damaged", () => {
   const whole = store.finish(manifest(parts), HOUR_MS);
   expect(verifyBackup(store, whole)).toMatchObject({ ok: true });
   const short = store.finish(manifest(parts, 3), 2 * HOUR_MS);
-  expect(verifyBackup(store, short)).toEqual({ ok: false, error: `${short}: the manifest names 2 parts of 3` });
+  expect(verifyBackup(store, short)).toEqual({ ok: false, error: `${short}: the manifest names 2 of 3 parts` });
   writeFileSync(join(directory, "parts", `${parts[1]?.sha256}.json.gz`), gzipSync("other"));
   expect(verifyBackup(store, whole)).toEqual({ ok: false, error: `${whole}: part 1 is damaged` });
   rmSync(join(directory, "parts", `${parts[0]?.sha256}.json.gz`));

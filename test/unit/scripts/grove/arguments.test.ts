@@ -45,6 +45,7 @@ describe("the command line of grove", () => {
     ["version --json", { kind: "version", json: true }],
     ["find --json", { kind: "find", json: true }],
     ["why abc", { kind: "why", request: "abc", log: null, json: false }],
+    ["audit", { kind: "audit", hasText: false, fields: {}, limit: 100, json: false }],
     ["audit abc", { kind: "audit", hasText: false, fields: { accessor: "abc" }, limit: 100, json: false }],
     [
       "audit - --below --since 1 --until 2h --limit 0",
@@ -122,7 +123,10 @@ describe("the command line of grove", () => {
     [["audit", "--kind", "login,nonsense"], expect.stringMatching(/^--kind takes one of change, login, /)],
     [["revoke", "--role", ""], '--role takes a value (NAME), not ""'],
     [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],
-    [["tokens", "--count-by", "role", "--policy", "x"], "--count-by takes no filter but --mount"],
+    [
+      ["tokens", "--count-by", "role", "--policy", "x"],
+      "--count-by takes no filter but --mount: revoke --dry-run counts what other filters select",
+    ],
     [["tree", "a", "b"], 'unexpected word "b"'],
     [["revoke"], "revoke needs a filter or --accessor: without one it would end everything"],
     [["revoke", "--dry-run"], "revoke needs a filter or --accessor: without one it would end everything"],
@@ -144,7 +148,6 @@ describe("the command line of grove", () => {
     [["contain", "a", "--job", "b"], "--job stands alone"],
     [["why"], "why needs the id of a request, or - for the last one that was refused"],
     [["completion", "ksh"], "completion takes one of bash, zsh, fish; did you mean zsh?"],
-    [["audit"], "audit needs an accessor, - for a token, or an option such as --address"],
     [["audit", "a", "b"], 'unexpected word "b"'],
     [["audit", "a", "--limit", "b"], '--limit takes a whole number from 0 on, not "b"'],
     [["audit", "--address", "192.0.2.1", "--below"], "--below needs an accessor, or - for a token"],

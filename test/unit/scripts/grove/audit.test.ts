@@ -325,13 +325,13 @@ describe("grove audit", () => {
       );
       expect(shown).toContain("refusal 403 update auth/token/create from 192.0.2.1, permission denied, request r1");
     }
-    expect(said.at(-1)).toBe("2 events of more: --limit 0 shows all");
+    expect(said.at(-1)).toBe("2 events, the newest, and there are more: --limit 0 shows all");
   });
 
   it("names an accessor once, and not below when it is shown whole above", async () => {
     answers = [{ events: [event(), event({ request_id: "r2" })], next: "", accessor: ACCESSOR, makers: [] }];
     await grove(`audit ${ACCESSOR}`, 80);
-    expect(out.filter((line) => line.includes(ACCESSOR))).toEqual([ACCESSOR]);
+    expect(out.filter((line) => line.includes(ACCESSOR))).toEqual([`accessor ${ACCESSOR}`]);
   });
 
   it("says what an event was about", async () => {

@@ -126,6 +126,34 @@ describe("grove tokens", () => {
     expect(said.at(-1)).toMatch(/^"nonsense" is no id of an entity: /);
   });
 
+  it("tells a policy that nobody has from one that there is not", async () => {
+    replies["GET /v1/sys/tokens"] = data({ tokens: [], next: "" });
+    replies["GET /v1/sys/policies/acl/unused"] = data({ policy: "" });
+    replies["GET /v1/sys/policies/acl/hidden"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove("tokens --policy unused")).toBe(0);
+    expect(await grove("tokens --policy hidden")).toBe(0);
+    expect(await grove("tokens --policy nope")).toBe(1);
+    expect(said.at(-1)).toBe('grove: there is no policy "nope", and no token has it: bao policy list names them');
+  });
+
+  it("names by tree those that are alone in theirs", async () => {
+    replies["GET /v1/sys/tokens/summary"] = data({ groups: [], total: 4, other: 4 });
+    expect(await grove("tokens --count-by tree")).toBe(0);
+    expect(out).toEqual(["TOKENS  TREE", "4       (alone in their trees)"]);
+  });
+
+  it("cuts names in the middle: those of a service differ in their ends", async () => {
+    const names = ["a", "b"].map((end) => `token-payments-production-europe-west-instance-${end}`);
+    const tokens = names.map((display_name) =>
+      token("x".repeat(84), { display_name, role: "ci", path: "auth/token/create/ci" }),
+    );
+    replies["GET /v1/sys/tokens"] = data({ tokens, next: "" });
+    expect(await grove("tokens", { columns: 60 })).toBe(0);
+    expect(out[1]).toMatch(/^token\S*…\S*-a /);
+    expect(out[3]).toMatch(/^token\S*…\S*-b /);
+    for (const line of out.filter((one) => !one.startsWith("x"))) expect(line.length).toBeLessThanOrEqual(60);
+  });
+
   it("counts by group", async () => {
     replies["GET /v1/sys/tokens/summary"] = data({ groups: [{ key: "auth/aws/", count: 12 }], total: 15, other: 3 });
     expect(await grove("tokens --count-by mount")).toBe(0);
@@ -211,7 +239,7 @@ describe("grove tree", () => {
 
   it("prints a token below its ancestors, with the tokens that would end with it", async () => {
     replies["GET /v1/sys/tokens/b"] = data({
-      token: token("b"),
+      token: token("b", { tree: "t1" }),
       ancestors: [token("a")],
       ancestors_more: true,
       descendants: { count: 100, more: true },
@@ -229,7 +257,7 @@ describe("grove tree", () => {
       "└── name-a a",
       "    └── name-b b <- with it would end: more than 100 descendants, 2 leases, 1 value in its cubbyhole",
       "        ├── name-c c (7 descendants)",
-      "        └── more that is not shown",
+      "        └── more than 99 others below it are not shown: grove tokens --tree t1 --limit 0 lists its tree",
     ]);
   });
 });
@@ -287,7 +315,7 @@ describe("grove revoke", () => {
       "38 tokens match; 1168 end in all, with everything below, and 2 leases",
       "by mount: auth/token/ 1168",
       "by type: service 1168",
-      "by owner: payments 1100, (none) 68",
+      "by owner or entity: payments 1100, (none) 68",
       "left out: 1 root token (--include-root)",
     ]);
   });
@@ -493,6 +521,19 @@ describe("a path of this machine that can't be used", () => {
   });
 });
 
+it("a restore that is refused says once which token it needs", async () => {
+  const errors = ["sys/restore/begin needs the secret GROVE_INIT_TOKEN of this deployment as its token"];
+  replies["GET /v1/sys/tokens/map"] = { status: 403, body: { errors } };
+  expect(await grove("tree")).toBe(1);
+  expect(said).toEqual([`grove: ${errors[0]}`]);
+});
+
+it("an address with /v1 is named as what it is", async () => {
+  expect(await grove("tree", {}, `${address}/v1/`)).toBe(2);
+  expect(said).toEqual(["grove: VAULT_ADDR is the address without /v1"]);
+  expect(asked).toEqual([]);
+});
+
 describe("a refusal", () => {
   const denied = { status: 403, body: { errors: ["permission denied"] } };
   it.each([
@@ -616,6 +657,14 @@ describe("grove explain", () => {
     expect(out).toEqual(['path "sys/mounts" {', '  capabilities = ["read"]', "}"]);
   });
 
+  it("offers no policy for what no token may do", async () => {
+    const path = "sys/policies/acl/root";
+    replies["POST /v1/sys/explain/access-self"] = data({ ...refused, path, operation: "update" });
+    expect(await grove(`explain ${path} --operation update`)).toBe(1);
+    expect(out).toEqual([]);
+    expect(said.at(-1)).toBe("The policy root can't be changed, whatever a token may do.");
+  });
+
   it("asks about another token by its accessor, and says what that needs", async () => {
     replies["POST /v1/sys/explain/access"] = data({ ...refused, allowed: true, hcl: null });
     expect(await grove("explain sys/mounts --accessor abc --json")).toBe(0);
@@ -733,6 +782,24 @@ describe("grove restore --preview", () => {
     expect(out.at(-1)).toMatch(/Not named: batch tokens, .* and tokens of teams/);
   });
 
+  it("fits 80 columns, with each accessor whole in a line of its own", async () => {
+    const whole = (letter: string) => letter.repeat(84);
+    const asker = { accessor: whole("B"), display_name: "token-of-the-operator-on-call" };
+    const one = end(whole("A"), "revoked", {
+      token: { display_name: "token-of-a-service-with-a-long-name-1" },
+      ended: { by: asker },
+    });
+    replies["GET /v1/sys/tokens/ended"] = data({ tokens: [one], next: "" });
+    expect(await grove(`restore --from ${directory} --preview`, { columns: 80 })).toBe(0);
+    expect(out.slice(0, 3)).toEqual([
+      expect.stringMatching(/^NAME +ENDED +HOW +BY$/),
+      expect.stringMatching(/^\S+…\S*long-name-1 +2026-11-22 04:05Z +revoked +token-of/),
+      whole("A"),
+    ]);
+    for (const line of out.filter((text) => text !== whole("A"))) expect(line.length).toBeLessThanOrEqual(80);
+    expect(out.join(" ")).toContain("would make valid again: 1 token There may be more");
+  });
+
   it("asks no other server than the one of the backup, and says which rights it needs", async () => {
     replies["GET /v1/sys/tokens/ended"] = { status: 403, body: { errors: ["permission denied"] } };
     expect(await grove(`restore --from ${directory} --preview`)).toBe(1);
@@ -832,13 +899,29 @@ describe("grove contain", () => {
     expect(posts[0]).toMatchObject({ search: "payments", dry_run: true });
     expect(posts[1]).toMatchObject({ search: "payments", dry_run: false, expected_count: 1, expected_total: 2 });
     expect(posts.slice(2)).toEqual([{ job: "j1" }, { job: "j1", after: "c1" }]);
-    expect(out.slice(-5)).toEqual([
+    expect(out.slice(-6)).toEqual([
       "receipt   j1, done",
-      "asked by  on-call b, request r1",
-      "time      2026-11-22 05:06Z to 2026-11-22 05:06Z",
-      "refused   2 of 2 tokens, by what their trees say",
+      "asked by  on-call b",
+      "request   r1",
+      "time      2026-11-22 05:06:00Z to 2026-11-22 05:06:07Z",
+      "refused   2 of 2 tokens: the trees that have them were asked",
       "leases    3 leases asked, 3 ended, 0 waiting, 0 failing",
     ]);
+  });
+
+  it("shows a receipt that fits 80 columns, but for what is to be copied", async () => {
+    const accessor = "A".repeat(84);
+    const id = "3ec50187-719e-463c-9e51-ded1453cb163";
+    const receipt = {
+      ...{ job: id, state: "done", request_id: id, started: "2026-11-22T05:06:00Z", finished: "2026-11-22T05:06:07Z" },
+      asked_by: { accessor, display_name: "root" },
+      numbers: { matched: 1, total: 2, leases: { count: 3, more: false } },
+    };
+    replies[`GET /v1/sys/tokens/jobs/${id}/receipt`] = data(receipt);
+    replies["POST /v1/sys/tokens/verify-ended"] = check();
+    expect(await grove(`contain --job ${id}`, { columns: 80 })).toBe(0);
+    for (const line of out.filter((one) => !one.includes(accessor))) expect(line.length).toBeLessThanOrEqual(80);
+    expect(out.slice(1, 4)).toEqual(["asked by  root", `          ${accessor}`, `request   ${id}`]);
   });
 
   it("ends with 1, and names them, when a token can be used or a lease is not revoked", async () => {
