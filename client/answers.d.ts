@@ -1033,6 +1033,7 @@ export interface components {
                 readonly job: string;
                 readonly with?: number;
             };
+            readonly end_is_unknown?: boolean;
             readonly below?: readonly {
                 readonly accessor: string;
                 readonly display_name: string;

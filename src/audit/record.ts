@@ -130,7 +130,7 @@ function withoutMetadata(line: AuditLine): AuditLine {
     ...(auth && { auth: cutAuth(auth) }),
     ...(response && { response: { ...response, ...(response.auth && { auth: cutAuth(response.auth) }) } }),
     ...(targets && { target_accessors: targets.slice(0, MAX_CUT_LIST) }),
-    ...(entities && { target_entities: entities.slice(0, MAX_CUT_LIST) }),
+    ...(entities && { target_entities: entities.slice(0, MAX_CUT_LIST).map((id) => id.slice(0, MAX_CUT_TEXT)) }),
   };
 }
 

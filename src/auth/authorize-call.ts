@@ -55,9 +55,10 @@ export async function authorizeCall(
     if (!caller) return refused(UNAUTHENTICATED, null);
     const entity = await loadActiveEntity(env, caller.record.entityId);
     const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
+    // Also of a refused request: its fields are in no other line.
+    writeFirstLine(line, caller);
     if (!decided.ok) return refused(decided.error, caller);
     const verdict = decided.value;
-    writeFirstLine(line, caller);
     return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
   }
   const { treeId, row, verifier } = presented.credential;
@@ -71,8 +72,9 @@ export async function authorizeCall(
     if (!answer.ok) return refused(answer.error, null);
     const { verdict, refusal, outcome } = answer.value;
     const caller = serviceCaller(answer.value.caller);
+    // The tree writes the line of a request that it does not refuse.
+    if (known || refusal) writeFirstLine(unwritten, caller);
     if (refusal) return refused(refusal, caller);
-    if (known) writeFirstLine(unwritten, caller);
     unwritten = null;
     if (!verdict) return refused(DENIED, caller);
     if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && attempt < MAX_ROW_ATTEMPTS) {

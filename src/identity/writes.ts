@@ -88,7 +88,7 @@ async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<s
  * Deletes entities with their aliases. Safe to repeat. Their shards come first, so that their tokens are refused even
  * after a crash. Entries in the directory and pointers that a crash leaves behind lead to no entity, and other entities
  * can replace them.
- * @returns the ids that the keys named.
+ * @returns the ids of those that were deleted. What the keys name besides is a text of the client.
  */
 export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<readonly string[]> {
   const named = await inGroups(keys, async (key) => {
@@ -105,7 +105,7 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
     if (shard !== null) await entityShard(env, shard).dropMerged(here, ids);
   });
   await identityOf(env).forgetEntities(ids);
-  return ids;
+  return deleted.map(({ id }) => id);
 }
 
 /** Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist. */

@@ -50,7 +50,7 @@ export interface AuditLine {
   readonly target_accessor?: string;
   /** Accessors of the tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
-  /** Ids of the entities that the request changed or deleted, or whose login was refused. */
+  /** Ids of the entities that the request changed, deleted or was to merge, or whose login was refused. */
   readonly target_entities?: readonly string[];
   readonly revocation?: AuditRevocation;
   readonly role?: string;

@@ -15,6 +15,7 @@ import {
 import { MAX_MERGED } from "../../identity/merge.ts";
 import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
 import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { shardOfEntity } from "../../identity/shard/place.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
@@ -155,7 +156,8 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
         : ok({ into, from: sources, force: fields.force, keep });
     },
     handle: async ({ env, prepared, request }) => {
-      request.notes.targetEntities = [prepared.into, ...prepared.from];
+      // Another text is none of an entity: a token that was sent in its place must not be in the log.
+      request.notes.targetEntities = [prepared.into, ...prepared.from].filter((id) => shardOfEntity(id) !== null);
       const merged = await identityOf(env).merge(prepared);
       // Also after a refusal: an alias may have moved.
       forgetEntities();

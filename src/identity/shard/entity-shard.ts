@@ -61,6 +61,7 @@ export interface AbsentEntity {
 
 /** What a deleted entity leaves behind in other objects. */
 interface DeletedEntity {
+  readonly id: string;
   /** Its aliases, reserved ones included. */
   readonly aliases: readonly AliasRecord[];
   readonly mergedIds: readonly string[];
@@ -189,8 +190,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return ids.flatMap((id) => {
       const found = this.#entities.byId(id);
       if (found !== null) this.#entities.delete(id);
-      if (!isGood(found)) return [];
-      return [{ aliases: allAliasesOf(found.entity), mergedIds: found.entity.mergedIds }];
+      if (found === null) return [];
+      if (!isGood(found)) return [{ id, aliases: [], mergedIds: [] }];
+      return [{ id, aliases: allAliasesOf(found.entity), mergedIds: found.entity.mergedIds }];
     });
   }
 

@@ -1,4 +1,6 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 
 interface Event {
@@ -137,6 +139,65 @@ describe("a person who has left", () => {
     expect(refusedLogin?.target_entities).toEqual([id]);
     const refusals = await ask({ accessor, kind: "refusal" });
     expect(refusals.events.map(({ path }) => path)).toEqual(["auth/token/create", "auth/token/lookup-self"]);
+  });
+
+  it("names entities in records of deletions and merges, and never another text that was sent in their place", async () => {
+    const { client_token: secret } = await createToken(root);
+    const long = "x".repeat(200_000);
+    const made = async (): Promise<string> =>
+      (await call("POST", "identity/entity", { token: root, body: {} })).body.data.id;
+    const [one, two] = [await made(), await made()];
+    const printed: string[] = [];
+    vi.spyOn(console, "log").mockImplementation((line: unknown) => void printed.push(String(line)));
+    const others = [secret, long, ...Array.from({ length: 70 }, () => crypto.randomUUID())];
+    const batch = await call("POST", "identity/entity/batch-delete", {
+      token: root,
+      body: { entity_ids: [...others, one] },
+    });
+    const alone = await call("DELETE", `identity/entity/id/${secret}`, { token: root });
+    const merge = { to_entity_id: secret, from_entity_ids: [two, long.slice(0, 1000)] };
+    const merged = await call("POST", "identity/entity/merge", { token: root, body: merge });
+    expect([batch.status, alone.status, merged.status]).toEqual([204, 204, 400]);
+    for (const line of printed) {
+      expect(line).not.toContain(secret);
+      expect(line.length).toBeLessThan(20_000);
+    }
+    const [deletion] = (await ask({ entity_id: one })).events;
+    expect(deletion).toMatchObject({ path: "identity/entity/batch-delete", target_entities: [one] });
+    expect((await ask({ entity_id: two })).events[0]).toMatchObject({ status: 400, target_entities: [two] });
+  });
+
+  it("has the fields of a request that was refused for its network in one line", async () => {
+    const networks = { token_bound_cidrs: "198.51.100.0/24" };
+    for (const type of ["service", "batch"]) {
+      await call("POST", "auth/token/roles/bound", {
+        token: root,
+        body: { ...networks, orphan: true, renewable: false, allowed_policies: "default", token_type: type },
+      });
+      const made = await call("POST", "auth/token/create/bound", { token: root, body: { policies: ["default"] } });
+      const printed: string[] = [];
+      const log = vi.spyOn(console, "log").mockImplementation((line: unknown) => void printed.push(String(line)));
+      const body = { display_name: "abcdef", ttl: "5m" };
+      const token = made.body.auth.client_token;
+      expect((await call("POST", "auth/token/create", { token, headers, body })).status).toBe(403);
+      log.mockRestore();
+      const lines = printed.map((line) => JSON.parse(line));
+      const withFields = lines.filter(({ data }) => data !== undefined);
+      expect(withFields, type).toHaveLength(1);
+      expect(Object.keys(withFields[0].data)).toEqual(["display_name", "ttl"]);
+      expect(withFields[0].auth).toMatchObject({ token_type: type });
+    }
+  });
+
+  it("answers what a token did while its tree does not say how it ended", async () => {
+    const { client_token: text, accessor } = await createToken(root);
+    await call("POST", "auth/token/renew-self", { token: text });
+    vi.spyOn(console, "error").mockReturnValue();
+    failing(TokenTree, "unsweptEnd", "the tree is busy", 1);
+    const found = await ask({ accessor });
+    expect(found.events.map(({ path }) => path)).toEqual(["auth/token/renew-self", "auth/token/create"]);
+    expect(found).toMatchObject({ end_is_unknown: true });
+    expect(await ask({ accessor })).not.toHaveProperty("end_is_unknown");
   });
 
   it("says of a token that came from a network it is not bound to whose it is", async () => {

@@ -189,7 +189,7 @@ describe("two writes of an alias at once", () => {
     });
     const refused = await post("entity-alias", { name, mount_accessor: mount, canonical_id: one });
     expect([refused.status, await login(name)]).toEqual([400, other]);
-    expect(await home(one).deleteEntities([one])).toEqual([{ aliases: [], mergedIds: [] }]);
+    expect(await home(one).deleteEntities([one])).toEqual([{ id: one, aliases: [], mergedIds: [] }]);
   });
 
   it("of which one deletes it leave nothing that the other one renamed", async () => {

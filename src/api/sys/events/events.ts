@@ -6,7 +6,7 @@ import { flushAudit } from "../../../audit/writer/keep.ts";
 import { type ParsedToken, readToken } from "../../../auth/caller.ts";
 import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime, type Ms } from "../../../base/clock.ts";
+import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
 import { ok, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { storedJson } from "../../../storage/tables.ts";
@@ -34,6 +34,7 @@ const OF_TOKEN = {
   "more_uses?": "boolean",
   "attempts?": [EVENT_SHAPE],
   "ended?": END_VIEW.shape,
+  "end_is_unknown?": "boolean",
   "below?": [BELOW_SHAPE],
   "complete?": "boolean",
 } as const;
@@ -125,11 +126,23 @@ function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
   });
 }
 
-/** How a token has ended, also one that no request named: it ended with its parent, by a watermark, or with its entity. */
+/** Time within which the objects of a token say how it ended. */
+const END_MS: Ms = 2000;
+
+/**
+ * How a token has ended, also one that no request named: it ended with its parent, by a watermark, or with its entity.
+ * What it did is answered also while its tree does not: who holds a token can keep its tree busy.
+ */
 async function endOf(env: Env, { keys }: Installation, accessor: string) {
   const address = await readAccessor(keys, accessor);
-  const ended = address && (await endOfToken(env, address));
-  return ended && { ended: END_VIEW.show(ended) };
+  if (!address) return null;
+  try {
+    const ended = await inTime(endOfToken(env, address), END_MS);
+    return ended && { ended: END_VIEW.show(ended) };
+  } catch (error) {
+    console.error(JSON.stringify({ type: "end of a token", error: String(error) }));
+    return { end_is_unknown: true };
+  }
 }
 
 async function usesOf(env: Env, accessor: string, from: Ms) {
