@@ -17,10 +17,9 @@ if (directory === undefined) {
 
 const HASHES = { RS256: "sha256", RS384: "sha384", RS512: "sha512", ES256: "sha256", ES384: "sha384", ES512: "sha512" };
 const TYPE = "grove-audit-head";
-let problems = 0;
 
 function fail(message) {
-  problems++;
+  process.exitCode = 1;
   console.log(message);
 }
 
@@ -45,37 +44,28 @@ function readSigned(jws, keys) {
 }
 
 const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
-const isBucket = existsSync(join(directory, "heads"));
-/** By object: its digests after some records, as they were signed. */
+const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(directory, "heads.jsonl"));
+/** By object: its digests after some records, as they were signed, and when. */
 const signed = new Map();
-for (const [at, jws] of textsOf("heads")
-  .flatMap((text) => text.trim().split("\n"))
-  .entries()) {
-  const payload = jws === "" ? null : readSigned(jws, keys);
-  if (payload?.type !== TYPE) fail(`head ${at + 1} is not signed by a known key`);
-  else for (const head of payload.heads) signed.set(head.object, [...(signed.get(head.object) ?? []), head]);
+let newest = "";
+const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
+for (const [at, jws] of texts.entries()) {
+  const { type, time, heads } = (jws !== "" && readSigned(jws, keys)) || {};
+  if (type !== TYPE) fail(`head ${at + 1} is not signed by a known key`);
+  else for (const head of heads) signed.set(head.object, [...(signed.get(head.object) ?? []), { ...head, time }]);
+  if (time > newest) newest = time;
 }
 if (signed.size === 0) fail("there is no signed head");
+const digestAfter = (digest, line) => createHash("sha256").update(digest, "base64url").update(line).digest("base64url");
 
 /** Compares the lines of an object with its heads. Returns the digest after its last record. */
-function check(object, heads) {
-  const [shard, number] = object.split("/");
-  const lines = linesOf(`${shard}-${number}`);
+function check(object, lines, heads) {
   const bySeq = heads.toSorted((a, b) => a.seq - b.seq);
   const last = bySeq.at(-1).seq;
-  // A bucket gets an object when it is full.
-  const hasNext = existsSync(join(directory, `${shard}-${Number(number) + 1}`));
-  if (isBucket && lines.length === 0 && !hasNext)
-    return console.log(`${object}: not in the archive yet, at least ${last} records`);
   let [digest, good, next] = [bySeq[0].begins, 0, 0];
   if (bySeq.some(({ begins }) => begins !== digest)) return fail(`${object}: two heads say that it begins differently`);
   for (let seq = 0; seq <= lines.length; seq++) {
-    const before = Buffer.from(digest, "base64url");
-    if (seq > 0)
-      digest = createHash("sha256")
-        .update(before)
-        .update(lines[seq - 1])
-        .digest("base64url");
+    if (seq > 0) digest = digestAfter(digest, lines[seq - 1]);
     for (; bySeq[next]?.seq === seq; next++) {
       if (bySeq[next].digest !== digest)
         return fail(`${object}: a record was changed or taken out between ${good + 1} and ${seq}`);
@@ -89,10 +79,21 @@ function check(object, heads) {
 }
 
 for (const [object, heads] of signed) {
-  const digest = check(object, heads);
   const [shard, number] = object.split("/");
-  const following = signed.get(`${shard}/${Number(number) + 1}`)?.[0];
-  if (digest && following && following.begins !== digest)
+  const lines = linesOf(`${shard}-${number}`);
+  const next = `${shard}/${Number(number) + 1}`;
+  const later = [...signed.keys()].map((key) => key.split("/")).filter(([a, b]) => a === shard && Number(b) > number);
+  const following = signed.get(next);
+  if (later.length > 0 && !following) fail(`${object}: no signed head names the next object`);
+  // A bucket gets an object when it is full, so before the next one begins. The last full one may be on its way.
+  const isOnItsWay = later.length === 1 && following?.every(({ time }) => time === newest);
+  const hasNext = existsSync(join(directory, next.replace("/", "-")));
+  if (isBucket && lines.length === 0 && !hasNext && (later.length === 0 || isOnItsWay)) {
+    const state = isOnItsWay ? "full since the newest head, and not in the archive yet" : "not in the archive yet";
+    console.log(`${object}: ${state}, at least ${Math.max(...heads.map(({ seq }) => seq))} records`);
+    continue;
+  }
+  const digest = check(object, lines, heads);
+  if (digest && following && following[0].begins !== digest)
     fail(`${object}: the next object does not begin with its end`);
 }
-process.exitCode = problems > 0 ? 1 : 0;

@@ -31,21 +31,54 @@ export function hasToken(text: string): boolean {
   }
 }
 
-/** The seal keys, init tokens and cluster keys of a deployment in a text; their names may stand a line above. */
+/** The seal keys, init tokens and cluster keys in a text that have the form of those that Grove makes. */
 export function deploymentSecretsIn(text: string): string[] {
   return [...text.matchAll(SECRETS)].flatMap(([, secret]) => secret ?? []);
 }
 
+/** Names of a deployment's own secrets. Their values may have any form. */
+const SECRET_NAME = /GROVE[_-](?:SEAL|INIT|CLUSTER)[_-](?:KEY|TOKEN)/i;
+/** Lines with text below such a name in which its value may stand. */
+const LINES_BELOW = 2;
+/** A line above its name: `"value": "…",`. */
+const VALUE_ABOVE = /^\W*value\b/i;
+
+/** Indexes of the lines that name a secret of a deployment, and of those about them in which its value may stand. */
+export function linesOfDeploymentSecrets(lines: readonly string[]): ReadonlySet<number> {
+  const near = new Set<number>();
+  let [left, above] = [0, -1];
+  for (const [at, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    if (SECRET_NAME.test(line)) {
+      left = LINES_BELOW + 1;
+      if (VALUE_ABOVE.test(lines[above] ?? "")) near.add(above);
+    }
+    if (left > 0) near.add(at);
+    left--;
+    above = at;
+  }
+  return near;
+}
+
+/** The texts in a line that have the whole form of a token. */
+export function wholeTokensIn(line: string): string[] {
+  return found(line, Object.values(TOKEN_FORMS));
+}
+
 /** The tokens in a line, in whatever they stand; also what only resembles one, such as a damaged token. */
 export function tokensIn(line: string): string[] {
-  const found = new Set<string>();
+  return found(line, TOKENS);
+}
+
+function found(line: string, forms: readonly string[]): string[] {
+  const tokens = new Set<string>();
   // What was found is taken out: the form that is looser finds only what the others have left.
   let rest = line;
-  for (const form of TOKENS) {
-    for (const [, token = ""] of rest.matchAll(new RegExp(form, "g"))) found.add(token);
-    for (const token of found) rest = rest.replaceAll(token, " ");
+  for (const form of forms) {
+    for (const [, token = ""] of rest.matchAll(new RegExp(form, "g"))) tokens.add(token);
+    for (const token of tokens) rest = rest.replaceAll(token, " ");
   }
-  return [...found];
+  return [...tokens];
 }
 
 /** `NAME=`, `export NAME=`, `"name": `, `- name: `, `X-Vault-Token: ` and `Bearer ` before a value. */

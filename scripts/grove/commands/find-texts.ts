@@ -1,4 +1,4 @@
-import { deploymentSecretsIn, tokensIn, valueIn } from "../secret-like.ts";
+import { deploymentSecretsIn, linesOfDeploymentSecrets, tokensIn, valueIn, wholeTokensIn } from "../secret-like.ts";
 
 /** What is asked about, with where it was read. */
 export interface TextToFind {
@@ -10,26 +10,31 @@ export interface TextToFind {
 
 /**
  * Takes out of what was found the texts to ask about, each once. A line in which nothing has the form of a token is asked
- * about as a whole, and by the value that it assigns: an id that was chosen has no form.
+ * about as a whole, and by the value that it assigns: an id that was chosen has no form. What may be a secret of the
+ * deployment is never asked about.
  */
 export function textsToFind(given: string): TextToFind[] {
   const found = new Map<string, TextToFind>();
   const secrets = deploymentSecretsIn(given);
-  for (const [at, text] of given.split("\n").entries()) {
-    for (const candidates of candidatesIn(text.trim(), secrets)) {
+  const lines = given.split("\n").map((line) => line.trim());
+  const near = linesOfDeploymentSecrets(lines);
+  for (const [at, text] of lines.entries()) {
+    const isSecret = near.has(at) || secrets.some((secret) => text.includes(secret));
+    for (const candidates of isSecret ? beside(text) : candidatesIn(text)) {
       const key = candidates.join("\n");
-      const lines: readonly number[] = found.get(key)?.lines ?? [];
-      if (lines.at(-1) !== at + 1) found.set(key, { lines: [...lines, at + 1], candidates });
+      const numbers: readonly number[] = found.get(key)?.lines ?? [];
+      if (numbers.at(-1) !== at + 1) found.set(key, { lines: [...numbers, at + 1], candidates });
     }
   }
   return [...found.values()];
 }
 
-function candidatesIn(line: string, secrets: readonly string[]): (readonly string[])[] {
+/** A secret of the deployment is for no request: nothing is asked about beside it but what is certainly a token. */
+const beside = (line: string): (readonly string[])[] => [...wholeTokensIn(line).map((token) => [token]), []];
+
+function candidatesIn(line: string): (readonly string[])[] {
   if (line === "") return [];
   const tokens = tokensIn(line).map((token) => [token]);
-  // A secret of the deployment is for no request.
-  if (secrets.some((secret) => line.includes(secret))) return [...tokens, []];
   if (tokens.length > 0) return tokens;
   const value = valueIn(line);
   return [value === "" || value === line ? [line] : [line, value]];

@@ -51,7 +51,7 @@ export async function findTexts({ client, terminal, json }: Session): Promise<Ca
 }
 
 const IS_SECRET =
-  "It has the name and the form of a seal key, an init token or a cluster key, and was sent to nobody. Whether it is that of this deployment only you know: take it for leaked.";
+  "By a name here or beside it this may be a seal key, an init token or a cluster key, and it was sent to nobody. Whether it is that of this deployment only you know: take it for leaked.";
 
 /** Asks about a text; of several candidates about the first one that something is known of. */
 async function judge(client: GroveClient, { candidates }: TextToFind): Promise<Called<Judged>> {

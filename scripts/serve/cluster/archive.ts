@@ -5,8 +5,8 @@ import type { ClusterBucket } from "./bucket.ts";
 /** Socket in the data directory. Only the server's user can open it. */
 export const ARCHIVE_SOCKET = "audit.sock";
 
-/** Keys are those of `src/audit/directory/archive.ts`. Nothing else in the bucket can be written. */
-const KEY = /^[\da-f-]{36}\/audit\/[\w-]{1,40}\/[\w.:-]{1,60}$/;
+/** Keys are those of `src/audit/directory/archive.ts`. Nothing else can be written, and no segment is `.` or `..`. */
+const KEY = /^[\da-f-]{36}\/audit\/[\w-]{1,40}\/\w[\w.:-]{0,59}$/;
 /** A page of the archive is far smaller. */
 const MAX_BYTES = 64 * 1024 * 1024;
 

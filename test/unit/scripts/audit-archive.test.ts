@@ -24,8 +24,9 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const keys = async () => ({ keys: [{ ...(await exportJWK(signer.publicKey)), kid: "k", alg: "ES256" }] });
 
-function signed(heads: readonly object[], key = signer.privateKey): Promise<string> {
-  const payload = new TextEncoder().encode(JSON.stringify({ type: TYPE, heads }));
+function signed(heads: readonly object[], key = signer.privateKey, hour = 10): Promise<string> {
+  const time = `2026-11-29T${hour}:00:00.000Z`;
+  const payload = new TextEncoder().encode(JSON.stringify({ type: TYPE, time, heads }));
   return new CompactSign(payload).setProtectedHeader({ alg: "ES256", kid: "k", typ: TYPE }).sign(key);
 }
 
@@ -120,10 +121,25 @@ describe("the verification of a bucket's folder", () => {
     page("0-1", 5, LINES.slice(4));
     mkdirSync(join(directory, "heads"));
     writeFileSync(join(directory, "heads/2026-11-29T10:00:00Z.jws"), await signed([head("0/1", 3)]));
-    const later = await signed([head("0/1", 6), head("0/2", 1, LINES, end)]);
-    writeFileSync(join(directory, "heads/2026-11-29T11:00:00Z.jws"), later);
+    await addHeads(11, [head("0/1", 6), head("0/2", 1, LINES, end)]);
     writeFileSync(join(directory, "jwks.json"), JSON.stringify(await keys()));
   });
+
+  /** Signed heads of an hour, whose file has a name that says nothing of it. */
+  const addHeads = async (hour: number, heads: readonly object[]) =>
+    writeFileSync(join(directory, `heads/${99 - hour}.jws`), await signed(heads, signer.privateKey, hour));
+
+  /** Heads of the first objects of a shard, each full with all lines but the last, which is open. */
+  const chain = (count: number) => {
+    let begins = FIRST_DIGEST;
+    return Array.from({ length: count }, (_, at) => {
+      const one = head(`0/${at + 1}`, at + 1 === count ? 2 : LINES.length, LINES, begins);
+      begins = one.digest;
+      return one;
+    });
+  };
+
+  const MISSING = (object: string) => `${object}: the archive ends after 0 of 6 records`;
 
   it("finds full objects good, and says which one is not there yet", () => {
     const said = ["0/1: 6 records are good", "0/2: not in the archive yet, at least 1 records"];
@@ -141,6 +157,46 @@ describe("the verification of a bucket's folder", () => {
     expect(verified()).toEqual({
       code: 1,
       said: ["0/1: the archive ends after 0 of 6 records", "0/2: 1 records are good"],
+    });
+  });
+
+  it("says so when all folders are gone: only the open object may be", async () => {
+    await addHeads(12, chain(4));
+    await addHeads(13, chain(4));
+    rmSync(join(directory, "0-1"), { recursive: true });
+    const open = "0/4: not in the archive yet, at least 2 records";
+    expect(verified()).toEqual({ code: 1, said: [...["0/1", "0/2", "0/3"].map(MISSING), open] });
+    for (const number of [1, 2, 3]) page(`0-${number}`, 1, LINES);
+    const good = [1, 2, 3].map((number) => `0/${number}: 6 records are good`);
+    expect(verified()).toEqual({ code: 0, said: [...good, open] });
+  });
+
+  it("lets the last full object be on its way when only the newest head names the next one", async () => {
+    await addHeads(12, chain(4));
+    page("0-2", 1, LINES);
+    const late = "0/3: full since the newest head, and not in the archive yet, at least 6 records";
+    expect(verified()).toMatchObject({ code: 0, said: expect.arrayContaining([late]) });
+    rmSync(join(directory, "0-2"), { recursive: true });
+    expect(verified()).toMatchObject({ code: 1, said: expect.arrayContaining([MISSING("0/2"), late]) });
+    page("0-2", 1, LINES);
+    await addHeads(13, chain(4));
+    expect(verified()).toMatchObject({ code: 1, said: expect.arrayContaining([MISSING("0/3")]) });
+  });
+
+  it("says so when no head names an object between others", async () => {
+    await addHeads(12, chain(4).toSpliced(2, 1));
+    page("0-2", 1, LINES);
+    expect(verified()).toMatchObject({
+      code: 1,
+      said: expect.arrayContaining(["0/2: no signed head names the next object"]),
+    });
+  });
+
+  it("is no copy of a bucket with heads.jsonl: every object must be there", async () => {
+    write("heads.jsonl", []);
+    expect(verified()).toMatchObject({
+      code: 1,
+      said: expect.arrayContaining(["0/2: the archive ends after 0 of 1 records"]),
     });
   });
 });

@@ -118,8 +118,32 @@ describe("the texts that grove find asks about", () => {
 
   it.each(namedSecrets())("are no secret of a deployment, and find ends with 1: %s", async (_, text) => {
     expect(await find(text)).toBe(1);
-    expect(texts()).toEqual(text.includes("\n") ? [text.split("\n")[0], "GROVE_INIT_TOKEN"] : []);
-    expect(out.at(-1)).toMatch(/^not judged(, line 2)?: .*sent to nobody/);
+    expect(texts()).toEqual([]);
+    expect(out.at(-1)).toMatch(/^not judged(, lines 1, 2)?: .*sent to nobody/);
+  });
+
+  it.each([
+    "GROVE_INIT_TOKEN=correct-horse-battery",
+    "GROVE_INIT_TOKEN='pass phrase, with: punctuation!'",
+    "grove_init_token: s.short-and-looks-like-a-token",
+    '{ name = "GROVE_SEAL_KEY", value = "$KEY" }',
+    "docker run -e GROVE_SEAL_KEY $KEY grove",
+    '{"name":"GROVE_SEAL_KEY","value":"$KEY"}',
+    '{\n"name": "GROVE_CLUSTER_KEY_PREVIOUS",\n\n"type": "secret",\n"value": "$KEY"\n}',
+    '"value": "$KEY",\n"name": "GROVE_SEAL_KEY"',
+    "- name: GROVE_SEAL_KEY\n  # of production\n  value: $KEY",
+  ])("are nothing beside the name of a deployment's secret: %s", async (text) => {
+    const key = "1:c2VhbCBrZXkgb2YgdGhpcyBkZXBsb3ltZW50IGhlcmU=";
+    expect(await find(text.replace("$KEY", key))).toBe(1);
+    expect(texts().filter((sent) => sent !== "{" && sent !== "}")).toEqual([]);
+    expect(out.filter((line) => line.startsWith("not judged"))).toHaveLength(1);
+  });
+
+  it("are whole tokens beside such a name, and all that stands further away", async () => {
+    const lines = [`VAULT_TOKEN=${token} GROVE_SEAL_KEY=x`, "one", "two", "three", "GROVE_URL=x"];
+    expect(await find(lines.join("\n"))).toBe(1);
+    expect(texts()).toEqual([token, "three", "GROVE_URL=x", "x"]);
+    expect(out.find((line) => line.startsWith("not judged"))).toMatch(/^not judged, lines 1, 2, 3: /);
   });
 });
 
