@@ -221,6 +221,7 @@ function firstError(
   if (result.error.code === "no_route") return "no handler for route";
   if (result.error.code === "unknown_fields") return UNKNOWN_FIELDS;
   if (result.error.code === "rate_limited") return QUOTA_EXCEEDED;
-  const [first] = toWire(result.error).errors;
+  const logged = "logged" in result.error ? result.error.logged : undefined;
+  const [first] = logged === undefined ? toWire(result.error).errors : [logged];
   return first === undefined ? undefined : auditMessage(first, data, isKnown);
 }

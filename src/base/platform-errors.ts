@@ -13,6 +13,8 @@ const ACCOUNT_IS_SLOWED =
   /^Your account is (?:generating too much load on Durable Objects|doing too many concurrent storage operations)\./;
 const RESET = /^Durable Object (?:reset because|storage operation exceeded timeout)|^Network connection lost/;
 
+const MISSING_METHOD = /^The RPC receiver does not implement the method\b/;
+
 /** Codes of SQLite errors that the disk causes, not the statement. */
 const DISK = /\bSQLITE_(?:FULL|IOERR\w*|READONLY\w*|CANTOPEN\w*|NOMEM)\b/;
 /** Message of an internal error of the runtime, such as a commit that failed after the object's code ran. */
@@ -30,6 +32,8 @@ const SLOWED_SPREAD = 6;
 export function failureOfPlatform(error: unknown): Failure | null {
   if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
+  if (isMissingMethod(error))
+    return unavailable("an upgrade of the service is under way; try again when it is complete", 5);
   return isRefusedCall(error) || isLostCall(error) ? LOST : null;
 }
 
@@ -61,6 +65,11 @@ export function isGivenUp(error: unknown): boolean {
  */
 export function isStorageFailure(error: unknown): boolean {
   return error instanceof Error && (DISK.test(error.message) || RUNTIME.test(error.message));
+}
+
+/** True when the object runs a release without the called method: releases are mixed for a while in an upgrade. */
+export function isMissingMethod(error: unknown): boolean {
+  return MISSING_METHOD.test(messageOf(error));
 }
 
 function isAccountSlowed(error: unknown): boolean {

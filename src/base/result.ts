@@ -23,7 +23,12 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
  */
 export type Failure =
   /** The request is wrong in itself: 400. */
-  | { readonly code: "invalid_request"; readonly message: string }
+  | {
+      readonly code: "invalid_request";
+      readonly message: string;
+      /** What the log has in place of a message with texts of somebody else than the client. */
+      readonly logged?: string;
+    }
   /** Fields that the endpoint does not know, where ignoring one would change the meaning of the request: 400. */
   | { readonly code: "unknown_fields"; readonly names: readonly string[] }
   /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
@@ -78,9 +83,9 @@ export function invalid(message: string): Failure {
   return { code: "invalid_request", message };
 }
 
-/** The failed `Result` of a request that is wrong in itself, with `message`: 400. */
-export function refuse(message: string): { readonly ok: false; readonly error: Failure } {
-  return err(invalid(message));
+/** The failed `Result` of a request that is wrong in itself, with `message`: 400. @param logged as in `Failure`. */
+export function refuse(message: string, logged?: string): { readonly ok: false; readonly error: Failure } {
+  return err({ ...invalid(message), ...(logged !== undefined && { logged }) });
 }
 
 /** Returns the value, or a 400 with the problem if there is one. */
@@ -113,5 +118,7 @@ export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };
  */
 export function inContext(step: string, failure: Failure): Failure {
   if (failure.code === "unavailable") return { ...failure, message: `${step}: ${failure.message}` };
-  return "message" in failure ? invalid(`${step}: ${failure.message}`) : failure;
+  if (!("message" in failure)) return failure;
+  const inner = "logged" in failure && failure.logged !== undefined && { logged: `${step}: ${failure.logged}` };
+  return { ...invalid(`${step}: ${failure.message}`), ...inner };
 }

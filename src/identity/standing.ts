@@ -2,6 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { nameKey } from "../base/name.ts";
+import { isMissingMethod } from "../base/platform-errors.ts";
 import { repeated } from "../base/repeated-call.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
@@ -76,7 +77,17 @@ export async function entityProblem(env: IdentityEnv, id: string): Promise<Entit
   if (state?.disabled) return "disabled";
   // It can have been enabled since this isolate read it.
   if (state) return (await loadView(env, state)) === null ? "tampered" : null;
-  return (await homeOf(env, at)?.isTampered(at)) ? "tampered" : "deleted";
+  return (await isTampered(env, at)) ? "tampered" : "deleted";
+}
+
+/** An object of the last release can't tell. */
+async function isTampered(env: IdentityEnv, id: string): Promise<boolean> {
+  try {
+    return (await homeOf(env, id)?.isTampered(id)) ?? false;
+  } catch (error) {
+    if (isMissingMethod(error)) return false;
+    throw error;
+  }
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */

@@ -11,6 +11,7 @@ import { decodeStoredId, type TokenAddress } from "../token/ids.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import {
+  type CountedFilter,
   ENDED_SQL,
   type EndedFilter,
   type EndedQuery,
@@ -140,7 +141,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** Counts the recently ended tokens that match a filter. */
-  countEnded(filter: EndedFilter): number {
+  countEnded(filter: CountedFilter): number {
     return this.#inventory.ended.count(this.#kept(filter));
   }
 
@@ -250,7 +251,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return currentTime() - keepEndedMs(this.env) + 1;
   }
 
-  #kept(filter: EndedFilter): EndedFilter {
+  #kept<Filter extends EndedFilter>(filter: Filter): Filter {
     return { ...filter, from: Math.max(filter.from, this.#keptFrom) };
   }
 

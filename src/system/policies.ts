@@ -135,7 +135,6 @@ export class PolicyStore extends SystemStore {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return refuse(problem);
     this.#sealed.delete(name);
-    this.#versions().drop(name);
     this.changed("policies");
     return ok(null);
   }
@@ -147,8 +146,7 @@ export class PolicyStore extends SystemStore {
   #put(name: string, stored: StoredPolicy | null, write: PolicyWrite, now: Ms, by: Actor | null): Result<null> {
     const problem = checkAndSetProblem(stored, write);
     if (problem) return refuse(problem);
-    const expired = columnOf<string>(this.sql, "DELETE FROM policies WHERE expires_at < ? RETURNING name", now);
-    for (const one of expired) this.#versions().drop(one);
+    this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
     const lengthOfOthers = "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?";
     const [others = 0] = columnOf<number>(this.sql, lengthOfOthers, name);
     if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {

@@ -14,17 +14,25 @@ export interface PolicyVersion extends StoredPolicy {
 /** Maximum number of versions of one policy that are kept, the current one among them. */
 export const MAX_POLICY_VERSIONS = 20;
 
-/** Maximum length of the texts of all kept versions together, in characters. The oldest are dropped first. */
+/** Maximum length of all kept versions together, in characters of all columns. The oldest are dropped first. */
 export const MAX_VERSIONS_LENGTH = 4 * 1024 * 1024;
 
-/** The schema of the versions of policies. Its versions are independent of those of the installation's schema. */
+/** Maximum number of all kept versions together: each write of a policy reads their sizes. */
+export const MAX_ALL_VERSIONS = 20_000;
+
+/**
+ * The schema of the versions of policies. Its versions are independent of those of the installation's schema. The database
+ * itself deletes the versions of a policy with it: so does a release that does not know the table. `size` comes before the
+ * texts, which are not read for it.
+ */
 export const POLICY_VERSION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the last versions of each policy",
     sql: `CREATE TABLE policy_versions (
-      name TEXT NOT NULL,
+      name TEXT NOT NULL REFERENCES policies (name) ON UPDATE CASCADE ON DELETE CASCADE,
       version INTEGER NOT NULL,
+      size INTEGER NOT NULL,
       text TEXT NOT NULL,
       settings TEXT NOT NULL,
       modified_at INTEGER NOT NULL,
@@ -38,6 +46,8 @@ export const POLICY_VERSION_MIGRATIONS: readonly Migration[] = [
 interface VersionColumns extends Record<string, SqlStorageValue> {
   name: string;
   version: number;
+  /** Length of all texts of the row, in characters. */
+  size: number;
   text: string;
   /** JSON of `PolicySettings`. */
   settings: string;
@@ -50,7 +60,7 @@ const SHAPE: TableShape = {
   table: "policy_versions",
   kind: "policy version",
   key: ["name", "version"],
-  sealed: ["text", "settings", "modified_at", "changed_by"],
+  sealed: ["size", "text", "settings", "modified_at", "changed_by"],
 };
 
 /**
@@ -76,17 +86,11 @@ export class PolicyVersionStore extends SystemStore {
    * @param by the token that writes `next`; null when it is not known, and `next` is recorded when it is replaced.
    */
   note(current: StoredPolicy | null, next: StoredPolicy, by: Actor | null): void {
-    if (next.version === 1) this.drop(next.name);
     if (current && !this.#has(current)) this.#put({ ...current, by: null });
     if (by) this.#put({ ...next, by });
     const tooOld = next.version - MAX_POLICY_VERSIONS;
     this.#tables.exec("DELETE FROM policy_versions WHERE name = ? AND version <= ?", next.name, tooOld);
     this.#bound();
-  }
-
-  /** Drops the versions of a policy that is deleted. Safe to repeat. */
-  drop(name: string): void {
-    this.#tables.exec("DELETE FROM policy_versions WHERE name = ?", name);
   }
 
   #has({ name, version, modifiedAt }: StoredPolicy): boolean {
@@ -95,28 +99,24 @@ export class PolicyVersionStore extends SystemStore {
   }
 
   #put({ name, text, version, modifiedAt, by, ...settings }: PolicyVersion): void {
-    this.#sealed.put({
-      name,
-      version,
-      text,
-      settings: JSON.stringify(settings),
-      modified_at: modifiedAt,
-      changed_by: JSON.stringify(by),
-    });
+    const texts = { text, settings: JSON.stringify(settings), changed_by: JSON.stringify(by) };
+    const size = [name, ...Object.values(texts)].reduce((sum, { length }) => sum + length, 0);
+    this.#sealed.put({ name, version, size, ...texts, modified_at: modifiedAt });
   }
 
-  /** Drops the oldest versions beyond the bound of all. */
+  /** Drops the oldest versions beyond the bounds of all. */
   #bound(): void {
-    const [length = 0] = columnOf<number>(this.#tables, "SELECT SUM(LENGTH(text)) FROM policy_versions");
-    if (length <= MAX_VERSIONS_LENGTH) return;
-    const newestFirst = "ORDER BY modified_at DESC, version DESC, name";
+    const [count = 0, size = 0] = columnOf<number>(this.#tables, "SELECT COUNT(*), SUM(size) FROM policy_versions");
+    if (count <= MAX_ALL_VERSIONS && size <= MAX_VERSIONS_LENGTH) return;
     this.#tables.exec(
       `DELETE FROM policy_versions WHERE (name, version) IN (
         SELECT name, version FROM (
-          SELECT name, version, SUM(LENGTH(text)) OVER (${newestFirst}) AS kept FROM policy_versions
-        ) WHERE kept > ?
+          SELECT name, version, SUM(size) OVER newest AS length, ROW_NUMBER() OVER newest AS place FROM policy_versions
+          WINDOW newest AS (ORDER BY modified_at DESC, version DESC, name)
+        ) WHERE length > ? OR place > ?
       )`,
       MAX_VERSIONS_LENGTH,
+      MAX_ALL_VERSIONS,
     );
   }
 }

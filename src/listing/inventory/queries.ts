@@ -4,7 +4,15 @@ import { addNumbers } from "../../base/sums.ts";
 import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import { type EndedFilter, type EndedQuery, type EndedToken, LAST_FIRST, NONE_REVOKED } from "./ended.ts";
+import {
+  type CountedFilter,
+  type EndedFilter,
+  type EndedQuery,
+  type EndedToken,
+  isMeant,
+  LAST_FIRST,
+  NONE_REVOKED,
+} from "./ended.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
 import {
   comparePositions,
@@ -155,10 +163,10 @@ export async function findListedBeginning(env: ListingEnv, beginning: string): P
 }
 
 /** Filter for all records that are kept. */
-export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
+export const ALL_ENDED: CountedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /** Filter for the tokens that a job ended, limited to its time: few records are read. `run` null: it is not kept. */
-export function endedInJob(job: string, run: { startedAt: Ms; finishedAt: Ms | null } | null): EndedFilter {
+export function endedInJob(job: string, run: { startedAt: Ms; finishedAt: Ms | null } | null): CountedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }
@@ -182,7 +190,9 @@ export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFi
 /** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
 export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shard">): Promise<TokenPage<EndedToken>> {
   const pages = await sharesOfPage(env, query.limit, (shard, share) => shard.endedPage({ ...query, ...share }));
-  return mergePages(pages, LAST_FIRST, query.limit, ({ end }) => end.at);
+  // A shard of the last release does not know the filter `request`, and returns tokens that others ended.
+  const meant = pages.map((page) => ({ ...page, tokens: page.tokens.filter((token) => isMeant(query.filter, token)) }));
+  return mergePages(meant, LAST_FIRST, query.limit, ({ end }) => end.at);
 }
 
 /** Counts what a job ended by revoking these tokens. All trees of these have to be swept. `from`: start of the job. */
@@ -193,6 +203,6 @@ export async function countRevoked(env: ListingEnv, job: string, startedAt: Ms, 
 }
 
 /** Counts the ended tokens that match a filter. */
-export async function countEnded(env: ListingEnv, filter: EndedFilter): Promise<number> {
+export async function countEnded(env: ListingEnv, filter: CountedFilter): Promise<number> {
   return (await askShards(env, (shard) => shard.countEnded(filter))).reduce((sum, count) => sum + count, 0);
 }

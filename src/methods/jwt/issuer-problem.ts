@@ -5,7 +5,10 @@ import { takesConnections } from "../../base/outbound-port.ts";
 export interface IssuerProblem {
   /** A phrase for anybody who logs in: it names no address. */
   readonly text: string;
-  /** The address that was asked, and the cause, for who configures the mount. Of the answer it has an issuer's URL at most. */
+  /**
+   * The address that was asked, and the cause, for who configures the mount. It can have URLs that a document of the issuer
+   * names, so the log gets `text`.
+   */
   readonly detail: string;
   /** The address, where no connection was made and its cause is not known yet. */
   readonly unconnected?: string;
@@ -55,6 +58,9 @@ export function statusText(status: number): string {
   return `it answered ${status}${meaning === undefined ? "" : `, by which Cloudflare says that ${meaning}`}`;
 }
 
+/** On Cloudflare's network no port of a host that is behind it too can be asked. */
+const BEHIND_NETWORK = ", or TLS fails with a host behind Cloudflare's network";
+
 /**
  * Returns the detail of a problem, with the cause of a connection that was not made. The runtime does not tell a name that
  * does not resolve from a certificate that it does not trust, so the port is asked. For who configures the mount alone.
@@ -69,6 +75,8 @@ export async function explained(
   const { protocol, hostname, port } = new URL(unconnected);
   const isTls = protocol === "https:";
   const isOpen = await opens(hostname, Number(port) || (isTls ? 443 : 80));
-  if (!isOpen) return `${detail}: the name ${hostname} does not resolve here, or its host is out of reach`;
+  // The host is not named again: masking the URL that a client sent would leave it.
+  if (!isOpen)
+    return `${detail}: its name does not resolve here, or its host is out of reach${isTls ? BEHIND_NETWORK : ""}`;
   return isTls ? `${detail}: TLS fails, as when its certificate is not trusted here or for another name` : detail;
 }

@@ -46,7 +46,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         const remote = config.publicKeys.length === 0;
         const keys = remote ? await fetchKeys(config, privateHosts(env)) : ok([]);
         const problem = keys.ok ? null : await explained(keys.error);
-        if (problem !== null && !fields.skip_jwks_validation) return refuse(problem);
+        if (!keys.ok && problem !== null && !fields.skip_jwks_validation) return refuse(problem, keys.error.text);
         const sealed = secret && (await sealClientSecret(installation.keys, mountOf(context), config, secret));
         const written = await jwtAuthOf(context).writeConfig(config, sealed);
         return written.ok ? ok(warnedReply(problem === null ? [] : [problem])) : written;

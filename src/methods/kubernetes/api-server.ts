@@ -20,6 +20,8 @@ export interface ApiServer {
 export interface ApiRefusal {
   readonly kind: "unavailable" | "unauthenticated" | "forbidden" | "absent";
   readonly why: string;
+  /** The exact cause, for an explanation alone, where `why` does not tell it. */
+  readonly cause?: string;
 }
 
 /** Many times the size of any answer: an object of the cluster has at most 256 KiB of annotations. */
@@ -87,10 +89,17 @@ const UNREADABLE: ApiRefusal = { kind: "unavailable", why: "its answer can't be 
 const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
   not_allowed: "its host may not be called from here",
   unreadable: "its answer is too long or no text",
-  timeout: "it does not answer",
+  timeout: "it does not answer in time",
   lost: "it refuses the connection, or closes it without an answer",
-  unreachable: "it does not answer, or no public authority vouches for its certificate",
+  unreachable: "there is no connection, or no public authority vouches for its certificate",
 };
+
+/** Anybody can try to log in, and is not told whether a name resolves or a port is open. */
+function noAnswer(problem: NoAnswer): ApiRefusal {
+  const cause = NO_ANSWER[problem];
+  const isNeutral = problem === "not_allowed" || problem === "unreadable";
+  return { kind: "unavailable", why: isNeutral ? cause : "it does not answer", cause };
+}
 
 async function ask(
   { url, bearer, listed }: ApiServer,
@@ -104,7 +113,7 @@ async function ask(
   };
   const request = { method: body === null ? "GET" : "POST", url: `${url}${path}`, headers, body } as const;
   const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
-  if (!sent.ok) return err({ kind: "unavailable", why: NO_ANSWER[sent.error] });
+  if (!sent.ok) return err(noAnswer(sent.error));
   const { status, body: text } = sent.value;
   if (status === 401) return err({ kind: "unauthenticated", why: "it does not accept the token that asks" });
   if (status === 403) return err({ kind: "forbidden", why: "it does not let the token that asks do this" });

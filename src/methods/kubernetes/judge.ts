@@ -29,9 +29,13 @@ export async function asReviewer(
   return bearer === null ? null : { url: serverUrl(config), bearer, listed: privateHosts(env) };
 }
 
-/** The failure of a request that the API server gave nothing to judge by. An operator must act, or a later try helps. */
-export function unanswered(what: string, { why }: ApiRefusal): Failure {
-  return serviceUnavailable(`the API server could not ${what}: ${why}`);
+/**
+ * The failure of a request that the API server gave nothing to judge by. An operator must act, or a later try helps.
+ *
+ * @param isExplained true for an explanation, which has the exact cause.
+ */
+export function unanswered(what: string, { why, cause = why }: ApiRefusal, isExplained: boolean): Failure {
+  return serviceUnavailable(`the API server could not ${what}: ${isExplained ? cause : why}`);
 }
 
 /** Returns why the role does not take a service account by its names, or null: "by labels" is judged later. */
@@ -39,11 +43,16 @@ export function accountProblem(role: KubernetesRole, account: ServiceAccount): s
   return takesName(role, account) ? null : "service account name not authorized";
 }
 
-/** Judges a namespace by its name, and by its labels where these count. Only the reviewer may read labels. */
+/**
+ * Judges a namespace by its name, and by its labels where these count. Only the reviewer may read labels.
+ *
+ * @param isExplained as for `unanswered`.
+ */
 export async function judgeNamespace(
   role: KubernetesRole,
   account: ServiceAccount,
   reviewer: ApiServer | null,
+  isExplained = false,
 ): Promise<Result<null>> {
   const taken = takesNamespace(role, account);
   if (taken !== "by labels") return taken ? ok(null) : forbidden(NAMESPACE_REFUSED);
@@ -54,7 +63,7 @@ export async function judgeNamespace(
   const labels = await readNamespaceLabels(reviewer, account.namespace);
   if (!labels.ok) {
     const isGone = labels.error.kind === "absent";
-    return isGone ? forbidden(NAMESPACE_REFUSED) : err(unanswered("show the namespace", labels.error));
+    return isGone ? forbidden(NAMESPACE_REFUSED) : err(unanswered("show the namespace", labels.error, isExplained));
   }
   return selects(selector.value, labels.value) ? ok(null) : forbidden(NAMESPACE_REFUSED);
 }

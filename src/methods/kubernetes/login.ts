@@ -89,7 +89,12 @@ async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput
   if (!signed.ok) return signed;
   const reviewer = await asReviewer(attempt, config.value);
   const server = reviewer ?? { url: serverUrl(config.value), bearer: jwt, listed: privateHosts(env) };
-  const reviewed = await review(server, reviewer !== null, jwt, role.value.audience);
+  const reviewed = await review(
+    server,
+    { isReviewer: reviewer !== null, isExplained: checks.goesOn },
+    jwt,
+    role.value.audience,
+  );
   const known = claimedAccount(read.value.claims);
   const same = reviewed.ok && known.ok ? sameAccount(known.value, reviewed.value) : reviewed;
   const principal = reviewed.ok ? principalOf(reviewed.value) : null;
@@ -102,11 +107,11 @@ async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput
     const judged = checks.record(
       "namespace_selector",
       compared,
-      await judgeNamespace(role.value, account.value, reviewer),
+      await judgeNamespace(role.value, account.value, reviewer, checks.goesOn),
     );
     if (!judged.ok) return judged;
   }
-  const annotations = await readAnnotations(config.value, server, account.value);
+  const annotations = await readAnnotations(config.value, server, account.value, checks.goesOn);
   if (config.value.annotationsAsMetadata) checks.record("annotations", {}, annotations);
   if (!annotations.ok) return annotations;
   if (!boundCidrs.ok) return boundCidrs;
@@ -213,7 +218,7 @@ async function checkSignature(
 /** Has the token reviewed. A token that may not ask for its own review is refused: it has no other proof. */
 async function review(
   server: ApiServer,
-  isReviewer: boolean,
+  { isReviewer, isExplained }: { readonly isReviewer: boolean; readonly isExplained: boolean },
   jwt: string,
   audience: string,
 ): Promise<Result<ServiceAccount>> {
@@ -221,7 +226,7 @@ async function review(
   if (answer.ok) return answer.value ? ok(answer.value) : forbidden(notGood(audience));
   const { kind, why } = answer.error;
   const isOwn = !isReviewer && (kind === "unauthenticated" || kind === "forbidden");
-  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error));
+  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error, isExplained));
 }
 
 function notGood(audience: string): string {
@@ -240,10 +245,11 @@ async function readAnnotations(
   { annotationsAsMetadata }: KubernetesConfig,
   server: ApiServer,
   account: ServiceAccount,
+  isExplained: boolean,
 ): Promise<Result<Readonly<Record<string, string>>>> {
   if (!annotationsAsMetadata) return ok({});
   const found = await readServiceAccount(server, account);
-  if (!found.ok) return err(unanswered("show the service account", found.error));
+  if (!found.ok) return err(unanswered("show the service account", found.error, isExplained));
   if (found.value === null) return forbidden("the service account does not exist any more");
   const metadata = aliasMetadataIn(found.value);
   return metadata.ok ? metadata : refuse(metadata.error);

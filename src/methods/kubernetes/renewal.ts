@@ -25,7 +25,7 @@ export async function renewKubernetesLogin(renewal: LoginRenewal): Promise<Resul
   const reviewer = await asReviewer(renewal, config);
   if (!reviewer) return refuse("without token_reviewer_jwt nobody can ask for the service account: log in again");
   const found = await readServiceAccount(reviewer, account);
-  if (!found.ok) return err(unanswered("show the service account to the reviewer", found.error));
+  if (!found.ok) return err(unanswered("show the service account to the reviewer", found.error, false));
   if (found.value === null) return refuse("the service account does not exist any more");
   const inNamespace = await judgeNamespace(role, account, reviewer);
   if (!inNamespace.ok) return inNamespace;

@@ -2,12 +2,14 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { tokenLeaseTail } from "../../../src/lease/ids.ts";
 import { prefixJob, walkOfMount } from "../../../src/lease/walk.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
+import { atCalls } from "../../support/calls.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { holdTidy } from "../../support/tidy.ts";
@@ -357,6 +359,13 @@ it("what a request ended is found by its id, and checked, once tidy has recorded
   }
   expect((await found()).sort()).toEqual([first, second, child].map(({ accessor }) => accessor).sort());
   expect(dataOf(await verify({ request_id: request }))).toMatchObject({ checked: 3, ended: 3, alive: [], next: "" });
+  const ofLastRelease = atCalls(AccessorShard, "endedPage", ({ args: [{ filter, ...query }], proceed }) => {
+    const { request: _, ...known } = filter;
+    return proceed({ ...query, filter: known });
+  });
+  expect((await found()).sort()).toEqual([first, second, child].map(({ accessor }) => accessor).sort());
+  expect(dataOf(await verify({ request_id: request }))).toMatchObject({ checked: 3, ended: 3 });
+  ofLastRelease.end();
   const both = { request_id: request, job: "j1" };
   expect((await verify(both)).status).toBe(400);
   expect((await call("GET", `sys/tokens/ended?request_id=${request}&job=j1`, { token: root })).status).toBe(400);

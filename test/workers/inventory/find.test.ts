@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetCustomId } from "../../../src/auth/caller.ts";
+import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
@@ -9,7 +10,7 @@ import { treeAt } from "../../../src/token/find-tree.ts";
 import { readAccessor } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { callsTo } from "../../support/calls.ts";
+import { callsTo, failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
@@ -140,6 +141,10 @@ describe("sys/tokens/find says of a text", () => {
     const [state, message, explained] = await refusal(changed.token);
     expect([state, explained.reason]).toEqual(["refused", "entity"]);
     for (const text of [message, explained.message]) expect(text).toContain("was changed by somebody else than Grove");
+    const noMethod = new TypeError('The RPC receiver does not implement the method "isTampered".');
+    const ofLastRelease = failing(EntityShard, "isTampered", noMethod);
+    expect((await refusal(changed.token))[1]).toContain("its entity was deleted");
+    ofLastRelease.end();
   });
 
   it("that these data have no record of a genuine token, which a restore can have left behind", async () => {

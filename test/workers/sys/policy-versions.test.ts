@@ -1,9 +1,10 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { parsePolicy } from "../../../src/policy/parse.ts";
-import { MAX_POLICY_VERSIONS, MAX_VERSIONS_LENGTH } from "../../../src/system/policy-versions.ts";
+import { MAX_ALL_VERSIONS, MAX_POLICY_VERSIONS, MAX_VERSIONS_LENGTH } from "../../../src/system/policy-versions.ts";
 import type { Actor } from "../../../src/system/revocation-origin.ts";
-import { systemOf } from "../../../src/system/system.ts";
+import { System, systemOf } from "../../../src/system/system.ts";
 import { backUp, loseEverything, restore } from "../../support/backups.ts";
+import { failing } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
@@ -177,6 +178,32 @@ describe("what is kept", () => {
     for (const name of ["long-a", "long-b"]) await remove(name);
   });
 
+  it("counts names, settings and writers as well", async () => {
+    const name = "n".repeat(300);
+    await writeAs(name, textOf(1), { ...WRITER, displayName: "d".repeat(400) });
+    const [row] = (await rowsOf(system(), TABLE)).filter((one) => one.name === name);
+    const texts = [row?.name, row?.text, row?.settings, row?.changed_by].map(String);
+    expect(row?.size).toBe(texts.join("").length);
+    await remove(name);
+  });
+
+  it("is of all policies a number of versions: the oldest go first", async () => {
+    await write("many", 1);
+    // More than any policy has, but of one policy they are as many rows.
+    await alter(
+      system(),
+      `WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < ${99 + MAX_ALL_VERSIONS})
+       INSERT INTO policy_versions (name, version, size, text, settings, modified_at, changed_by)
+       SELECT 'many', i, 1, '', '{}', i, 'null' FROM n`,
+    );
+    await write("new", 1);
+    expect((await rowsOf(system(), TABLE)).length).toBe(MAX_ALL_VERSIONS);
+    const kept = await stored("many");
+    expect([kept.includes(1), kept.includes(100), kept.includes(99 + MAX_ALL_VERSIONS)]).toEqual([true, false, true]);
+    expect(await stored("new")).toEqual([1]);
+    for (const one of ["many", "new"]) await remove(one);
+  });
+
   it("goes with the policy that is deleted or expires: one of the same name begins anew", async () => {
     await write("gone", "old");
     await write("gone", "older");
@@ -226,6 +253,29 @@ describe("beside a release that does not know of versions", () => {
     expect(await versions("left")).toMatchObject([{ version: 1, by: null }]);
     await write("left", "ours again");
     expect((await show("left", "?version=1")).body.data.policy).toBe(textOf("theirs"));
+  });
+});
+
+it("an object of the last release has no versions: a 503 says that an upgrade is under way", async () => {
+  await write("early", 1);
+  const noMethod = new TypeError('The RPC receiver does not implement the method "policyVersions".');
+  failing(System, "policyVersions", noMethod);
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  for (const query of ["", "?list=true"]) {
+    const { status, body } = await show("early", query);
+    expect([status, body.errors]).toEqual([503, [expect.stringContaining("upgrade")]]);
+  }
+});
+
+describe("beside a release that does not know of versions, a policy that it deletes and writes anew", () => {
+  it("has none of the versions of the earlier one", async () => {
+    for (const word of ["a", "b", "c"]) await write("anew", word);
+    await alter(system(), "DELETE FROM policies WHERE name = 'anew'");
+    expect(await stored("anew")).toEqual([]);
+    for (const word of ["d", "e"]) await writeAs("anew", textOf(word), undefined);
+    await write("anew", "f");
+    expect(await numbers("anew")).toEqual([3, 2, 1]);
+    expect((await show("anew", "?version=1")).body.data.policy).toBe(textOf("d"));
   });
 });
 

@@ -6,7 +6,7 @@ import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Unrevoked } from "../../../lease/actions.ts";
-import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
+import { type CountedFilter, type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
 import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
 import {
   ALL_ENDED,
@@ -242,7 +242,7 @@ async function endedIn(env: Env, request: string): Promise<EndedFilter> {
   return endedByRequest(request, marks.length === 0 ? null : Math.min(...marks.map(({ madeAt }) => madeAt)));
 }
 
-async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
+async function endedByJob(env: Env, job: string): Promise<CountedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));
 }
 

@@ -27,7 +27,7 @@ describe("a document of an issuer that can't be had", () => {
       `error: ${URL_ASKED}: there is no connection: TLS fails, as when its certificate is not trusted here or for another name`,
     );
     expect(await explained(problem, opens(false))).toBe(
-      `error: ${URL_ASKED}: there is no connection: the name login.example.com does not resolve here, or its host is out of reach`,
+      `error: ${URL_ASKED}: there is no connection: its name does not resolve here, or its host is out of reach, or TLS fails with a host behind Cloudflare's network`,
     );
     expect(asked).toEqual([
       ["login.example.com", 8443],

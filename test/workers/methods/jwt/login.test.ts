@@ -384,6 +384,30 @@ describe("keys of an issuer", () => {
     expect(String(inside.body.errors)).toContain("the URL of the keys must be");
   });
 
+  it("that can't be had: the log has no URL that a document names", async () => {
+    const document = `${ISSUER}/.well-known/openid-configuration`;
+    const log = vi.spyOn(console, "log");
+    const configured = async (named: unknown) => {
+      pages.set(document, json(named));
+      log.mockClear();
+      const refused = await post("auth/jwt/config", { oidc_discovery_url: ISSUER });
+      const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+      return [String(refused.body.errors), lines.find(({ error }) => error !== undefined)?.error] as const;
+    };
+    const keys = "https://keys.example.net/s3cret";
+    const [error, logged] = await configured({ issuer: ISSUER, jwks_uri: keys });
+    expect([error, logged]).toEqual([
+      expect.stringContaining(`${keys}: there is no connection`),
+      "error fetching the keys of the issuer: it does not answer",
+    ]);
+    const [other, loggedOther] = await configured({ issuer: "https://s3cret.example.net", jwks_uri: keys });
+    expect([other, loggedOther]).toEqual([
+      expect.stringContaining("https://s3cret.example.net"),
+      "error checking oidc discovery URL: the document names another issuer",
+    ]);
+    log.mockRestore();
+  });
+
   it("are fetched once for many logins, and again for a new key, but not for every unknown key id", async () => {
     const url = `${ISSUER}/flood`;
     pages.set(url, json({ keys: [issuer.jwk] }));

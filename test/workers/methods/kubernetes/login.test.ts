@@ -279,6 +279,25 @@ describe("an answer of the API server", () => {
   });
 });
 
+it("a login does not learn whether a port of the API server is open, an explanation does", async () => {
+  const { login, explain } = await mount();
+  const jwt = await server.tokenOf(api);
+  const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
+  const causes = [
+    [lost, "it refuses the connection, or closes it without an answer"],
+    [new TypeError("internal error"), "there is no connection, or no public authority vouches for its certificate"],
+  ] as const;
+  for (const [error, cause] of causes) {
+    server.instead = () => {
+      throw error;
+    };
+    const refused = await login(jwt);
+    expect(refused.error).toBe("the API server could not review the token: it does not answer");
+    const { body } = await explain({ role: "web", jwt });
+    expect(JSON.stringify(body)).toContain(`the API server could not review the token: ${cause}`);
+  }
+});
+
 describe("a namespace selector", () => {
   const role = {
     bound_service_account_namespaces: "none",
