@@ -5,7 +5,7 @@ import { NOT_FOUND } from "../../base/result.ts";
 import { normalizePolicyName } from "../../policy/names.ts";
 import type { PolicyVersion } from "../../system/policy-versions.ts";
 import { systemOf } from "../../system/system.ts";
-import { fieldSchema, integer, sent } from "../../wire/fields.ts";
+import { fieldSchema, integer, sent, strictSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
@@ -20,7 +20,7 @@ const VERSION_VIEW = view<PolicyVersion>({
   by: [ACTOR, ({ by }) => actorObject(by)],
 });
 
-const ONE_VERSION = fieldSchema({
+const ONE_VERSION = strictSchema({
   version: sent(integer()).describe("The version that is shown; the current one when absent"),
 });
 
