@@ -17,9 +17,6 @@ const SUBTREE = 31;
 /** Number of such revocations. */
 const SUBTREES = 30;
 const MANY_CLIENTS = 16;
-/** Number of operations that are made alone, and the pause before each (ms). */
-const ALONE = 10;
-const ALONE_MS = 3000;
 /** Orphans that are made before anything is measured: after that, each shard of the lists has its objects. */
 const WARM_UP = 200;
 
@@ -37,7 +34,7 @@ interface Operation {
 
 /**
  * Measures three nodes on this machine, whose bucket answers in 5 ms: the time of an operation, and its requests to the
- * bucket, before its answer and with those that follow it. Requests for the leases of nodes are not counted. Each request goes
+ * bucket with those that follow it. Requests for the leases of nodes are not counted. Each request goes
  * to the next node.
  */
 export async function measureCluster(bench: Bench): Promise<CaseFigures> {
@@ -87,33 +84,12 @@ async function measureNodes(cluster: Nodes): Promise<Row[]> {
   for (const operation of operations) {
     const { name, times } = operation;
     const [alone, many] = times;
-    const answered = await requestsBeforeAnswer(cluster, operation, token);
     const one = await measureOperation(cluster, operation, alone, 1);
-    rows.push({ operation: name, clients: 1, ...one, "before the answer": answered });
+    rows.push({ operation: name, clients: 1, ...one });
     const together = await measureOperation(cluster, operation, many, MANY_CLIENTS);
     rows.push({ operation: name, clients: MANY_CLIENTS, ...together });
   }
   return rows;
-}
-
-/** The requests to the bucket while an operation is under way and nothing else is, in the mean. */
-async function requestsBeforeAnswer(
-  { bucket, nodes }: Nodes,
-  { prepare, run }: Operation,
-  token: string,
-): Promise<number> {
-  await prepare?.(ALONE);
-  let requests = 0;
-  for (let number = 0; number < ALONE; number++) {
-    await pause(ALONE_MS);
-    const at = nodes[number % nodes.length] ?? nodes[0];
-    // The node reads its copies of policies and mounts again: that is no part of the operation.
-    await ask({ url: at.url, token }, "GET", "v1/auth/token/lookup-self");
-    const from = bucket.requests.length;
-    await run(at);
-    requests += requestsOfObjects(bucket, from).length;
-  }
-  return requests / ALONE;
 }
 
 /** @param count number of operations. @param clients number of them at the same time. */
@@ -184,13 +160,11 @@ function targetsOf(rows: readonly Row[], subtrees: readonly Row[]): Target[] {
     return Number(row?.[column]);
   };
   const inAll = (name: string) => figure(name, MANY_CLIENTS, "off", "PUT") + figure(name, MANY_CLIENTS, "off", "GET");
-  const before = (name: string) => figure(name, 1, "off", "before the answer");
   return [
     { what: "look-up: p50 ms", got: figure("look-up", 1, "on", "p50 ms"), atMost: 5 },
-    { what: "child: requests before the answer", got: before("child"), atMost: 2 },
     { what: "child: PUT and GET, with what follows", got: inAll("child"), atMost: 3 },
     { what: "orphan: PUT and GET, with what follows", got: inAll("orphan"), atMost: BARE_OBJECT + 1 },
-    { what: "revocation of a child: requests before the answer", got: before("revocation of a child"), atMost: 4 },
+    { what: "revocation of a child: PUT and GET, with what follows", got: inAll("revocation of a child"), atMost: 4 },
     { what: "revocation of a tree: p50 ms", got: Number(subtrees.at(-1)?.["p50 ms"]), atMost: 60 },
   ];
 }
