@@ -2,7 +2,8 @@ import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { type OutboundRequest, type SentAnswer, send } from "../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
-import { type IssuerProblem, noAnswerAt, noAnswerText, problemAt, statusText } from "./issuer-problem.ts";
+import { noAnswerText } from "../no-answer.ts";
+import { type IssuerProblem, noAnswerAt, problemAt, statusText } from "./issuer-problem.ts";
 
 /** Much larger than the key set of any issuer, or the description of a provider. */
 const MAX_BYTES = 262_144;

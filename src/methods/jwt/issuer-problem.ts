@@ -1,9 +1,10 @@
 import type { NoAnswer } from "../../base/outbound-http.ts";
 import { takesConnections } from "../../base/outbound-port.ts";
+import { NO_ANSWER_CAUSES, noAnswerText } from "../no-answer.ts";
 
 /** Why a document of an issuer can't be had. */
 export interface IssuerProblem {
-  /** A phrase for anybody who logs in: it names no address. */
+  /** A phrase for a login, which needs no token: it names no address. */
   readonly text: string;
   /**
    * The address that was asked, and the cause, for who configures the mount. It can have URLs that a document of the issuer
@@ -24,21 +25,12 @@ export function problemAt(url: string, cause: string, text = cause): IssuerProbl
   return { text, detail: `${url}: ${cause}` };
 }
 
-const CAUSES: Readonly<Record<NoAnswer, string>> = {
-  not_allowed: "its host may not be called from here",
-  unreadable: "its answer is too long or no text",
-  timeout: "it does not answer in time",
-  lost: "it refuses the connection, or closes it without an answer",
-  unreachable: "there is no connection",
-};
-
-/** What anybody who logs in is told: not whether a name resolves or a port is open. */
-export function noAnswerText(why: NoAnswer): string {
-  return why === "not_allowed" || why === "unreadable" ? CAUSES[why] : "it does not answer";
-}
-
+/** The problem that an address gave no answer. */
 export function noAnswerAt(url: string, why: NoAnswer): IssuerProblem {
-  return { ...problemAt(url, CAUSES[why], noAnswerText(why)), ...(why === "unreachable" && { unconnected: url }) };
+  return {
+    ...problemAt(url, NO_ANSWER_CAUSES[why], noAnswerText(why)),
+    ...(why === "unreachable" && { unconnected: url }),
+  };
 }
 
 /** Statuses by which Cloudflare's network says that it got no answer of a host. */

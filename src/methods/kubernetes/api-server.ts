@@ -3,6 +3,7 @@ import { type NoAnswer, send } from "../../base/outbound-http.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { isObject } from "../../wire/fields.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
+import { NO_ANSWER_CAUSES, noAnswerText } from "../no-answer.ts";
 import { type ServiceAccount, serviceAccountOf } from "./service-account.ts";
 
 /** An API server, and the token that asks it. */
@@ -11,6 +12,8 @@ export interface ApiServer {
   readonly url: string;
   readonly bearer: string;
   readonly listed: PrivateHosts;
+  /** True for an explanation: a refusal has the exact cause of a missing answer, which a login must not show. */
+  readonly tellsCause: boolean;
 }
 
 /**
@@ -20,8 +23,6 @@ export interface ApiServer {
 export interface ApiRefusal {
   readonly kind: "unavailable" | "unauthenticated" | "forbidden" | "absent";
   readonly why: string;
-  /** The exact cause, for an explanation alone, where `why` does not tell it. */
-  readonly cause?: string;
 }
 
 /** Many times the size of any answer: an object of the cluster has at most 256 KiB of annotations. */
@@ -86,23 +87,14 @@ export async function readNamespaceLabels(
 
 const UNREADABLE: ApiRefusal = { kind: "unavailable", why: "its answer can't be read" };
 
-const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
-  not_allowed: "its host may not be called from here",
-  unreadable: "its answer is too long or no text",
-  timeout: "it does not answer in time",
-  lost: "it refuses the connection, or closes it without an answer",
-  unreachable: "there is no connection, or no public authority vouches for its certificate",
-};
-
-/** Anybody can try to log in, and is not told whether a name resolves or a port is open. */
-function noAnswer(problem: NoAnswer): ApiRefusal {
-  const cause = NO_ANSWER[problem];
-  const isNeutral = problem === "not_allowed" || problem === "unreadable";
-  return { kind: "unavailable", why: isNeutral ? cause : "it does not answer", cause };
+/** API servers often have a certificate of an authority of their own. */
+function causeOf(why: NoAnswer): string {
+  const cause = NO_ANSWER_CAUSES[why];
+  return why === "unreachable" ? `${cause}, or no public authority vouches for its certificate` : cause;
 }
 
 async function ask(
-  { url, bearer, listed }: ApiServer,
+  { url, bearer, listed, tellsCause }: ApiServer,
   path: string,
   body: string | null,
 ): Promise<Result<Readonly<Record<string, unknown>>, ApiRefusal>> {
@@ -113,7 +105,9 @@ async function ask(
   };
   const request = { method: body === null ? "GET" : "POST", url: `${url}${path}`, headers, body } as const;
   const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
-  if (!sent.ok) return err(noAnswer(sent.error));
+  if (!sent.ok) {
+    return err({ kind: "unavailable", why: tellsCause ? causeOf(sent.error) : noAnswerText(sent.error) });
+  }
   const { status, body: text } = sent.value;
   if (status === 401) return err({ kind: "unauthenticated", why: "it does not accept the token that asks" });
   if (status === 403) return err({ kind: "forbidden", why: "it does not let the token that asks do this" });

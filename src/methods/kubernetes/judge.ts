@@ -16,7 +16,7 @@ export function forbidden(message: string): { readonly ok: false; readonly error
   return err({ code: "forbidden", message });
 }
 
-/** Returns the API server as the mount's reviewer asks it; null for a mount without one. */
+/** Returns the API server as the mount's reviewer asks it; null for a mount without one. @param tellsCause see `ApiServer` */
 export async function asReviewer(
   {
     env,
@@ -24,18 +24,15 @@ export async function asReviewer(
     mount,
   }: { readonly env: KubernetesEnv; readonly installation: Installation; readonly mount: Mount },
   config: KubernetesConfig,
+  tellsCause: boolean,
 ): Promise<ApiServer | null> {
   const bearer = await openReviewer(installation.keys, mount, config);
-  return bearer === null ? null : { url: serverUrl(config), bearer, listed: privateHosts(env) };
+  return bearer === null ? null : { url: serverUrl(config), bearer, listed: privateHosts(env), tellsCause };
 }
 
-/**
- * The failure of a request that the API server gave nothing to judge by. An operator must act, or a later try helps.
- *
- * @param isExplained true for an explanation, which has the exact cause.
- */
-export function unanswered(what: string, { why, cause = why }: ApiRefusal, isExplained: boolean): Failure {
-  return serviceUnavailable(`the API server could not ${what}: ${isExplained ? cause : why}`);
+/** The failure of a request that the API server gave nothing to judge by. An operator must act, or a later try helps. */
+export function unanswered(what: string, { why }: ApiRefusal): Failure {
+  return serviceUnavailable(`the API server could not ${what}: ${why}`);
 }
 
 /** Returns why the role does not take a service account by its names, or null: "by labels" is judged later. */
@@ -43,16 +40,11 @@ export function accountProblem(role: KubernetesRole, account: ServiceAccount): s
   return takesName(role, account) ? null : "service account name not authorized";
 }
 
-/**
- * Judges a namespace by its name, and by its labels where these count. Only the reviewer may read labels.
- *
- * @param isExplained as for `unanswered`.
- */
+/** Judges a namespace by its name, and by its labels where these count. Only the reviewer may read labels. */
 export async function judgeNamespace(
   role: KubernetesRole,
   account: ServiceAccount,
   reviewer: ApiServer | null,
-  isExplained = false,
 ): Promise<Result<null>> {
   const taken = takesNamespace(role, account);
   if (taken !== "by labels") return taken ? ok(null) : forbidden(NAMESPACE_REFUSED);
@@ -63,7 +55,7 @@ export async function judgeNamespace(
   const labels = await readNamespaceLabels(reviewer, account.namespace);
   if (!labels.ok) {
     const isGone = labels.error.kind === "absent";
-    return isGone ? forbidden(NAMESPACE_REFUSED) : err(unanswered("show the namespace", labels.error, isExplained));
+    return isGone ? forbidden(NAMESPACE_REFUSED) : err(unanswered("show the namespace", labels.error));
   }
   return selects(selector.value, labels.value) ? ok(null) : forbidden(NAMESPACE_REFUSED);
 }

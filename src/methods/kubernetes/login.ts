@@ -87,14 +87,11 @@ async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput
   if (!claimed.ok && !checks.goesOn) return claimed;
   const signed = await checkSignature(config.value, jwt, read.value, checks);
   if (!signed.ok) return signed;
-  const reviewer = await asReviewer(attempt, config.value);
-  const server = reviewer ?? { url: serverUrl(config.value), bearer: jwt, listed: privateHosts(env) };
-  const reviewed = await review(
-    server,
-    { isReviewer: reviewer !== null, isExplained: checks.goesOn },
-    jwt,
-    role.value.audience,
-  );
+  const tellsCause = checks.goesOn;
+  const reviewer = await asReviewer(attempt, config.value, tellsCause);
+  const own = { url: serverUrl(config.value), bearer: jwt, listed: privateHosts(env), tellsCause };
+  const server = reviewer ?? own;
+  const reviewed = await review(server, reviewer !== null, jwt, role.value.audience);
   const known = claimedAccount(read.value.claims);
   const same = reviewed.ok && known.ok ? sameAccount(known.value, reviewed.value) : reviewed;
   const principal = reviewed.ok ? principalOf(reviewed.value) : null;
@@ -107,11 +104,11 @@ async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput
     const judged = checks.record(
       "namespace_selector",
       compared,
-      await judgeNamespace(role.value, account.value, reviewer, checks.goesOn),
+      await judgeNamespace(role.value, account.value, reviewer),
     );
     if (!judged.ok) return judged;
   }
-  const annotations = await readAnnotations(config.value, server, account.value, checks.goesOn);
+  const annotations = await readAnnotations(config.value, server, account.value);
   if (config.value.annotationsAsMetadata) checks.record("annotations", {}, annotations);
   if (!annotations.ok) return annotations;
   if (!boundCidrs.ok) return boundCidrs;
@@ -218,7 +215,7 @@ async function checkSignature(
 /** Has the token reviewed. A token that may not ask for its own review is refused: it has no other proof. */
 async function review(
   server: ApiServer,
-  { isReviewer, isExplained }: { readonly isReviewer: boolean; readonly isExplained: boolean },
+  isReviewer: boolean,
   jwt: string,
   audience: string,
 ): Promise<Result<ServiceAccount>> {
@@ -226,7 +223,7 @@ async function review(
   if (answer.ok) return answer.value ? ok(answer.value) : forbidden(notGood(audience));
   const { kind, why } = answer.error;
   const isOwn = !isReviewer && (kind === "unauthenticated" || kind === "forbidden");
-  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error, isExplained));
+  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error));
 }
 
 function notGood(audience: string): string {
@@ -245,11 +242,10 @@ async function readAnnotations(
   { annotationsAsMetadata }: KubernetesConfig,
   server: ApiServer,
   account: ServiceAccount,
-  isExplained: boolean,
 ): Promise<Result<Readonly<Record<string, string>>>> {
   if (!annotationsAsMetadata) return ok({});
   const found = await readServiceAccount(server, account);
-  if (!found.ok) return err(unanswered("show the service account", found.error, isExplained));
+  if (!found.ok) return err(unanswered("show the service account", found.error));
   if (found.value === null) return forbidden("the service account does not exist any more");
   const metadata = aliasMetadataIn(found.value);
   return metadata.ok ? metadata : refuse(metadata.error);

@@ -22,10 +22,10 @@ export async function renewKubernetesLogin(renewal: LoginRenewal): Promise<Resul
   if (!account) throw new Error("the service account in a token was checked at its login");
   const problem = accountProblem(role, account);
   if (problem) return refuse(problem);
-  const reviewer = await asReviewer(renewal, config);
+  const reviewer = await asReviewer(renewal, config, false);
   if (!reviewer) return refuse("without token_reviewer_jwt nobody can ask for the service account: log in again");
   const found = await readServiceAccount(reviewer, account);
-  if (!found.ok) return err(unanswered("show the service account to the reviewer", found.error, false));
+  if (!found.ok) return err(unanswered("show the service account to the reviewer", found.error));
   if (found.value === null) return refuse("the service account does not exist any more");
   const inNamespace = await judgeNamespace(role, account, reviewer);
   if (!inNamespace.ok) return inNamespace;

@@ -64,7 +64,7 @@ function readExplained(fields: Fields): Result<Explained> {
   return kind.ok ? ok({ kind: kind.value, claim: null }) : kind;
 }
 
-/** What somebody reads who sent another text as an ARN. */
+/** The forms that the ARN of a principal can have. */
 const ARN_FORMS =
   "One has the form arn:aws:iam::123456789012:role/NAME, arn:aws:iam::123456789012:user/NAME or, of a session, arn:aws:sts::123456789012:assumed-role/ROLE/SESSION";
 
