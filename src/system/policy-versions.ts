@@ -106,8 +106,9 @@ export class PolicyVersionStore extends SystemStore {
 
   /** Drops the oldest versions beyond the bounds of all. */
   #bound(): void {
-    const [count = 0, size = 0] = columnOf<number>(this.#tables, "SELECT COUNT(*), SUM(size) FROM policy_versions");
-    if (count <= MAX_ALL_VERSIONS && size <= MAX_VERSIONS_LENGTH) return;
+    const query = "SELECT COUNT(*) AS count, COALESCE(SUM(size), 0) AS size FROM policy_versions";
+    const [all] = this.#tables.exec<{ count: number; size: number }>(query).toArray();
+    if (!all || (all.count <= MAX_ALL_VERSIONS && all.size <= MAX_VERSIONS_LENGTH)) return;
     this.#tables.exec(
       `DELETE FROM policy_versions WHERE (name, version) IN (
         SELECT name, version FROM (

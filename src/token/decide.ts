@@ -70,7 +70,7 @@ export async function findAndDecide<T extends { readonly caller: TokenRecord }, 
   call: Call,
   { find, loadEntity }: TokenSource<T>,
   act: (decided: Decided<T>) => R,
-  refuse: (found: T, failure: Failure) => R | Result<never> = (_, failure) => err(failure),
+  refuse: (found: T, failure: Failure) => R | Result<never>,
 ): Promise<R | Result<never> | null> {
   let now = currentTime();
   let found = find(now);

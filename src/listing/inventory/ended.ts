@@ -168,8 +168,7 @@ export class EndedTokens {
   count({ job = "", cause = "", from, to }: CountedFilter): number {
     const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
       AND ? IN ('', job) AND ? IN ('', cause)`;
-    const values = [job === "" ? 0 : 1, from, to, job, cause];
-    return columnOf<number>(this.#sql, query, ...values)[0] ?? 0;
+    return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
   }
 
   /** Counts what a job ended by revoking these tokens: them, and all that ended with one of them. */

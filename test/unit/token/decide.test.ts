@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { err, ok, UNAUTHENTICATED } from "../../../src/base/result.ts";
+import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../../../src/base/result.ts";
 import type { EntityView } from "../../../src/identity/model.ts";
 import { compileAcl } from "../../../src/policy/acl.ts";
 import { type Call, decide, findAndDecide } from "../../../src/token/decide.ts";
@@ -80,6 +80,7 @@ describe("a decision", () => {
 
 describe("finding a token and deciding", () => {
   const answer = <T>(decided: T) => ok(decided);
+  const refuse = (_: unknown, failure: Failure): Result<never> => err(failure);
 
   it("is null when the token ends while its entity is loaded", async () => {
     const caller = token({ policies: ["x"], entityId: "entity" });
@@ -95,6 +96,7 @@ describe("finding a token and deciding", () => {
         },
       },
       answer,
+      refuse,
     );
     expect(decided).toBe(null);
   });
@@ -117,6 +119,7 @@ describe("finding a token and deciding", () => {
         },
       },
       answer,
+      refuse,
     );
     expect(decided).toBe(null);
     expect(asked).toEqual([NOW, expiresAt]);
@@ -135,6 +138,7 @@ describe("finding a token and deciding", () => {
         },
       },
       answer,
+      refuse,
     );
     expect(decided).toMatchObject({ ok: true, value: { verdict: null } });
   });
@@ -148,15 +152,20 @@ describe("finding a token and deciding", () => {
         loadEntity: async (id) => ok(id === "entity" ? entityWith(["y"]) : null),
       },
       answer,
+      refuse,
     );
     expect(decided).toMatchObject({ ok: true, value: { verdict: { allowed: true } } });
   });
 
   it("loads no entity for a token without one, and none for a token that is not alive", async () => {
     const loadEntity = () => Promise.reject(new Error("an entity was loaded"));
-    expect(await findAndDecide(installation, reading("x"), { find: () => null, loadEntity }, answer)).toBe(null);
+    expect(await findAndDecide(installation, reading("x"), { find: () => null, loadEntity }, answer, refuse)).toBe(
+      null,
+    );
     const found = { caller: token({ policies: ["x"] }) };
-    expect(await findAndDecide(installation, reading("x"), { find: () => found, loadEntity }, answer)).toMatchObject({
+    expect(
+      await findAndDecide(installation, reading("x"), { find: () => found, loadEntity }, answer, refuse),
+    ).toMatchObject({
       ok: true,
     });
   });
@@ -172,7 +181,7 @@ describe("finding a token and deciding", () => {
       usesLeft--;
       return ok("used");
     };
-    const requests = Array.from({ length: 8 }, () => findAndDecide(installation, reading("x"), source, use));
+    const requests = Array.from({ length: 8 }, () => findAndDecide(installation, reading("x"), source, use, refuse));
     const answers = await Promise.all(requests);
     expect(answers.filter((one) => one?.ok)).toHaveLength(1);
     expect(usesLeft).toBe(0);

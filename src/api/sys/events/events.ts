@@ -88,19 +88,23 @@ export const EVENT_ROUTES: readonly Route[] = [
       if (!problem.ok) return problem;
       await flushAudit(env);
       const mentions = [mentionOf("entity", entityId), ...prepared.mentions];
-      // What others did to the entity has their tokens and addresses in it.
-      const found = await findEvents(env, { ...prepared, mentions }, (line) => isOf(line, entityId));
+      const found = await findEvents(env, { ...prepared, mentions }, entityId);
       return dataReply(found);
     },
   }),
 ];
 
-/** Returns a page of events. It can be short and have a next one. */
-async function findEvents(env: Env, { actor, ...question }: ReadQuestion, isShown = (_: CallerLine) => true) {
+/**
+ * Returns a page of events. It can be short and have a next one.
+ *
+ * @param doneBy id of an entity: only what its tokens did. What others did to it has their tokens and addresses in it. "": all.
+ */
+async function findEvents(env: Env, { actor, ...question }: ReadQuestion, doneBy = "") {
   const found = await searchEvents(env, question);
   const isMeant = (event: AuditEvent) => {
+    if (actor === "" && doneBy === "") return true;
     const line = storedJson<CallerLine>(event.line);
-    return (actor === "" || callerOfLine(line) === actor) && isShown(line);
+    return (actor === "" || callerOfLine(line) === actor) && (doneBy === "" || isOf(line, doneBy));
   };
   return { events: withoutRepeats(found.events).filter(isMeant).map(showEvent), next: writeEventCursor(found.next) };
 }

@@ -256,18 +256,14 @@ const URGENT_MS = 7 * DAY_MS;
 export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms): Finding {
   const link = "docs/runbook.md#storage-was-put-back";
   const last = system.at(-1);
-  const seen = [
-    ...(revived > 0
-      ? [`${revived} tokens that had ended are alive again: their trees were put back to an earlier state`]
-      : []),
-    ...(last ? [systemSeen(last)] : []),
-  ].join("; ");
   if (revived > 0) {
+    const trees = `${revived} tokens that had ended are alive again: their trees were put back to an earlier state`;
+    const seen = last ? `${trees}; ${systemSeen(last)}` : trees;
     return failing(seen, 'Revoke them again: lines of type "revived tokens" in the log have their accessors.', link);
   }
   if (last) {
     const judge = now - last.at < URGENT_MS ? failing : attention;
-    return judge(seen, "Unless that was on purpose: find out who did it, and what changed since.", link);
+    return judge(systemSeen(last), "Unless that was on purpose: find out who did it, and what changed since.", link);
   }
   if (since === null) return unknown("the lists were not compared yet", "It happens once an hour.", "docs/storage.md");
   return good("nothing is known to have been put back");

@@ -196,20 +196,15 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       const { job, request_id: request } = fields;
       let accessors = [...new Set(fields.accessors)];
       let next = "";
-      if (job !== "") {
-        const run = await revocationsOf(env).read(job);
-        const page = await endedPage(env, endedInJob(job, run), prepared);
+      if (accessors.length === 0) {
+        const run = job === "" ? null : await revocationsOf(env).read(job);
+        const filter = job === "" ? await endedIn(env, request) : endedInJob(job, run);
+        const page = await endedPage(env, filter, prepared);
         accessors = page.tokens.map(({ token }) => token.accessor);
         next = page.next;
-        // An answer without tokens would look like a proof that those of an unknown job are refused.
-        if (!run && accessors.length === 0) return NOT_FOUND;
-      }
-      if (request !== "") {
-        const page = await endedPage(env, await endedIn(env, request), prepared);
-        accessors = page.tokens.map(({ token }) => token.accessor);
-        next = page.next;
-        // Nothing is recorded of it, or not yet.
-        if (fields.after === "" && accessors.length === 0 && next === "") return NOT_FOUND;
+        const isKnown = job === "" ? fields.after !== "" || next !== "" : run !== null;
+        // An answer without tokens would look like a proof that those of an unknown job or request are refused.
+        if (accessors.length === 0 && !isKnown) return NOT_FOUND;
       }
       const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
       const places = read.flatMap((place) => place ?? []);
