@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { listenAt } from "../../gateway/server.ts";
 import { BUCKET, BucketEmulator } from "../../test/support/bucket.ts";
+import { freePort } from "../../test/support/free-port.ts";
 import { type Secrets, ServeProcess } from "./serve.ts";
 
 /** The nodes of a cluster, and its bucket, which runs in this process. */
@@ -46,13 +45,4 @@ export async function startNodes(
   const [first, ...others] = nodes;
   if (!first) throw new Error("there is no node");
   return { bucket, nodes: [first, ...others], stop };
-}
-
-/** @throws when the system has no free port. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  const bound = await listenAt(probe, { host: "127.0.0.1", port: 0 });
-  await new Promise((closed) => probe.close(closed));
-  if (!bound.ok) throw new Error(`there is no free port: ${bound.error}`);
-  return bound.value;
 }

@@ -7,11 +7,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inPool } from "../../src/base/parallel.ts";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
+import { freePort } from "../support/free-port.ts";
 import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
 import {
   call,
   descendants,
-  freePort,
   killWhole,
   type Program,
   type RunningServer,

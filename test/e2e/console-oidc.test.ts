@@ -1,10 +1,11 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { browserPath, expectAccessible, openPage, startBrowser } from "./support/browser.ts";
 import { openPlace } from "./support/console-page.ts";
 import { CLIENT, type IdentityProvider, signInThere, startIdentityProvider } from "./support/identity-provider.ts";
 import { focusedLabel } from "./support/keyboard.ts";
-import { call, freePort, type RunningServer, startServe } from "./support/server.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
 
 const executable = browserPath();
 /** Where the console goes on at the mount whose provider posts its answers to the server. */

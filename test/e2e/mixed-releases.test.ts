@@ -7,7 +7,8 @@ import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
 import type { Child } from "../../scripts/local/child.ts";
 import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../support/fake-cloud/server.ts";
-import { freePort } from "./support/server.ts";
+import { freePort } from "../support/free-port.ts";
+
 import { fillInstallation, type Send, sender } from "./support/stored-installation.ts";
 import { buildHere, startMixed, unpackRelease } from "./support/two-releases.ts";
 

@@ -9,8 +9,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
+import { freePort } from "../support/free-port.ts";
 import { Load } from "./support/load.ts";
-import { call, freePort, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 import { buildHere, startMixed } from "./support/two-releases.ts";
 
 const SECRETS = { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`, GROVE_DEV_ROOT_TOKEN: "" };

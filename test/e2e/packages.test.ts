@@ -17,8 +17,9 @@ import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONSOLE_LIBRARIES } from "../../scripts/package/sbom.ts";
 import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/write-package.ts";
+import { freePort } from "../support/free-port.ts";
 import { copyProject } from "./support/copied-project.ts";
-import { call, freePort, PROJECT } from "./support/server.ts";
+import { call, PROJECT } from "./support/server.ts";
 
 const ROOT = mkdtempSync(join(tmpdir(), "grove-packages-"));
 /** The folder of the installation, which `grove new` makes. */

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort, type RunningServer, startDev, startServe } from "./support/server.ts";
+import { freePort } from "../support/free-port.ts";
+import { type RunningServer, startDev, startServe } from "./support/server.ts";
 
 let serve: RunningServer;
 let dev: RunningServer;

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { succeeds } from "../../scripts/local/answers.ts";
+import { freePort } from "../support/free-port.ts";
 import {
   call,
   descendants,
-  freePort,
   killWhole,
   type RunningServer,
   runScript,

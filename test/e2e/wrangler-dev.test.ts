@@ -4,8 +4,9 @@ import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { copyProject } from "./support/copied-project.ts";
-import { call, freePort, killWhole, PROJECT, type Program } from "./support/server.ts";
+import { call, killWhole, PROJECT, type Program } from "./support/server.ts";
 
 const WRANGLER = join(PROJECT, "node_modules/wrangler/bin/wrangler.js");
 

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { listenAt } from "../../../gateway/server.ts";
 import { BUCKET, type BucketEmulator } from "../../../test/support/bucket.ts";
-import { freePort } from "../../servers/nodes.ts";
+import { freePort } from "../../../test/support/free-port.ts";
 import { newSecrets, ServeProcess } from "../../servers/serve.ts";
 import type { Clock } from "./clock.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import Provider from "oidc-provider";
 import type { Page } from "playwright-core";
-import { freePort } from "./server.ts";
+import { freePort } from "../../support/free-port.ts";
 
 /** The client as which Grove is registered there. */
 export const CLIENT = { id: "grove", secret: "a-secret-of-the-client-that-is-long-enough" } as const;

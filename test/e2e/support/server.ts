@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -138,16 +137,6 @@ export async function call(
     return call(server, method, path, options);
   }
   return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
-}
-
-/** A port on which no program listens now. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** The programs that a process started, and those that these started, as process ids. */
