@@ -105,8 +105,8 @@ async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Prom
   if (!verified.ok) return verified;
   const lines = [
     `${name}: ${contentText(objects, rows, parts)}, read again and whole`,
-    `all that was answered before ${at} is in it; of the parts ${unchanged} are those of the backup before`,
-    ...(continued > 0 ? [`of a call that had ended before its end: ${number(continued, "part")}`] : []),
+    `it has every change that was acknowledged before ${at}; ${number(unchanged, "part")} unchanged since the previous backup`,
+    ...(continued > 0 ? [`${number(continued, "part")} taken over from an interrupted run`] : []),
     ...deleted.map((old) => `deleted ${old}`),
   ];
   return ok({ json: made.value, lines });

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { ok } from "../src/base/result.ts";
 import { readWords, runCommand } from "./local/command-line.ts";
 import { runNode } from "./local/wrangler.ts";
 
@@ -28,5 +27,4 @@ async function build(): Promise<number> {
   return 0;
 }
 
-const words = readWords(process.argv.slice(2), {});
-process.exitCode = await runCommand(words.ok ? ok(null) : words, HELP, say, build);
+process.exitCode = await runCommand(readWords(process.argv.slice(2), {}), HELP, say, build);

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ok } from "../src/base/result.ts";
 import { readWords, runCommand } from "./local/command-line.ts";
 import { PROJECT } from "./local/worker-definition.ts";
 import { packClient } from "./package/client.ts";
@@ -47,5 +46,4 @@ async function pack(): Promise<number> {
   return server.ok ? 0 : 1;
 }
 
-const words = readWords(process.argv.slice(2), {});
-process.exit(await runCommand(words.ok ? ok(null) : words, HELP, say, pack));
+process.exit(await runCommand(readWords(process.argv.slice(2), {}), HELP, say, pack));

@@ -8,7 +8,7 @@ import { percentile } from "../statistics.ts";
 
 /** Delay of each answer of the bucket (ms). */
 const BUCKET_MS = 5;
-/** What an operation leaves for later (lists, snapshots, the deletion of logs) is over by then (ms). */
+/** After this time the background work of an operation (lists, snapshots, the deletion of logs) is complete (ms). */
 const FOLLOWS_MS = 12_000;
 /** Parents of the children, each in a tree of its own. */
 const PARENTS = 16;
@@ -34,8 +34,8 @@ interface Operation {
 
 /**
  * Measures three nodes on this machine, whose bucket answers in 5 ms: the time of an operation, and its requests to the
- * bucket with those that follow it. Requests for the leases of nodes are not counted. Each request goes
- * to the next node.
+ * bucket, with those of its background work. Requests for the leases of nodes are not counted. Each request goes to the
+ * next node.
  */
 export async function measureCluster(bench: Bench): Promise<CaseFigures> {
   const rows: Row[] = [];

@@ -57,10 +57,10 @@ export async function runGrove(
   return 1;
 }
 
-/** As shells have it for a program that Ctrl-C ends. */
+/** The exit code of shells for a program that was ended by Ctrl-C: 128 + SIGINT. */
 const INTERRUPTED = 130;
 
-/** What a command that asks has not done when it is not answered. */
+/** What an interrupted command has not done. */
 const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
   ...{ revoke: "revoked", contain: "revoked", apply: "written", find: "looked for", audit: "asked" },
 };
@@ -163,7 +163,7 @@ function adviceOn(
 
 /** A token without the policy default may be good, and not look itself up. */
 const NOT_VALID =
-  "is refused also where it looks itself up: it is no token of this server, has ended, is bound to other networks, or lacks the policy default";
+  "can't look itself up either: it is no token of this server, has ended, is bound to other networks, or lacks the policy default";
 
 /** The rights of a command. */
 function needs(kind: GroveCommand["kind"]): string {

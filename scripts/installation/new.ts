@@ -111,7 +111,7 @@ cp -a "$(ls -d backups/grove-* | tail -1)"/. .grove/data/
 npx grove serve
 \`\`\`
 
-What was revoked since the backup is good again. So before the address is open to others, in a second terminal in this
+Tokens that were revoked since the backup are valid again. So before the address is open to others, in a second terminal in this
 folder, with the token of an administrator:
 
 \`\`\`

@@ -101,13 +101,13 @@ function guardGroup(group: number): ChildProcess {
 const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
 
 /**
- * A call of the Worker that got no connection, as workerd notes it where it makes an exception of it. The Worker gets that
- * exception, and says in its own words what could not be reached.
+ * A failed connection of the Worker, as workerd logs it before it throws an exception in the Worker. The Worker catches
+ * that exception, and reports itself which host could not be reached.
  */
 const NO_CONNECTION =
   /^workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error: .*\be = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
 
-/** True for what workerd says that is of no use to an operator: addresses in its program, and what Grove says in words. */
+/** True for lines of workerd that do not help an operator: stack traces, and failures that Grove reports itself. */
 export function isNoise(line: string): boolean {
   return STACK.test(line) || NO_CONNECTION.test(line);
 }

@@ -160,7 +160,7 @@ export async function runCommand<Command>(
   return mistaken;
 }
 
-/** A file or a folder of this machine that can't be read or written is no bug of the program. */
+/** True for a failed system call on a file or directory, which is not a bug of the program. */
 export function isOfFile(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error && "path" in error && codeOf(error) !== undefined;
 }

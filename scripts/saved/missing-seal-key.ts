@@ -41,5 +41,5 @@ export async function missingSealKey(
   }
   if (keyRing === null) return null;
   for (const key of named) if (await unsealKeyRing(keyRing, key)) return null;
-  return `needs another seal key of version ${version} than the configured one, which does not open its key ring`;
+  return `needs a different seal key of version ${version}: the configured one does not open its key ring`;
 }

@@ -1,7 +1,7 @@
 import type { AuditEvent, AuditEvents, MadeToken } from "../answers.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
-import { shortAccessor } from "./token-lines.ts";
+import { number, preciseTime, shortAccessor } from "./token-lines.ts";
 
 /** Gives the ends of accessors for lines of a terminal, and remembers whose they are. Elsewhere they are whole. */
 export class ShownAccessors {
@@ -56,7 +56,7 @@ function narrowLines(terminal: Terminal, events: readonly ReturnType<typeof fact
   const start = (time: string, result: string) => `${time.slice("2026-".length)}  ${result.padEnd(width)}  `;
   const head = `${"TIME".padEnd("11-22 01:02:03Z".length)}  ${"RESULT".padEnd(width)}  REQUEST`;
   const lines = events.flatMap(({ time, result, request, by, from, about, error, id }) => {
-    const details = [...[from && `from ${from}`, by && `by ${by}`, ...about], ...[error, id && `request ${id}`]];
+    const details = [from && `from ${from}`, by && `by ${by}`, ...about, error, id && `request ${id}`];
     const below = details.filter((part) => part !== "").join(", ");
     return [
       ...prose(terminal, harmless(request), INDENT, start(harmless(time), harmless(result))),
@@ -97,12 +97,12 @@ function aboutTexts(event: AuditEvent, name: (accessor: string) => string): stri
     role && `role ${role}`,
     principal,
     count !== undefined && String(count),
-  ].filter((part) => typeof part === "string" && part !== "") as string[];
+  ].filter((part): part is string => typeof part === "string" && part !== "");
 }
 
 /** A revocation of many tokens, or its count, which changed nothing; and the command that shows the receipt. */
 function revocationText({ dry_run: isDry, total, job }: NonNullable<AuditEvent["revocation"]>): string {
-  const tokens = total === undefined ? "" : `${total} ${total === 1 ? "token" : "tokens"}`;
+  const tokens = total === undefined ? "" : number(total, "token");
   if (isDry) return ["counted what would end", tokens].filter((part) => part !== "").join(": ");
   const ended = tokens === "" ? "began to end tokens" : `ended ${tokens}`;
   return job === undefined ? ended : `${ended}: grove contain --job ${job}`;
@@ -130,9 +130,4 @@ export function useLines(
     rows,
     WHOLE_OF_READS,
   );
-}
-
-/** A time in UTC, to the second. */
-export function preciseTime(time: string): string {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 19)}Z` : time;
 }

@@ -3,12 +3,13 @@ import type { AuditEvents } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { isMalformed, nothingIs } from "../named.ts";
 import { harmless } from "../terminal.ts";
+import { SECRET_ID } from "./audit-lines.ts";
 import { readEvents } from "./audit-pages.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Of a batch token, of a token of a team, of a secret-id. */
-const OTHER_ACCESSOR = /^(?:hmac-sha256:[\da-f]+|at-[\w-]+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/;
+/** Of a batch token, or of a token of a team. */
+const OTHER_ACCESSOR = /^(?:hmac-sha256:[\da-f]+|at-[\w-]+)$/;
 
 const MISTYPED = "it is mistyped, or its events are not kept any more";
 
@@ -34,7 +35,7 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   if (text !== undefined) return failed("nothing is known of this token: grove find says what the text is");
   const others = "audit takes an accessor, - for a token, or --request, --entity, --role, --address";
   return failed(
-    isMalformed("accessor", accessor) && !OTHER_ACCESSOR.test(accessor)
+    isMalformed("accessor", accessor) && !OTHER_ACCESSOR.test(accessor) && !SECRET_ID.test(accessor)
       ? `${nothingIs("accessor", accessor)}; ${others}`
       : `nothing is known of ${accessor}: ${has}`,
   );

@@ -13,10 +13,10 @@ import { tokensIn } from "../secret-like.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { withAllBelow } from "./audit-below.ts";
-import { eventLines, preciseTime, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.ts";
+import { eventLines, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.ts";
 import { problemOfName } from "./audit-names.ts";
 import { readEvents } from "./audit-pages.ts";
-import { number } from "./token-lines.ts";
+import { askerText, number, preciseTime } from "./token-lines.ts";
 
 /** Shows events of the audit store; of a token who made it, its reads, and what hangs below it. */
 export async function showEvents(
@@ -102,7 +102,7 @@ function endText(
   accessor = "",
 ): string {
   const parts = [
-    `${how}${by ? ` by ${by.display_name || "token"} ${by.accessor}`.trimEnd() : ""}`,
+    `${how}${by ? ` by ${askerText(by)}` : ""}`,
     cause !== "" && cause !== accessor && `as ${cause} ended`,
     request !== "" && `request ${request}`,
   ];

@@ -6,9 +6,8 @@ import { type Called, failed, orMissing } from "../client.ts";
 import { prose } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
-import { preciseTime } from "./audit-lines.ts";
 import { revokeSelected } from "./revoke.ts";
-import { countText, number, shortTime } from "./token-lines.ts";
+import { askerText, countText, number, preciseTime, shortTime } from "./token-lines.ts";
 
 /** Pause between two checks, and how long the sweep and the targets of leases are waited for (ms). */
 const CHECK_EVERY_MS = 1_000;
@@ -103,7 +102,7 @@ const INDENT = " ".repeat("asked by  ".length);
 
 function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   const { job, state, asked_by: by, request_id: request, started, finished, numbers } = receipt;
-  const who = by ? `${by.display_name || "token"} ${by.accessor}`.trimEnd() : "no token";
+  const who = by ? askerText(by) : "no token";
   terminal.out(`receipt   ${job}, ${state}`);
   for (const line of prose(terminal, harmless(who), INDENT, "asked by  ")) terminal.out(line);
   if (request !== "") terminal.out(`request   ${harmless(request)}`);

@@ -39,12 +39,9 @@ export async function examine({ client, terminal, json }: Session): Promise<Call
 /** What was seen, and below a finding what to do, in lines that fit the terminal. */
 function show(terminal: Session["terminal"], checks: readonly Check[]): void {
   const titles = checks.map(({ state, title }) => [state, title, ""]);
-  const [head = "", ...starts] = renderTable({ ...terminal, columns: null }, ["", "CHECK", "SEEN"], titles);
-  const margin =
-    Math.max(0, ...checks.map(({ state }) => state.length)) +
-    Math.max(5, ...checks.map(({ title }) => title.length)) +
-    4;
-  terminal.out(head);
+  const [head = "", ...starts] = renderTable({ colours: false, columns: null }, ["", "CHECK", "SEEN"], titles);
+  const margin = head.indexOf("SEEN");
+  terminal.out(styled(terminal, "bold", head));
   for (const [at, start] of starts.entries()) {
     const { state, seen, advice, link } = checks[at] ?? { state: "ok", seen: "", advice: "", link: "" };
     const [first = "", ...more] = prose(terminal, harmless(seen), " ".repeat(margin), start.padEnd(margin));

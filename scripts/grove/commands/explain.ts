@@ -38,7 +38,7 @@ export function showExplanation(terminal: Terminal, explanation: z.infer<typeof 
   sayProse(terminal, `policies of the token: ${harmless(policies.join(", ")) || "none"}`);
   if (missing.length > 0) terminal.say(`there is no policy ${harmless(missing.join(", "))}`);
   if (hcl !== null && operation !== "read" && ROOT_POLICY.test(path)) {
-    terminal.say("The policy root can't be changed, whatever a token may do.");
+    terminal.say("No token can change the policy root.");
   } else if (hcl !== null) {
     terminal.say("This policy, given to the token besides the others, would allow it:");
     for (const line of hcl.trimEnd().split("\n")) terminal.out(harmless(line));

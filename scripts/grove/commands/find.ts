@@ -4,7 +4,7 @@ import { type Called, failed, type GroveClient } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { type TextToFind, textsToFind } from "./find-texts.ts";
-import { number, pairsText, shortTime } from "./token-lines.ts";
+import { askerText, number, pairsText, shortTime } from "./token-lines.ts";
 
 /** Most texts of one call. */
 const MAX_TEXTS = 1_000;
@@ -51,7 +51,10 @@ export async function findTexts({ client, terminal, json }: Session): Promise<Ca
 }
 
 const IS_SECRET =
-  "By a name here or beside it this may be a seal key, an init token or a cluster key, and it was sent to nobody. Whether it is that of this deployment only you know: take it for leaked.";
+  "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server. Treat it as leaked unless you know that it is not one of this deployment.";
+
+/** Statuses by which the server rejects one text: the others can still be asked about. */
+const NOT_ACCEPTED: ReadonlySet<number | null> = new Set([400, 413]);
 
 /** Asks about a text; of several candidates about the first one that something is known of. */
 async function judge(client: GroveClient, { candidates }: TextToFind): Promise<Called<Judged>> {
@@ -59,12 +62,10 @@ async function judge(client: GroveClient, { candidates }: TextToFind): Promise<C
   let first: Judged | null = null;
   for (const token of candidates) {
     const found = await client.post("sys/tokens/find", FOUND_TEXT, { token });
-    // What the server does not take for a text says nothing about the others.
-    const isTaken = found.ok || (found.error.status !== 400 && found.error.status !== 413);
-    if (!found.ok && isTaken) return found;
+    if (!found.ok && !NOT_ACCEPTED.has(found.error.status)) return found;
     const one: Judged = found.ok
       ? found.value
-      : { state: "unjudged", message: "The server does not take such a text." };
+      : { state: "unjudged", message: "The server does not accept this text." };
     if (one.state !== "unknown" || ("kind" in one && one.kind !== "")) return ok(one);
     first ??= one;
   }
@@ -126,7 +127,10 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
     ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
     ["ends with", credential?.parent],
-    ["ended", ended && `${shortTime(ended.at)}, ${ended.how}${askerText(ended.by)}`],
+    [
+      "ended",
+      ended && `${shortTime(ended.at)}, ${ended.how}${ended.by ? ` by ${askerText(ended.by, "a token")}` : ""}`,
+    ],
     ["by request", ended?.request_id],
   ];
   return facts
@@ -159,19 +163,17 @@ async function batchEndLines(
 ): Promise<string[]> {
   if (parent !== null) {
     const asked = await client.post("sys/tokens/find", FOUND_TEXT, { accessor: parent });
-    // Nobody ends the root token, and all below it, for a batch token.
+    // Revoking a root token with all its descendants would be out of proportion.
     const isRoot = asked.ok && (asked.value.token?.policies ?? []).includes("root");
-    if (!isRoot) return [`  end it with its parent and all below that: grove contain --accessor ${parent}`];
+    if (!isRoot) return [`  revoke it with its parent and everything below that: grove contain --accessor ${parent}`];
   }
   return [
-    `  end it with all that was issued by its path: bao lease revoke -prefix ${harmless(path)}`,
+    `  revoke it with everything issued at its path: bao lease revoke -prefix ${harmless(path)}`,
     ...(entity === ""
       ? []
-      : [`  or with all that its entity got: bao write identity/entity/id/${entity}/not-before not_before=now`]),
+      : [
+          `  or with everything issued to its entity: bao write identity/entity/id/${entity}/not-before not_before=now`,
+        ]),
     "  (docs/leases.md, What ends at once)",
   ];
-}
-
-function askerText(by: NonNullable<FoundText["ended"]>["by"]): string {
-  return by ? ` by ${by.display_name || "a token"} ${by.accessor}`.trimEnd() : "";
 }

@@ -7,7 +7,7 @@ import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, type Session, type Style, styled, type Terminal } from "../terminal.ts";
-import { number, shortAccessor, shortTime } from "./token-lines.ts";
+import { askerText, number, shortAccessor, shortTime } from "./token-lines.ts";
 
 /** Restores a backup into a server that was never initialized. All its files are verified before anything is sent. */
 export async function restoreFrom(
@@ -127,19 +127,18 @@ const tokenCells =
     token.display_name,
     shortTime(ended.at),
     ended.how,
-    askerText(terminal, ended.by),
+    askerCell(terminal, ended.by),
   ];
 
 const revocationCells =
   (terminal: Terminal) =>
   ({ prefix, entity_id: entity, issued_since: since, time, asked_by }: Revocation): string[] => {
     const scope = prefix ?? (entity === undefined ? `issued since ${since ?? "?"}` : `entity ${entity}`);
-    return [scope, shortTime(time), askerText(terminal, asked_by)];
+    return [scope, shortTime(time), askerCell(terminal, asked_by)];
   };
 
 /** Who asked; at a terminal with the end of the accessor. */
-function askerText({ columns }: Terminal, by: EndedSince["ended"]["by"]): string {
+function askerCell({ columns }: Terminal, by: EndedSince["ended"]["by"]): string {
   if (!by) return "-";
-  const accessor = columns === null ? by.accessor : shortAccessor(by.accessor);
-  return `${by.display_name || "token"} ${accessor}`.trimEnd();
+  return askerText(columns === null ? by : { ...by, accessor: shortAccessor(by.accessor) });
 }

@@ -80,9 +80,19 @@ export function tokenLabel({ columns }: Pick<Terminal, "columns">, token: Token)
   return columns === null ? [name, accessor, rest] : [name, rest, accessor];
 }
 
+/** Who made a request: the name and the accessor of the token. */
+export function askerText(by: { readonly display_name: string; readonly accessor: string }, unnamed = "token"): string {
+  return `${by.display_name || unnamed} ${by.accessor}`.trimEnd();
+}
+
 /** A time in UTC, to the minute. */
 export function shortTime(time: string): string {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : time;
+}
+
+/** A time in UTC, to the second. */
+export function preciseTime(time: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 19)}Z` : time;
 }
 
 /** `more than 100 leases`: a count with its noun. */

@@ -16,7 +16,7 @@ import { flow, type Part } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
-import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
+import { askerText, countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */
 export async function showForest({ client, terminal, json }: Session): Promise<Called<number>> {
@@ -82,7 +82,7 @@ export async function showToken({ client, terminal, json }: Session, accessor: s
 
 function endedLabel(terminal: Terminal, { token, ended }: EndedToken): Part[] {
   const { at, how, by } = ended;
-  const end = `ended ${shortTime(at)}: ${how}${by ? ` by ${by.display_name || "token"} ${by.accessor}` : ""}`;
+  const end = `ended ${shortTime(at)}: ${how}${by ? ` by ${askerText(by)}` : ""}`;
   const others = ended.with > 0 ? `, with ${number(ended.with, "other")}` : "";
   return [...tokenLabel(terminal, token), { text: "<-" }, { text: harmless(end + others), style: "red" }];
 }

@@ -32,7 +32,7 @@ const REFUSED = z.object({
   ),
 });
 
-/** The types of auth methods, as people call them. */
+/** Display names of the types of auth methods. */
 const NAMES: Readonly<Record<string, string>> = {
   approle: "AppRole",
   aws: "AWS",
@@ -57,7 +57,7 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
   const how = type === undefined ? "" : ` by ${NAMES[type] ?? type}`;
   const forRole = !role ? "" : HASHED.test(role) ? ", for a role that it does not have" : `, for the role ${role}`;
   const who = `a login${how} at ${where}${forRole}${principal ? `, as ${principal}` : ""}${address ? `, from ${address}` : ""}`;
-  const came = status < 400 ? "was good" : `was refused with status ${status}${error ? `: ${error}` : ""}`;
+  const came = status < 400 ? "succeeded" : `was refused with status ${status}${error ? `: ${error}` : ""}`;
   const texts = [`${time}: ${who}, ${came}`];
   if (status < 400) return texts;
   const check = mount ? await failedCheck(client, mount, line) : null;

@@ -10,6 +10,7 @@ import { isMalformed, nothingIs } from "../named.ts";
 import { harmless, type Session } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";
 import { showExplanation } from "./explain.ts";
+import { askerText } from "./token-lines.ts";
 import { isLogin, loginTexts } from "./why-login.ts";
 
 /** The line of an audit log, or an event of the audit store, that ends a request. Unknown fields are left out. */
@@ -108,7 +109,7 @@ async function* linesOfFile(file: string): AsyncIterable<string> {
   }
 }
 
-/** Statuses by which somebody is refused; others say that a request was wrong. */
+/** Statuses of a refusal. The others from 400 on mean that the request was wrong. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** True for a request that was refused, and for a login, whatever its status says. */
@@ -164,7 +165,7 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
     const token = auth ? [`its token: ${auth.display_name} ${auth.accessor}`] : [];
     return [...(await loginTexts(client, line)), ...token];
   }
-  const who = auth ? `${auth.display_name || "a token"} ${auth.accessor}`.trimEnd() : "no token that was good";
+  const who = auth ? askerText(auth, "a token") : "no valid token";
   return [
     `${time}: ${operation} ${path}, status ${status}${error ? `: ${error}` : ""}`,
     `by ${who}${address ? `, from ${address}` : ""}`,

@@ -145,7 +145,7 @@ describe("the seal key of a backup", () => {
   it.each(Object.entries(makers))("of %s is tried, and not only its version", async (_, make) => {
     await make();
     const warning =
-      "warning: it needs another seal key of version 2 than the configured one, which does not open its key ring";
+      "warning: it needs a different seal key of version 2: the configured one does not open its key ring";
     expect(verify({ GROVE_SEAL_KEY: ours }).text).not.toContain("warning");
     expect(verify({ GROVE_SEAL_KEY: sealKey(3), GROVE_SEAL_KEY_PREVIOUS: ours }).text).not.toContain("warning");
     const warned = verify({ GROVE_SEAL_KEY: other });

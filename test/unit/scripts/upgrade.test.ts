@@ -79,7 +79,7 @@ describe("an upgrade", () => {
     [
       "the backup needs another seal key of the same version",
       { backup: { ...BACKUP, keyRing: "1.a.b" } },
-      "needs another seal key of version 1 than the configured one",
+      "needs a different seal key of version 1: the configured one does not open its key ring",
     ],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
   ])("stops when %s", async (_, change, text) => {

@@ -119,7 +119,7 @@ describe("the texts that grove find asks about", () => {
   it.each(namedSecrets())("are no secret of a deployment, and find ends with 1: %s", async (_, text) => {
     expect(await find(text)).toBe(1);
     expect(texts()).toEqual([]);
-    expect(out.at(-1)).toMatch(/^not judged(, lines 1, 2)?: .*sent to nobody/);
+    expect(out.at(-1)).toMatch(/^not judged(, lines 1, 2)?: .*not sent to the server/);
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe("grove find", () => {
       expect(asked).toEqual([{ token: "one" }, { accessor: "p" }]);
       expect(out.slice(-2)).toEqual([
         "  what it did: grove audit - (which reads the text as this command does)",
-        "  end it with its parent and all below that: grove contain --accessor p",
+        "  revoke it with its parent and everything below that: grove contain --accessor p",
       ]);
     });
 
@@ -196,8 +196,8 @@ describe("grove find", () => {
       known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
       expect(await find("one")).toBe(1);
       expect(out.slice(-3)).toEqual([
-        "  end it with all that was issued by its path: bao lease revoke -prefix auth/approle/login",
-        "  or with all that its entity got: bao write identity/entity/id/e1/not-before not_before=now",
+        "  revoke it with everything issued at its path: bao lease revoke -prefix auth/approle/login",
+        "  or with everything issued to its entity: bao write identity/entity/id/e1/not-before not_before=now",
         "  (docs/leases.md, What ends at once)",
       ]);
     });

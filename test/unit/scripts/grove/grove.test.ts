@@ -542,11 +542,7 @@ describe("a refusal", () => {
       data({ policies: [] }),
       /\(VAULT_TOKEN needs .* sys\/tokens\*; see/,
     ],
-    [
-      "is about a token that can't",
-      denied,
-      /\(VAULT_TOKEN is refused also where it looks itself up: it is no token of/,
-    ],
+    ["is about a token that can't", denied, /\(VAULT_TOKEN can't look itself up either: it is no token of/],
     [
       "may be about either when nobody says",
       { status: 500, body: null },
@@ -662,7 +658,7 @@ describe("grove explain", () => {
     replies["POST /v1/sys/explain/access-self"] = data({ ...refused, path, operation: "update" });
     expect(await grove(`explain ${path} --operation update`)).toBe(1);
     expect(out).toEqual([]);
-    expect(said.at(-1)).toBe("The policy root can't be changed, whatever a token may do.");
+    expect(said.at(-1)).toBe("No token can change the policy root.");
   });
 
   it("asks about another token by its accessor, and says what that needs", async () => {
@@ -1070,7 +1066,7 @@ describe("grove why", () => {
       expect(said[0]).toContain(": update auth/approle/role/login, status 403");
     });
 
-    it("that was good names whom it proved, and its token", async () => {
+    it("that succeeded names whom it proved, and its token", async () => {
       const good = {
         ...login,
         status: 200,
@@ -1080,7 +1076,7 @@ describe("grove why", () => {
       };
       expect(await grove("why r1 --log -", log(line(good)))).toBe(0);
       expect(said.slice(0, 2)).toEqual([
-        "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, as arn:x, from 192.0.2.1, was good",
+        "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, as arn:x, from 192.0.2.1, succeeded",
         "its token: web n",
       ]);
       asksNothingOfPolicies();
