@@ -62,7 +62,9 @@ describe("an upgrade", () => {
     ["it is a way back", { ours: "1.0.0" }, "is a way back"],
     ["the server is sealed", { sealed: true }, "is sealed"],
     ["the seal key is not there", { sealKey: undefined }, "GROVE_SEAL_KEY is not in this environment"],
-    ["the seal key is no key", { sealKey: "1:abc" }, "is not <version>"],
+    ["the seal key is no key", { sealKey: "1:abc" }, "seal key: GROVE_SEAL_KEY must be <version>:"],
+    ["the seal key is empty", { sealKey: "" }, "GROVE_SEAL_KEY is not in this environment"],
+    ["the previous seal key is no key", { previousSealKey: "1:abc" }, "GROVE_SEAL_KEY_PREVIOUS must be <version>:"],
     ["there is no backup", { backup: null }, "there is none"],
     ["the backup is old", { backup: { ...BACKUP, at: 76 * HOUR } }, "25 hours old"],
     [
