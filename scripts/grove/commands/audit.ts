@@ -9,13 +9,13 @@ import {
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { type Part, prose } from "../flow.ts";
-import { tokensIn } from "../secret-like.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { withAllBelow } from "./audit-below.ts";
 import { eventLines, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.ts";
 import { problemOfName } from "./audit-names.ts";
 import { readEvents } from "./audit-pages.ts";
+import { oneTokenIn } from "./find-texts.ts";
 import { askerText, number, preciseTime } from "./token-lines.ts";
 
 /** Shows events of the audit store; of a token who made it, its reads, and what hangs below it. */
@@ -25,11 +25,9 @@ export async function showEvents(
 ): Promise<Called<number>> {
   const given = hasText ? (await terminal.secret("Token (it is not shown): ")).trim() : "";
   if (hasText && given === "") return failed("there is no token: give it on standard input");
-  // As it was found, such as VAULT_TOKEN=…
-  const tokens = tokensIn(given);
-  const token = tokens.length === 1 ? (tokens[0] ?? "") : given;
-  if (tokens.length > 1 || /\s/.test(token)) return failed("this is more than one text: give one token");
-  const question = hasText ? { ...fields, token } : fields;
+  const token = oneTokenIn(given);
+  if (!token.ok) return failed(token.error);
+  const question = hasText ? { ...fields, token: token.value } : fields;
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const own = await readEvents(client, terminal, question, most);
   if (!own.ok) return own;

@@ -3,7 +3,7 @@ import { FOUND_TEXT, type FoundText } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
-import { type TextToFind, textsToFind } from "./find-texts.ts";
+import { DEPLOYMENT_SECRET_KEPT, type TextToFind, textsToFind } from "./find-texts.ts";
 import { askerText, number, pairsText, shortTime } from "./token-lines.ts";
 
 /** Most texts of one call. */
@@ -50,8 +50,7 @@ export async function findTexts({ client, terminal, json }: Session): Promise<Ca
   return ok(judged.some(isDangerous) ? 1 : 0);
 }
 
-const IS_SECRET =
-  "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server. Treat it as leaked unless you know that it is not one of this deployment.";
+const IS_SECRET = `${DEPLOYMENT_SECRET_KEPT} Treat it as leaked unless you know that it is not one of this deployment.`;
 
 /** Statuses by which the server rejects one text: the others can still be asked about. */
 const NOT_ACCEPTED: ReadonlySet<number | null> = new Set([400, 413]);

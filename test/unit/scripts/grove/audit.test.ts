@@ -3,6 +3,7 @@ import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { showEvents, verifyStore } from "../../../../scripts/grove/commands/audit.ts";
 import type { Session } from "../../../../scripts/grove/terminal.ts";
+import { type Leak, namedSecrets } from "../../../support/leaks.ts";
 
 const ID = "3ec50187-719e-463c-9e51-ded1453cb163";
 const GONE = "A".repeat(84);
@@ -157,6 +158,24 @@ describe("grove audit", () => {
   it.each(["", "\n", "one\ntwo"])("asks nothing with the text %j", async (text) => {
     expect(await grove("audit -", null, text)).toMatchObject({ ok: false });
     expect(asked).toEqual([]);
+  });
+
+  describe("of a text with a secret of the deployment", () => {
+    const token = `s.${"A".repeat(84)}`;
+    const others = ["GROVE_SEAL_KEY=x", "GROVE_INIT_TOKEN=s.resembles-a-token-of-this"].map(
+      (text): Leak => [text, text],
+    );
+    it.each([...namedSecrets(), ...others])("sends nothing of %s", async (_, text) => {
+      const done = await grove("audit -", null, text);
+      expect(done).toEqual({ ok: false, error: { status: null, message: expect.stringMatching(/was not sent/) } });
+      expect(asked).toEqual([]);
+    });
+
+    it("sends the one whole token beside it", async () => {
+      answers = [{ events: [event()], next: "", accessor: "a", makers: [] }];
+      await grove("audit -", null, `VAULT_TOKEN=${token}\nGROVE_SEAL_KEY=x`);
+      expect(asked.map(({ body }) => body)).toEqual([{ limit: "100", token }]);
+    });
   });
 
   it("draws what hangs below, by what made it", async () => {
