@@ -1,3 +1,4 @@
+import type { RevocationJobs } from "../../client/answers.d.ts";
 import { EntityLink } from "../tokens/links.tsx";
 import type { AuditEvent } from "./event.ts";
 import { isLogin } from "./explainable.ts";
@@ -33,8 +34,13 @@ export function HappeningTag({ event, of }: EventProps) {
   return <span class={TONES[what]}>{WORDS[what] ?? what}</span>;
 }
 
+interface EventTextProps extends EventProps {
+  /** Jobs of the revocations among the events that are shown. */
+  readonly jobs: RevocationJobs["jobs"];
+}
+
 /** What an event was, in a sentence. */
-export function EventText({ event, of }: EventProps) {
+export function EventText({ event, of, jobs }: EventTextProps) {
   const { error, status, count, type } = event;
   switch (happeningOf(event, of)) {
     case "made":
@@ -72,7 +78,7 @@ export function EventText({ event, of }: EventProps) {
       if (revocation) {
         return (
           <>
-            <RevocationText noted={revocation} /> <By event={event} of={of} />
+            <RevocationText noted={revocation} jobs={jobs} /> <By event={event} of={of} />
           </>
         );
       }

@@ -21,25 +21,12 @@ export function MadeBy({ makers, events }: MadeByProps) {
       {makers.length > 0 && (
         <ol class="lineage">
           {makers.map((made, at) => {
-            const { accessor, made_by: maker, request_id: request, path, time, client_address: address } = made;
+            const { accessor, request_id: request, time, client_address: address } = made;
             const name = events.find((event) => event.request_id === request)?.auth?.display_name;
             return (
               <li key={accessor} class="maker" style={{ "--depth": String(at) }}>
                 <p>
-                  {maker === null && made.mount !== undefined ? (
-                    <>
-                      a login <LoginText login={made} />
-                    </>
-                  ) : (
-                    <>
-                      {maker === null ? (
-                        "a request without a token"
-                      ) : (
-                        <TokenLink accessor={maker} name={makers[at + 1]?.display_name || name} />
-                      )}{" "}
-                      at <code class="break">{path}</code>
-                    </>
-                  )}
+                  <Maker made={made} name={makers[at + 1]?.display_name || name} />
                 </p>
                 <Circumstances at={time} address={address} request={request} />
               </li>
@@ -48,5 +35,23 @@ export function MadeBy({ makers, events }: MadeByProps) {
         </ol>
       )}
     </Card>
+  );
+}
+
+/** The token or the login that made a token, and where. */
+function Maker({ made, name }: { readonly made: MadeToken; readonly name: string | undefined }) {
+  const { made_by: maker, mount, path } = made;
+  if (maker === null && mount !== undefined) {
+    return (
+      <>
+        a login <LoginText login={made} />
+      </>
+    );
+  }
+  return (
+    <>
+      {maker === null ? "a request without a token" : <TokenLink accessor={maker} name={name} />} at{" "}
+      <code class="break">{path}</code>
+    </>
   );
 }

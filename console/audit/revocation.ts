@@ -22,6 +22,9 @@ export function revocationOf({ revocation }: AuditEvent): NotedRevocation | null
   return { isDry, fields, total, job };
 }
 
+/** Id of the job that has a receipt; "" where nothing was to end. */
+export const receiptOf = (noted: NotedRevocation | null): string => (noted && !noted.isDry ? noted.job : "");
+
 /** `Counted what would end: 320 tokens`, `Ended 320 tokens`. */
 export function revocationText({ isDry, total }: NotedRevocation): string {
   if (isDry) return total === null ? "Counted what would end" : `Counted what would end: ${counted(total, "token")}`;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { RevocationJobs } from "../../client/answers.d.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
 import type { TokenEnd } from "../tokens/model.ts";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
@@ -9,6 +10,7 @@ import { EventText, HappeningTag } from "./event-text.tsx";
 import { countText, placeOfEnd } from "./happening.ts";
 import type { AuditQuestion } from "./read.ts";
 import { type EventPages, useEvents } from "./use-events.ts";
+import { useJobs } from "./use-jobs.ts";
 
 type Kinds = "" | "change,login" | "refusal,fault";
 
@@ -97,6 +99,8 @@ interface EventsCardProps {
 /** Events that were read, with a button for those before. */
 export function EventsCard({ title, pages, empty, beside, of = "", end = null }: EventsCardProps) {
   const { first, events, hasMore, problem, more } = pages;
+  const jobs = useJobs(events);
+  const itemOf = (event: AuditEvent) => <EventItem key={keyOf(event)} event={event} of={of} jobs={jobs} />;
   const ended = end && placeOfEnd(events, of, end, hasMore);
   const isEmpty = events.length === 0 && ended === null && !hasMore;
   return (
@@ -121,11 +125,9 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
       )}
       {first.value && !isEmpty && (
         <ol class="timeline" aria-label={title}>
-          {events.slice(0, ended ?? events.length).map((event) => (
-            <EventItem key={keyOf(event)} event={event} of={of} />
-          ))}
+          {events.slice(0, ended ?? events.length).map(itemOf)}
           {end && ended !== null && <EndItem end={end} of={of} />}
-          {ended !== null && events.slice(ended).map((event) => <EventItem key={keyOf(event)} event={event} of={of} />)}
+          {ended !== null && events.slice(ended).map(itemOf)}
         </ol>
       )}
       {problem && (
@@ -140,14 +142,20 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
 
 const keyOf = ({ type, time, request_id: request = "" }: AuditEvent): string => `${type} ${time} ${request}`;
 
-function EventItem({ event, of }: { readonly event: AuditEvent; readonly of: string }) {
+interface EventItemProps {
+  readonly event: AuditEvent;
+  readonly of: string;
+  readonly jobs: RevocationJobs["jobs"];
+}
+
+function EventItem({ event, of, jobs }: EventItemProps) {
   const { time, client_address: address, request_id: request, via } = event;
   return (
     <li>
       <HappeningTag event={event} of={of} />
       <div>
         <p>
-          <EventText event={event} of={of} />
+          <EventText event={event} of={of} jobs={jobs} />
         </p>
         <Circumstances at={time} address={address} isCall={via === "rpc"} request={request} />
       </div>

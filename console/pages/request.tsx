@@ -9,6 +9,7 @@ import { LoginText } from "../audit/login-text.tsx";
 import { readEvents } from "../audit/read.ts";
 import { revocationOf } from "../audit/revocation.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
+import { useJobs } from "../audit/use-jobs.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
@@ -44,6 +45,7 @@ function Found({ event }: { readonly event: AuditEvent }) {
   const entities = event.target_entities ?? [];
   const made = madeOf(event);
   const revocation = revocationOf(event);
+  const jobs = useJobs([event]);
   return (
     <div class="columns">
       <div class="stack">
@@ -61,7 +63,7 @@ function Found({ event }: { readonly event: AuditEvent }) {
               Answer: status,
               Revocation: revocation && (status ?? 0) < 400 && (
                 <p>
-                  <RevocationText noted={revocation} />
+                  <RevocationText noted={revocation} jobs={jobs} />
                 </p>
               ),
               Error: error,

@@ -232,6 +232,11 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       .getByRole("link", { name: "receipt" })
       .click();
     await receipt.getByText("Leases: 2 in all").waitFor();
+    // The log asks once for the words of all revocations in it.
+    const before = addresses.length;
+    await openPlace(page, "audit");
+    expect(await page.getByRole("link", { name: "receipt", exact: true }).count()).toBeGreaterThan(1);
+    expect(addresses.slice(before).filter((url) => url.endsWith("/v1/sys/tokens/jobs"))).toHaveLength(1);
   });
 
   it("says of a text what it is: ended, mistyped, of another installation, a token of a team", async () => {

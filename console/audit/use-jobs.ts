@@ -1,0 +1,19 @@
+import type { RevocationJobs } from "../../client/answers.d.ts";
+import { done } from "../result.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/index.ts";
+import type { AuditEvent } from "./event.ts";
+import { receiptOf, revocationOf } from "./revocation.ts";
+
+/**
+ * The jobs of the revocations among events. The log has a filter as hashes: the list of jobs has its words, and is read
+ * once for all of the events, or not at all where none has a job.
+ */
+export function useJobs(events: readonly AuditEvent[]): RevocationJobs["jobs"] {
+  const { api } = useSession();
+  const ids = events.map((event) => receiptOf(revocationOf(event))).filter((id) => id !== "");
+  const listed = useLoad(ids.join(" "), async () =>
+    ids.length > 0 ? api.read<RevocationJobs>("sys/tokens/jobs") : done<RevocationJobs>({ jobs: [] }),
+  );
+  return listed.value?.jobs ?? [];
+}
