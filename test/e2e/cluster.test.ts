@@ -189,10 +189,11 @@ describe("the bucket", () => {
 
   /** Resolves when the nodes have asked nothing about objects for some time: what followed the last operation is over. */
   async function quiet(): Promise<void> {
-    for (let from = -1; from < 0 || aboutObjects(from) > 0; ) {
+    let from: number;
+    do {
       from = bucket.requests.length;
       await pause(QUIET_MS);
-    }
+    } while (aboutObjects(from) > 0);
   }
 
   const revoke = (token: string) =>

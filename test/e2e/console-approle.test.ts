@@ -1,9 +1,9 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { browserPath, expectAccessible, expectFitsWidths } from "./support/browser.ts";
 import { openPlace, signIn } from "./support/console-page.ts";
 import { expectReachable, focusedField } from "./support/keyboard.ts";
-import { call, type RunningServer, startServe } from "./support/server.ts";
+import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
 
 const executable = browserPath();
 
@@ -14,42 +14,31 @@ interface SecretIdFacts {
 }
 
 describe.skipIf(executable === undefined)("AppRole in the console", () => {
-  let server: RunningServer;
-  let browser: Browser;
-  let watched: WatchedPage;
+  let opened: OpenedConsole;
   let page: Page;
+  let send: OpenedConsole["send"];
+  let data: OpenedConsole["data"];
   const asked: string[] = [];
   const secrets: string[] = [];
 
   beforeAll(async () => {
-    server = await startServe();
-    browser = await startBrowser(executable ?? "");
-    watched = await openPage(browser);
-    page = watched.page;
+    opened = await openConsole(executable);
+    ({ page, send, data } = opened);
     page.on("request", (request) => asked.push(request.url()));
-    await signIn(page, server, server.rootToken);
     await send("POST", "sys/auth/jobs", { type: "approle" });
     await send("POST", "sys/policies/acl/deploy", { policy: 'path "deploy/*" { capabilities = ["read"] }' });
   });
   afterAll(async () => {
-    expect(watched.faults).toEqual([]);
-    await browser?.close();
-    await server?.stop();
+    await opened?.close();
+    expect(opened.faults).toEqual([]);
   });
 
-  const send = (method: string, path: string, body?: unknown, token = server.rootToken) =>
-    call(server, method, `/v1/${path}`, { token, body });
-  const api = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await send(method, path, body);
-    expect(answer.status).toBeLessThan(300);
-    return answer.body.data as T;
-  };
   const login = async (roleId: string, secretId: string) =>
     (await send("POST", "auth/jobs/login", { role_id: roleId, secret_id: secretId }, "")).status;
   const roleIdOf = async (name: string) =>
-    (await api<{ role_id: string }>("GET", `auth/jobs/role/${name}/role-id`)).role_id;
+    (await data<{ role_id: string }>("GET", `auth/jobs/role/${name}/role-id`)).role_id;
   const lookUp = (accessor: string) =>
-    api<SecretIdFacts>("POST", "auth/jobs/role/deploy/secret-id-accessor/lookup", { secret_id_accessor: accessor });
+    data<SecretIdFacts>("POST", "auth/jobs/role/deploy/secret-id-accessor/lookup", { secret_id_accessor: accessor });
   const card = (name: string) => page.getByRole("region", { name, exact: true });
   const shownIn = async (name: string) =>
     (await page.getByRole("dialog").getByRole("status", { name }).textContent()) ?? "";
@@ -77,7 +66,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     // It is no field of the form, which would show an empty one.
     expect(await page.getByRole("textbox", { name: "Role-id" }).count()).toBe(0);
     const commands = await access.getByRole("status", { name: "By command" }).textContent();
-    expect(commands).toContain(`export VAULT_ADDR=${server.address}\n`);
+    expect(commands).toContain(`export VAULT_ADDR=${opened.server.address}\n`);
     expect(commands).toContain(`bao write -field=token auth/jobs/login role_id=${roleId} secret_id=-`);
     await access.getByText("bao agent", { exact: true }).click();
     expect(await access.getByRole("status", { name: "bao agent" }).textContent()).toMatch(
@@ -111,7 +100,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     expect(await login(await roleIdOf("deploy"), unwrapped.secret_id)).toBe(200);
     expect(await lookUp(accessor)).toMatchObject({ secret_id_num_uses: 4, metadata: { job: "42" } });
     await page.reload();
-    await signIn(page, server, server.rootToken);
+    await signIn(page, opened.server, opened.server.rootToken);
     await openPlace(page, "methods/jobs?part=roles&name=deploy");
     await rows()
       .filter({ hasText: accessor.slice(-10) })
@@ -131,7 +120,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await page.getByRole("button", { name: "Done" }).click();
     const row = rows().filter({ hasText: accessor.slice(-10) });
     await row.getByText("10.0.0.0/8").waitFor();
-    const found = await api<{ secret_id_accessor: string }>("POST", "auth/jobs/role/deploy/secret-id/lookup", {
+    const found = await data<{ secret_id_accessor: string }>("POST", "auth/jobs/role/deploy/secret-id/lookup", {
       secret_id: secretId,
     });
     expect(found.secret_id_accessor).toBe(accessor);
@@ -141,7 +130,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
   });
 
   it("checks a login by the accessor of a secret-id, which costs it no use", async () => {
-    const { secret_id_accessor: accessor } = await api<{ secret_id_accessor: string }>(
+    const { secret_id_accessor: accessor } = await data<{ secret_id_accessor: string }>(
       "POST",
       "auth/jobs/role/deploy/secret-id",
       { num_uses: 3 },
@@ -162,7 +151,7 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
   });
 
   it("destroys a secret-id by its accessor, after a question", async () => {
-    const made = await api<{ secret_id: string; secret_id_accessor: string }>(
+    const made = await data<{ secret_id: string; secret_id_accessor: string }>(
       "POST",
       "auth/jobs/role/deploy/secret-id",
       {},
@@ -183,8 +172,8 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
   });
 
   it("lists secret-ids page by page, and is within reach and readable at every width", async () => {
-    await api("POST", "auth/jobs/role/many", { token_policies: "deploy", token_ends_with_secret_id: true });
-    await Promise.all(Array.from({ length: 21 }, () => api("POST", "auth/jobs/role/many/secret-id", {})));
+    await data("POST", "auth/jobs/role/many", { token_policies: "deploy", token_ends_with_secret_id: true });
+    await Promise.all(Array.from({ length: 21 }, () => data("POST", "auth/jobs/role/many/secret-id", {})));
     await openPlace(page, "methods/jobs?part=roles&name=many");
     await expect.poll(() => rows().count()).toBe(20);
     const first = await rows().allTextContents();
@@ -198,18 +187,13 @@ describe.skipIf(executable === undefined)("AppRole in the console", () => {
     await page.getByText("The tokens that it gave end with it, and everything below them.").waitFor();
     await page.getByRole("button", { name: "Keep it" }).click();
     await expectReachable(page);
-    for (const width of [1440, 1024, 390]) {
-      await page.setViewportSize({ width, height: 800 });
-      await expectAccessible(page);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
-    }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await expectFitsWidths(page);
     await card("Secret-ids").getByRole("button", { name: "Back" }).click();
     await expect.poll(() => rows().count()).toBe(20);
   });
 
   it("asks for no secret-id where a role needs none", async () => {
-    await api("POST", "auth/jobs/role/open", {
+    await data("POST", "auth/jobs/role/open", {
       token_policies: "deploy",
       bind_secret_id: false,
       secret_id_bound_cidrs: "127.0.0.0/8",

@@ -2,10 +2,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { browserPath, expectAccessible, openPage } from "./support/browser.ts";
 import { openPlace, signIn } from "./support/console-page.ts";
 import { focusedField, focusedLabel } from "./support/keyboard.ts";
-import { call, type RunningServer, startServe } from "./support/server.ts";
+import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
+import { call, type RunningServer } from "./support/server.ts";
 
 interface Stored {
   readonly policy: string;
@@ -17,26 +18,22 @@ const executable = browserPath();
 const PUBLIC_KEY = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
 describe.skipIf(executable === undefined)("changes in the console", () => {
+  let opened: OpenedConsole;
   let server: RunningServer;
   let browser: Browser;
-  let watched: WatchedPage;
   let page: Page;
 
   beforeAll(async () => {
-    server = await startServe();
-    browser = await startBrowser(executable ?? "");
-    watched = await openPage(browser);
-    page = watched.page;
-    await signIn(page, server, server.rootToken);
+    opened = await openConsole(executable);
+    ({ server, browser, page } = opened);
   });
   afterAll(async () => {
-    expect(watched.faults).toEqual([]);
-    await browser?.close();
-    await server?.stop();
+    await opened?.close();
+    expect(opened.faults).toEqual([]);
   });
 
   const api = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(server, method, `/v1/${path}`, { token: server.rootToken, body });
+    const answer = await opened.send(method, path, body);
     expect(answer.status).toBeLessThan(300);
     return answer;
   };

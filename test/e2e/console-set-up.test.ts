@@ -1,49 +1,38 @@
 import { spawnSync } from "node:child_process";
-import type { Browser, Page, Response } from "playwright-core";
+import type { Page, Response } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
-import { openPlace, signIn } from "./support/console-page.ts";
+import { browserPath, expectAccessible, expectFitsWidths } from "./support/browser.ts";
+import { openPlace } from "./support/console-page.ts";
 import { expectReachable } from "./support/keyboard.ts";
-import { call, type RunningServer, startServe } from "./support/server.ts";
+import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
 
 const executable = browserPath();
 const HOST = "https://cluster.example.com";
 
 describe.skipIf(executable === undefined)("a login that is set up in the console", () => {
-  let server: RunningServer;
-  let browser: Browser;
-  let watched: WatchedPage;
+  let opened: OpenedConsole;
   let page: Page;
+  let send: OpenedConsole["send"];
+  let data: OpenedConsole["data"];
 
   beforeAll(async () => {
-    server = await startServe();
-    browser = await startBrowser(executable ?? "");
-    watched = await openPage(browser);
-    page = watched.page;
-    await signIn(page, server, server.rootToken);
+    opened = await openConsole(executable);
+    ({ page, send, data } = opened);
   });
   afterAll(async () => {
-    expect(watched.faults).toEqual([]);
-    await browser?.close();
-    await server?.stop();
+    await opened?.close();
+    expect(opened.faults).toEqual([]);
   });
 
-  const send = (method: string, path: string, body?: unknown, token = server.rootToken) =>
-    call(server, method, `/v1/${path}`, { token, body });
-  const api = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await send(method, path, body);
-    expect(answer.status).toBeLessThan(300);
-    return answer.body.data as T;
-  };
   const fill = async (fields: Readonly<Record<string, string>>): Promise<void> => {
     for (const [label, text] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(text);
   };
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const mountCluster = async (mount: string, config: Readonly<Record<string, unknown>>): Promise<void> => {
-    await api("POST", `sys/auth/${mount}`, { type: "kubernetes" });
-    await api("POST", `auth/${mount}/config`, config);
+    await data("POST", `sys/auth/${mount}`, { type: "kubernetes" });
+    await data("POST", `auth/${mount}/config`, config);
   };
-  const clusterAt = (mount: string) => api<Record<string, unknown>>("GET", `auth/${mount}/config`);
+  const clusterAt = (mount: string) => data<Record<string, unknown>>("GET", `auth/${mount}/config`);
   const CLUSTER = { "API server": HOST, "Service account": "web/api", "Token of the reviewer": "ey.typed" };
 
   it("says before it is sent that a reviewer is not used, as the mount has one, and takes it when asked to", async () => {
@@ -55,12 +44,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     const takes = page.getByRole("checkbox", { name: /^Set “Token of the reviewer” there/ });
     expect(await takes.isChecked()).toBe(false);
     await page.getByText("It takes the place of the one that is there. The rest stays.").waitFor();
-    for (const width of [1440, 1024, 390]) {
-      await page.setViewportSize({ width, height: 800 });
-      await expectAccessible(page);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
-    }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await expectFitsWidths(page);
     await expectReachable(page);
     const sent: unknown[] = [];
     page.on(
@@ -79,7 +63,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     // It is written: no word of it being lost.
     await page.getByText("has settings already").waitFor({ state: "detached" });
     // The role has the name that was typed.
-    expect(await api("GET", "auth/has-one/role/api")).toMatchObject({ token_policies: ["api"] });
+    expect(await data("GET", "auth/has-one/role/api")).toMatchObject({ token_policies: ["api"] });
   });
 
   it("sets a reviewer where the mount has none, unless that is not wanted", async () => {
@@ -144,9 +128,9 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await page.getByText('resource "vault_approle_auth_backend_role" "nightly"').waitFor();
     await button("Set up the AppRole").click();
     await page.getByRole("heading", { name: "A first secret-id" }).waitFor();
-    const { role_id: roleId } = await api<{ role_id: string }>("GET", "auth/approle/role/nightly/role-id");
+    const { role_id: roleId } = await data<{ role_id: string }>("GET", "auth/approle/role/nightly/role-id");
     await expect.poll(() => page.getByRole("status", { name: "Role-id" }).textContent()).toBe(roleId);
-    expect(await api("GET", "auth/approle/role/nightly")).toMatchObject({
+    expect(await data("GET", "auth/approle/role/nightly")).toMatchObject({
       secret_id_ttl: 30 * 86_400,
       secret_id_bound_cidrs: ["127.0.0.0/8"],
       token_policies: ["nightly"],
@@ -166,12 +150,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     const own = await send("GET", "auth/token/lookup-self", undefined, run.stdout.trim());
     expect(own.body.data).toMatchObject({ policies: ["default", "nightly"], meta: { role_name: "nightly" } });
     await expectReachable(page);
-    for (const width of [1440, 1024, 390]) {
-      await page.setViewportSize({ width, height: 800 });
-      await expectAccessible(page);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
-    }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await expectFitsWidths(page);
     await page.getByRole("link", { name: "The role's page" }).click();
     await page.getByRole("heading", { level: 1, name: "auth/approle/" }).waitFor();
   });

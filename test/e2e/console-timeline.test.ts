@@ -1,9 +1,10 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { browserPath, expectAccessible, expectFitsWidths, openPage } from "./support/browser.ts";
 import { openPlace, picture, signIn } from "./support/console-page.ts";
 import { expectReachable } from "./support/keyboard.ts";
-import { call, type RunningServer, startServe } from "./support/server.ts";
+import { type OpenedConsole, openConsole } from "./support/opened-console.ts";
+import type { RunningServer } from "./support/server.ts";
 
 const executable = browserPath();
 
@@ -15,9 +16,9 @@ interface Auth {
 
 /** A login makes an orphan, which reads, is refused, makes a token, is renewed, and is ended by somebody else. */
 describe.skipIf(executable === undefined)("timelines in the console", () => {
+  let opened: OpenedConsole;
   let server: RunningServer;
   let browser: Browser;
-  let watched: WatchedPage;
   let page: Page;
   let login: Auth;
   let leaked: Auth;
@@ -27,10 +28,8 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
   /** Id of the request that was refused. */
   let refused = "";
 
-  const send = (method: string, path: string, body?: unknown, token = server.rootToken) =>
-    call(server, method, `/v1/${path}`, { token, body });
   const api = async (method: string, path: string, body?: unknown, token = server.rootToken) => {
-    const answer = await send(method, path, body, token);
+    const answer = await opened.send(method, path, body, token);
     expect(answer.status, path).toBeLessThan(300);
     return answer.body as { readonly auth: Auth; readonly data: Readonly<Record<string, unknown>> };
   };
@@ -45,17 +44,13 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
   };
 
   beforeAll(async () => {
-    server = await startServe();
-    browser = await startBrowser(executable ?? "");
+    opened = await openConsole(executable);
+    ({ server, browser, page } = opened);
     await plant();
-    watched = await openPage(browser);
-    page = watched.page;
-    await signIn(page, server, server.rootToken);
   });
   afterAll(async () => {
-    expect(watched.faults).toEqual([]);
-    await browser?.close();
-    await server?.stop();
+    await opened?.close();
+    expect(opened.faults).toEqual([]);
   });
 
   const plant = async (): Promise<void> => {
@@ -76,7 +71,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     refused = await refusedId("sys/policies/acl/more", text);
     const onCall = (await api("POST", "auth/token/create", { display_name: "on-call" })).auth;
     await api("POST", "auth/token/revoke-accessor", { accessor: leaked.accessor }, onCall.client_token);
-    expect((await send("POST", "auth/token/create", {}, text)).status).toBe(403);
+    expect((await opened.send("POST", "auth/token/create", {}, text)).status).toBe(403);
   };
 
   const card = (name: string | RegExp) => page.getByRole("region", { name });
@@ -135,12 +130,7 @@ describe.skipIf(executable === undefined)("timelines in the console", () => {
     for (const place of [`tokens/${leaked.accessor}`, "audit", `requests/${refused}`]) {
       await openPlace(page, place);
       await expectReachable(page);
-      for (const width of [1440, 1024, 390]) {
-        await page.setViewportSize({ width, height: 800 });
-        await expectAccessible(page);
-        expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBeLessThanOrEqual(width);
-      }
-      await page.setViewportSize({ width: 1280, height: 800 });
+      await expectFitsWidths(page);
     }
   });
 

@@ -38,9 +38,12 @@ const COUNT_CALLS = `{
 /** Longest wait for something on a page (ms). No test is about time: it only ends what never comes, also on a busy machine. */
 const LIMIT_MS = 60_000;
 
+/** The size of a page, unless a test sets another (px). */
+const VIEWPORT = { width: 1280, height: 800 };
+
 /** Opens a page in a profile of its own. */
 export async function openPage(browser: Browser, colorScheme: "light" | "dark" = "light"): Promise<WatchedPage> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+  const page = await browser.newPage({ viewport: VIEWPORT, colorScheme });
   page.setDefaultTimeout(LIMIT_MS);
   const faults: string[] = [];
   await page.addInitScript(COUNT_CALLS);
@@ -65,6 +68,19 @@ interface AccessOptions {
   readonly colours?: "light" | "dark";
   /** Rules of axe; all of them otherwise. */
   readonly only?: readonly string[];
+}
+
+/** Widths of a screen, of a small one and of a phone (px). */
+const WIDTHS = [1440, 1024, 390];
+
+/** Fails when a page is not accessible, or scrolls sideways, at one of the widths. The usual size is back at the end. */
+export async function expectFitsWidths(page: Page): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: VIEWPORT.height });
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth"), page.url()).toBeLessThanOrEqual(width);
+  }
+  await page.setViewportSize(VIEWPORT);
 }
 
 /** Fails when axe finds something on the page, light or dark, that is serious for who reads it another way. */
