@@ -3,9 +3,10 @@ import type { EndedCheck, Entity, WatermarkRevocations } from "../../client/answ
 import type { Api } from "../api.ts";
 import { RequestLink } from "../audit/links.tsx";
 import { readEvents } from "../audit/read.ts";
-import { count, counted } from "../format.ts";
+import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
+import { ExportButton } from "../receipts/export-button.tsx";
 import { checkAccessors, verifyRequest } from "../receipts/read.ts";
 import { useWalk } from "../receipts/use-walk.ts";
 import { wholeEnded } from "../receipts/whole.ts";
@@ -14,7 +15,7 @@ import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText, MOST_NAMED } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
-import { Card, download, Facts, Notice, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
+import { Card, downloadJson, Facts, Notice, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import type { EndOfTokens } from "./end-tokens.tsx";
 import { endedText, isCutOff } from "./ended-words.ts";
 
@@ -71,9 +72,9 @@ export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps)
     <Card
       of={receipt}
       title="Its tokens have ended"
-      beside={own && own.request_id !== "" && <ExportButton end={own} id={id} />}
+      beside={own && own.request_id !== "" && <ExportEnd end={own} id={id} />}
     >
-      {own !== null || !receipt.busy ? (
+      {(own !== null || !receipt.busy) && (
         <div class="body">
           {disabled ? (
             <Notice tone="good" title="It is disabled: it can't log in again" />
@@ -83,7 +84,7 @@ export function EndedTokens({ entity: { id, disabled }, end }: EndedTokensProps)
             </Notice>
           )}
         </div>
-      ) : null}
+      )}
       {own && <Receipt key={own.request_id} own={own} end={end} />}
     </Card>
   );
@@ -141,7 +142,7 @@ function Receipt({ own, end }: ReceiptProps) {
 }
 
 /** Writes who asked and the accessors of all that ended into a file. */
-function ExportButton({ end, id }: { readonly end: KnownEnd; readonly id: string }) {
+function ExportEnd({ end, id }: { readonly end: KnownEnd; readonly id: string }) {
   const { api } = useSession();
   const { request_id: request, asked_by: by, time, answered, created_before: before } = end;
   const file = useWalk(
@@ -155,19 +156,13 @@ function ExportButton({ end, id }: { readonly end: KnownEnd; readonly id: string
         time: answered ?? time,
         created_before: before,
       };
-      download(
-        `ended-${request}.json`,
-        "application/json",
-        `${JSON.stringify({ ...whole, numbers: { total: accessors.length }, accessors, next }, null, 2)}\n`,
-      );
+      downloadJson(`ended-${request}.json`, { ...whole, numbers: { total: accessors.length }, accessors, next });
     },
   );
   return (
     <>
       {file.problem && <ProblemNotice problem={file.problem} />}
-      <button type="button" class="button slim" aria-disabled={file.read !== null} onClick={file.start}>
-        {file.read === null ? "Export JSON" : `Reading… ${count(file.read)}`}
-      </button>
+      <ExportButton walk={file} />
     </>
   );
 }

@@ -20,7 +20,7 @@ interface NewSecretIdProps {
   /** Classes of the button. */
   readonly look?: string;
   readonly label: string;
-  readonly onMade: () => void;
+  readonly onMade?: () => void;
 }
 
 /** A button that makes a secret-id, and shows it once, or its wrapping token. */
@@ -43,7 +43,7 @@ export function NewSecretId({ path, role, look = "button slim", label, onMade }:
             onSaved={(_, __, answer: Envelope<MadeSecretId | null>) => {
               setAsking(false);
               setMade(answer);
-              onMade();
+              onMade?.();
             }}
           />
         </Dialog>

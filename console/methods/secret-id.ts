@@ -1,5 +1,6 @@
 import type { FormRequest } from "../records/commands.ts";
-import { type FieldGroup, type RecordValue, secondsOf, typedDuration } from "../records/field.ts";
+import { type FieldGroup, type RecordValue, typedDuration } from "../records/field.ts";
+import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 
 /** A secret-id as a look-up shows it. */
 export interface SecretIdFacts {
@@ -19,9 +20,6 @@ const NO_TIME = "0001-01-01T00:00:00Z";
 export const endOf = ({ expiration_time: end }: Pick<SecretIdFacts, "expiration_time">): string | null =>
   end === NO_TIME ? null : end;
 
-/** The header that asks for a wrapped answer. */
-const WRAP = "X-Vault-Wrap-TTL";
-
 const number = (value: unknown): number => (typeof value === "number" ? value : 0);
 
 /** The form of a new secret-id of a role. It is wrapped unless somebody wants to see it. */
@@ -29,19 +27,7 @@ export function newSecretIdForm(role: RecordValue): readonly FieldGroup[] {
   const uses = number(role.secret_id_num_uses);
   const ttl = number(role.secret_id_ttl);
   return [
-    {
-      title: "How it is handed over",
-      fields: [
-        {
-          name: WRAP,
-          label: "Hand over",
-          kind: "choice",
-          choices: ["5m", "1h", "1d", ""],
-          emptyChoice: "shown here, in plain",
-          hint: "A time: wrapped for so long. Only the first who unwraps it gets the secret-id, and a second try is noticed.",
-        },
-      ],
-    },
+    wrappingGroup(["5m", "1h", "1d", ""], "shown here, in plain"),
     {
       title: "What it is good for",
       fields: [
@@ -77,6 +63,7 @@ export function newSecretIdForm(role: RecordValue): readonly FieldGroup[] {
 }
 
 /** The request that makes a secret-id. @param path the endpoint of the secret-ids of the role */
-export function newSecretIdRequest(path: string, { [WRAP]: wrap = "", ...body }: RecordValue): FormRequest {
-  return { path, body, ...(wrap !== "" && { wrapSeconds: secondsOf(String(wrap)) }) };
+export function newSecretIdRequest(path: string, values: RecordValue): FormRequest {
+  const { [WRAP]: _, ...body } = values;
+  return { path, body, ...wrappingOf(values) };
 }

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Api } from "../api.ts";
 import { count } from "../format.ts";
@@ -6,7 +7,18 @@ import { ConfirmButton } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Accessor, Card, type DataColumn, DataTable, Empty, End, ProblemNotice, Tags, useLoad } from "../ui/index.ts";
+import {
+  Accessor,
+  Card,
+  type DataColumn,
+  DataTable,
+  Empty,
+  End,
+  PageButtons,
+  ProblemNotice,
+  Tags,
+  useLoad,
+} from "../ui/index.ts";
 import { NewSecretId } from "./new-secret-id.tsx";
 import { endOf, type SecretIdFacts } from "./secret-id.ts";
 
@@ -19,20 +31,23 @@ interface SecretIdsProps {
   readonly role: RecordValue;
 }
 
+/** The secret-ids of a role, unless it needs none. */
+export function SecretIds(props: SecretIdsProps) {
+  if (props.role.bind_secret_id !== false) return <SecretIdList {...props} />;
+  return (
+    <Card title="Secret-ids" body>
+      <p class="muted">This role needs none: who knows its role-id logs in, from the networks that it names.</p>
+    </Card>
+  );
+}
+
 /** The secret-ids of a role, page by page by their accessors. */
-export function SecretIds({ path, role }: SecretIdsProps) {
+function SecretIdList({ path, role }: SecretIdsProps) {
   const { api } = useSession();
   // The accessors after which the pages begin, up to the one that is shown.
   const [starts, setStarts] = useState<readonly string[]>([""]);
   const after = starts.at(-1) ?? "";
   const page = useLoad(`${path} ${after}`, () => readPage(api, path, after));
-  if (role.bind_secret_id === false) {
-    return (
-      <Card title="Secret-ids" body>
-        <p class="muted">This role needs none: who knows its role-id logs in, from the networks that it names.</p>
-      </Card>
-    );
-  }
   const { value } = page;
   return (
     <Card
@@ -53,29 +68,12 @@ export function SecretIds({ path, role }: SecretIdsProps) {
         empty={<Empty title={starts.length > 1 ? "No further secret-ids" : "No secret-ids yet"} />}
       />
       {value && (starts.length > 1 || value.next !== "") && (
-        <div class="more">
-          <div class="row">
-            <button
-              type="button"
-              class="button"
-              disabled={starts.length === 1}
-              onClick={() => setStarts(starts.slice(0, -1))}
-            >
-              Back
-            </button>
-            <span class="number muted" aria-live="polite">
-              Page {count(starts.length)}
-            </span>
-            <button
-              type="button"
-              class="button"
-              disabled={value.next === ""}
-              onClick={() => setStarts([...starts, value.next])}
-            >
-              Next
-            </button>
-          </div>
-        </div>
+        <PageButtons
+          page={starts.length}
+          text={`Page ${count(starts.length)}`}
+          isLast={value.next === ""}
+          onPage={(number) => setStarts([...starts, value.next].slice(0, number))}
+        />
       )}
     </Card>
   );
@@ -121,7 +119,11 @@ async function readPage(api: Api, path: string, after: string): Promise<Answer<S
   });
 }
 
-const UNKNOWN = <span class="muted">–</span>;
+/** A cell with something of a secret-id that was looked up, or a dash. */
+const known =
+  (show: (facts: SecretIdFacts) => ComponentChildren) =>
+  ({ facts }: Row): ComponentChildren =>
+    facts === null ? <span class="muted">–</span> : show(facts);
 
 function columnsOf(path: string, role: RecordValue, onDestroyed: () => void): readonly DataColumn<Row>[] {
   return [
@@ -129,20 +131,16 @@ function columnsOf(path: string, role: RecordValue, onDestroyed: () => void): re
     {
       label: "Logins left",
       right: true,
-      cell: ({ facts }) =>
-        facts === null ? UNKNOWN : facts.secret_id_num_uses === 0 ? "no limit" : count(facts.secret_id_num_uses),
+      cell: known(({ secret_id_num_uses: uses }) => (uses === 0 ? "no limit" : count(uses))),
     },
-    { label: "Ends", cell: ({ facts }) => (facts === null ? UNKNOWN : <End at={endOf(facts)} />) },
+    { label: "Ends", cell: known((facts) => <End at={endOf(facts)} />) },
     {
       label: "Metadata",
-      cell: ({ facts }) =>
-        facts === null ? (
-          UNKNOWN
-        ) : (
-          <Tags names={Object.entries(facts.metadata).map(([name, text]) => `${name}=${text}`)} most={4} />
-        ),
+      cell: known(({ metadata }) => (
+        <Tags names={Object.entries(metadata).map(([name, text]) => `${name}=${text}`)} most={4} />
+      )),
     },
-    { label: "Networks", cell: ({ facts }) => (facts === null ? UNKNOWN : <Networks facts={facts} />) },
+    { label: "Networks", cell: known((facts) => <Networks facts={facts} />) },
     {
       label: "Destruction",
       isBare: true,

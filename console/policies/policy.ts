@@ -7,8 +7,13 @@ export function settingsOf({ name: _, policy: __, version: ___, modified: ____, 
   return settings;
 }
 
-/** The endpoint of a policy. */
-export const endpointOf = (name: string): string => `sys/policies/acl/${pathOf(...name.split("/"))}`;
+/** The name of a policy in a path: its slashes separate parts of the path. */
+const inPath = (name: string): string => pathOf(...name.split("/"));
+
+/** The endpoints of a policy, of its versions, and of what has it. */
+export const endpointOf = (name: string): string => `sys/policies/acl/${inPath(name)}`;
+export const versionsPath = (name: string): string => `sys/policies/versions/acl/${inPath(name)}`;
+export const usagePath = (name: string): string => `sys/policies/usage/acl/${inPath(name)}`;
 
 const SETTINGS = [
   "allow_slashes_in_identity_templates",

@@ -1,16 +1,15 @@
 import type { PolicyUsage as Usage } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import { href, pathOf } from "../href.ts";
+import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { Facts, useLoad } from "../ui/index.ts";
+import { usagePath } from "./policy.ts";
 
 type Holders = Usage["roles"];
 
 /** Names that are shown of one kind. */
 const SHOWN = 8;
 const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
-
-const usagePath = (name: string): string => `sys/policies/usage/acl/${pathOf(...name.split("/"))}`;
 
 /** Before a change is saved: how many tokens it concerns. Nothing where that is not known. */
 export function TokensWithIt({ name }: { readonly name: string }) {

@@ -1,12 +1,11 @@
 import { useState } from "preact/hooks";
 import type { PolicyVersion, StoredPolicy, PolicyVersions as Versions } from "../../client/answers.d.ts";
-import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { AllowedButton, Card, DataTable, Loading, Time, useLoad } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
-import { endpointOf, otherSettings } from "./policy.ts";
+import { endpointOf, otherSettings, versionsPath } from "./policy.ts";
 
 interface PolicyVersionsProps {
   readonly name: string;
@@ -19,7 +18,7 @@ interface PolicyVersionsProps {
 /** The versions of a policy that are kept; one of them with what a way back to it changes. */
 export function PolicyVersions({ name, current, isUnsaved, onRestore }: PolicyVersionsProps) {
   const { api } = useSession();
-  const path = `sys/policies/versions/acl/${pathOf(...name.split("/"))}`;
+  const path = versionsPath(name);
   const versions = useLoad(`${name} ${current.version}`, () => api.read<Versions>(path, { list: true }));
   const [opened, setOpened] = useState<number | null>(null);
   const restore = (version: PolicyVersion): void => {

@@ -28,7 +28,6 @@ export function FirstSecretId({ place: { address, mount, role } }: { readonly pl
                 role={record.value}
                 look="button primary"
                 label="Make a secret-id…"
-                onMade={() => {}}
               />
               <a class="button" href={href(["methods", mount], { part: "roles", name: role })}>
                 The role's page

@@ -75,16 +75,19 @@ export function writesSettings(
   place: PresetPlace,
   sent: RecordValue | undefined,
 ): boolean {
-  const wanted = Object.entries(preset.settingsOfMount?.body(values, place) ?? {});
-  return sent !== undefined && wanted.every(([name, value]) => name === OF_ROLE || isSameText(sent[name], value));
+  return sent !== undefined && hasAll(sent, preset.settingsOfMount?.body(values, place) ?? {});
 }
 
 /** True for settings of a mount that are those that were typed, as far as a read shows them. */
 function hasSettingsOf(settings: RecordValue, preset: Preset, values: PresetValues, place: PresetPlace): boolean {
   const secrets = secretNames(preset, values, place);
   const wanted = Object.entries(preset.settingsOfMount?.body(values, place) ?? {});
-  return wanted.every(([name, value]) => secrets.has(name) || name === OF_ROLE || isSameText(settings[name], value));
+  return hasAll(settings, Object.fromEntries(wanted.filter(([name]) => !secrets.has(name))));
 }
+
+/** True for settings that have all the wanted ones, whatever their role is. */
+const hasAll = (settings: RecordValue, wanted: RecordValue): boolean =>
+  Object.entries(wanted).every(([name, value]) => name === OF_ROLE || isSameText(settings[name], value));
 
 /** The role of logins that name none: a mount keeps its own. */
 const OF_ROLE = "default_role";
@@ -93,8 +96,8 @@ const OF_ROLE = "default_role";
 const isSameText = (one: unknown, other: unknown): boolean =>
   String(one ?? "").replace(/\/$/, "") === String(other ?? "").replace(/\/$/, "");
 
-/** What a mount is set up for in the place of what a plan would set; secrets are in no answer. */
-export function otherSettings(wanted: RecordValue, settings: MountSettings): string | undefined {
+/** The setting of a mount that contradicts a plan, if any. No answer contains secrets: they are not compared. */
+export function conflictOf(wanted: RecordValue, settings: MountSettings): string | undefined {
   if (settings === null || settings === "hidden") return undefined;
   const texts = Object.entries(wanted)
     .filter(([name]) => name !== OF_ROLE)

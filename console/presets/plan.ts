@@ -1,10 +1,10 @@
-import { pathOf } from "../href.ts";
 import { belowMount, ofMount as pathOfMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
+import { endpointOf } from "../policies/policy.ts";
 import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from "../records/commands.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
-import { type MountSettings, otherSettings, settingsBody, withoutSecrets } from "./mount-settings.ts";
+import { conflictOf, type MountSettings, settingsBody, withoutSecrets } from "./mount-settings.ts";
 import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
 
 /** All texts of a login that is set up, and the requests that set it up. */
@@ -105,7 +105,7 @@ function stepsOf(
     {
       what: "policy",
       label: `The policy ${name}`,
-      request: { path: `sys/policies/acl/${pathOf(name)}`, body: { policy } },
+      request: { path: endpointOf(name), body: { policy } },
     },
     {
       what: "mount",
@@ -148,7 +148,7 @@ export function stepsLeft(
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
     (what === "settings" && type !== undefined && settings !== null && !setsSecret);
-  const other = otherSettings(steps.find(({ what }) => what === "settings")?.request.body ?? {}, settings);
+  const other = conflictOf(steps.find(({ what }) => what === "settings")?.request.body ?? {}, settings);
   const where = `auth/${place.mount}/`;
   return {
     problem: isTaken

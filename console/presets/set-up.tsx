@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
-import { href, pathOf } from "../href.ts";
+import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { belowMount } from "../methods/mount-paths.ts";
 import { PARTS } from "../methods/parts.ts";
 import { needsOf } from "../needs.ts";
+import { endpointOf } from "../policies/policy.ts";
 import {
   AllowedButton,
   Card,
@@ -126,10 +127,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
       </PresetForm>
       {isReady && plan && <AtTheEnd preset={preset} plan={plan} />}
       {plan && !met.busy && (
-        <Texts
-          plan={plan}
-          hasPolicy={policy !== undefined && !written.has(`sys/policies/acl/${pathOf(plan.place.role)}`)}
-        />
+        <Texts plan={plan} hasPolicy={policy !== undefined && !written.has(endpointOf(plan.place.role))} />
       )}
     </>
   );

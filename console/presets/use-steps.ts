@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { StoredPolicy } from "../../client/answers.d.ts";
-import { pathOf } from "../href.ts";
 import { belowMount, ofMount } from "../methods/mount-paths.ts";
+import { endpointOf } from "../policies/policy.ts";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -47,7 +47,7 @@ export function useFound(
     const [settings, policy] = await Promise.all([
       // A mount can be there without settings, which were refused then.
       mayHaveSettings ? ifShown(api.read<RecordValue>(path)) : done<MountSettings>(null),
-      hasPolicy ? ifShown(api.read<StoredPolicy>(`sys/policies/acl/${pathOf(name)}`)) : done(null),
+      hasPolicy ? ifShown(api.read<StoredPolicy>(endpointOf(name))) : done(null),
     ]);
     if (!settings.ok) return settings;
     if (!policy.ok) return policy;
@@ -93,11 +93,12 @@ export function useSteps(of: string, onSent: () => void) {
   const [busy, setBusy] = useState(false);
   const [last, setLast] = useState(NONE);
   const [written, setWritten] = useState<Written>(new Map());
+  const outcome = last.of === of ? last : NONE;
   const run = async (steps: readonly PlanStep[]): Promise<void> => {
     setBusy(true);
     // Those that went well before, where one was refused.
-    const sent: PlanStep[] = last.of === of ? [...last.sent] : [];
-    const warnings: string[] = last.of === of ? [...last.warnings] : [];
+    const sent = [...outcome.sent];
+    const warnings = [...outcome.warnings];
     let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
     for (const step of steps) {
       const answer = await api.call(step.request.path, { body: step.request.body });
@@ -115,5 +116,5 @@ export function useSteps(of: string, onSent: () => void) {
     // What was written so far is there now.
     onSent();
   };
-  return { busy, outcome: last.of === of ? last : NONE, written, run };
+  return { busy, outcome, written, run };
 }

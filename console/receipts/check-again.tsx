@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { EndedCheck } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
@@ -78,62 +79,62 @@ export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, fir
 /** Most accessors of usable tokens that are shown. */
 const SHOWN_ALIVE = 20;
 
-function CheckNotice({
-  checked: { checked, ended, alive, next, at },
-  total,
-  isLeast,
-}: {
+interface CheckNoticeProps {
   readonly checked: Checked;
   readonly total: number;
   readonly isLeast: boolean;
-}) {
-  if (alive.length > 0) {
-    return (
-      <Notice tone="bad" title={`${counted(alive.length, "token")} of ${count(checked)} can be used`}>
-        {alive.slice(0, SHOWN_ALIVE).map((accessor) => (
-          <p key={accessor}>
-            <a class="mono" href={href(["tokens", accessor])}>
-              {accessor}
-            </a>
-          </p>
-        ))}
-        <CheckedAt at={at} />
-      </Notice>
-    );
-  }
-  if (checked === 0 && next === "") {
-    return (
-      <Notice tone="warn" title="None of them is named, so none was checked">
-        An ended token is named once the clean-up has come to it, and for as long as its end is kept.
-        <CheckedAt at={at} />
-      </Notice>
-    );
-  }
-  if (isLeast && ended >= total && next === "")
-    return (
-      <Notice tone="good" title={`All that the sweep has named are refused: ${count(ended)}`}>
-        <CheckedAt at={at} />
-      </Notice>
-    );
-  if (!isLeast && ended >= total)
-    return (
-      <Notice tone="good" title={`All of these are refused: ${count(ended)} of ${count(total)}`}>
-        <CheckedAt at={at} />
-      </Notice>
-    );
+}
+
+/** What the trees said, and when they were asked. */
+function CheckNotice({ checked, total, isLeast }: CheckNoticeProps) {
+  const { tone, title, text } = findingOf(checked, total, isLeast);
   return (
-    <Notice tone="warn" title={`${count(ended)} of ${count(total)} are refused; the others were not checked`}>
-      {next === ""
-        ? "They are not named any more, or not yet."
-        : "This page checks so many at once; sys/tokens/verify-ended goes on."}
-      <CheckedAt at={at} />
+    <Notice tone={tone} title={title}>
+      {text}
+      <p class="small muted">
+        Checked <Time at={checked.at} both />
+      </p>
     </Notice>
   );
 }
 
-/** When the trees were asked. */
-const CheckedAt = ({ at }: Pick<Checked, "at">) => (
-  <p class="small muted">
-    Checked <Time at={at} both />
-  </p>
-);
+interface Finding {
+  readonly tone: "bad" | "warn" | "good";
+  readonly title: string;
+  readonly text?: ComponentChildren;
+}
+
+function findingOf({ checked, ended, alive, next }: EndedCheck, total: number, isLeast: boolean): Finding {
+  if (alive.length > 0) {
+    return {
+      tone: "bad",
+      title: `${counted(alive.length, "token")} of ${count(checked)} can be used`,
+      text: alive.slice(0, SHOWN_ALIVE).map((accessor) => (
+        <p key={accessor}>
+          <a class="mono" href={href(["tokens", accessor])}>
+            {accessor}
+          </a>
+        </p>
+      )),
+    };
+  }
+  if (checked === 0 && next === "") {
+    return {
+      tone: "warn",
+      title: "None of them is named, so none was checked",
+      text: "An ended token is named once the clean-up has come to it, and for as long as its end is kept.",
+    };
+  }
+  if (isLeast && ended >= total && next === "")
+    return { tone: "good", title: `All that the sweep has named are refused: ${count(ended)}` };
+  if (!isLeast && ended >= total)
+    return { tone: "good", title: `All of these are refused: ${count(ended)} of ${count(total)}` };
+  return {
+    tone: "warn",
+    title: `${count(ended)} of ${count(total)} are refused; the others were not checked`,
+    text:
+      next === ""
+        ? "They are not named any more, or not yet."
+        : "This page checks so many at once; sys/tokens/verify-ended goes on.",
+  };
+}

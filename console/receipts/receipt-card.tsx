@@ -1,14 +1,15 @@
 import type { Receipt } from "../../client/answers.d.ts";
 import { RequestLink } from "../audit/links.tsx";
-import { count, counted } from "../format.ts";
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupRows, type Preview } from "../tokens/numbers.ts";
-import { Card, download, Facts, ProblemNotice, Time } from "../ui/index.ts";
+import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
 import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
+import { ExportButton } from "./export-button.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
 import { useWalk } from "./use-walk.ts";
 import { wholeReceipt } from "./whole.ts";
@@ -25,7 +26,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
   const { job, asked_by: by, numbers } = receipt;
   const file = useWalk(
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
-    (whole) => download(`receipt-${job}.json`, "application/json", `${JSON.stringify(whole, null, 2)}\n`),
+    (whole) => downloadJson(`receipt-${job}.json`, whole),
   );
   const rows = {
     "Asked by": <AskedBy by={by} />,
@@ -45,14 +46,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     ),
   };
   return (
-    <Card
-      title="What ended"
-      beside={
-        <button type="button" class="button slim" aria-disabled={file.read !== null} onClick={file.start}>
-          {file.read === null ? "Export JSON" : `Reading… ${count(file.read)} of ${count(numbers.total)}`}
-        </button>
-      }
-    >
+    <Card title="What ended" beside={<ExportButton walk={file} total={numbers.total} />}>
       {file.problem && <ProblemNotice problem={file.problem} />}
       <Facts body rows={rows} />
       {numbers.total > 0 && (

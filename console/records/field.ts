@@ -127,6 +127,9 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
+/** The names in a text: one a line, or with commas between. */
+export const namesIn = (text: string): string[] => linesOf(text.replaceAll(",", "\n"));
+
 /** The error of a field's text; "" without one. The server checks again. */
 export function mistakeIn(field: Field, text: string): string {
   const value = text.trim();
@@ -154,7 +157,7 @@ export function sentValue({ kind }: Field, text: string): unknown {
     case "flag":
       return text === "true";
     case "names":
-      return linesOf(text.replaceAll(",", "\n"));
+      return namesIn(text);
     case "number":
       return value === "" ? 0 : Number(value);
     case "duration":
@@ -228,7 +231,7 @@ export const namesPolicies = ({ name, kind }: Field): boolean => kind === "names
 
 /** A warning about unknown policies in a field; "" without any. A role may name a policy before it exists. */
 export function unknownPoliciesText(field: Field, text: string, known: ReadonlySet<string> | null): string {
-  const typed = namesPolicies(field) && known ? sentValue(field, text) : [];
-  const unknown = (Array.isArray(typed) ? typed.map(String) : []).filter((name) => !known?.has(name.toLowerCase()));
+  const typed = namesPolicies(field) && known ? namesIn(text) : [];
+  const unknown = typed.filter((name) => !known?.has(name.toLowerCase()));
   return unknown.length === 0 ? "" : `There is no policy ${unknown.join(", ")}: it grants nothing until it is made.`;
 }

@@ -17,6 +17,7 @@ import {
   isShown,
   type Mistake,
   mistakeIn,
+  namesIn,
   namesPolicies,
   type RecordValue,
   suggestedDraft,
@@ -235,12 +236,9 @@ function Input({ field, value, wrong, warning, offered, fixed, onChange }: Input
   );
 }
 
-/** Adds a name that there is to a field of names. */
+/** Adds an existing name to a field of names. */
 function AddName({ offered, value, onChange }: Pick<InputProps, "value" | "offered" | "onChange">) {
-  const typed = value
-    .split(/[\n,]/)
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+  const typed = namesIn(value);
   const others = offered.filter((name) => !typed.includes(name)).sort();
   if (others.length === 0) return null;
   return (

@@ -1,9 +1,8 @@
 import { pathOf } from "../href.ts";
 import type { FormRequest, TerraformResource } from "../records/commands.ts";
-import { type FieldGroup, type Mistake, type RecordValue, secondsOf } from "../records/field.ts";
+import type { FieldGroup, Mistake, RecordValue } from "../records/field.ts";
+import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 
-/** The header that asks for a wrapped answer. */
-const WRAP = "X-Vault-Wrap-TTL";
 /** Suggested lifetime: short, because some tokens are forgotten. */
 const SUGGESTED_TTL = "1h";
 
@@ -65,19 +64,7 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
       { name: "renewable", label: "Renewable", kind: "flag", usual: "true" },
     ],
   },
-  {
-    title: "How it is handed over",
-    fields: [
-      {
-        name: WRAP,
-        label: "Hand over",
-        kind: "choice",
-        choices: ["", "5m", "1h", "1d"],
-        emptyChoice: "shown here",
-        hint: "A time: wrapped for so long. Only the first who unwraps it gets the token, and a second try is noticed.",
-      },
-    ],
-  },
+  wrappingGroup(["", "5m", "1h", "1d"], "shown here"),
 ];
 
 /** Why these values make a root token without an explicit request for one; null when they do not. */
@@ -90,17 +77,13 @@ export const rootMistake = ({ policies, role_name: role }: RecordValue, isRoot: 
 };
 
 /** The request that makes the token. */
-export function newTokenRequest({
-  role_name: role = "",
-  no_parent: isOrphan,
-  [WRAP]: wrap,
-  ...body
-}: RecordValue): FormRequest {
+export function newTokenRequest(values: RecordValue): FormRequest {
+  const { role_name: role = "", no_parent: isOrphan, [WRAP]: _, ...body } = values;
   const own = isOrphan === true ? "auth/token/create-orphan" : "auth/token/create";
   return {
     path: role === "" ? own : `auth/token/create/${pathOf(String(role))}`,
     body,
-    ...(wrap !== undefined && { wrapSeconds: secondsOf(String(wrap)) }),
+    ...wrappingOf(values),
   };
 }
 

@@ -74,6 +74,17 @@ interface PagerProps {
 /** Buttons to the previous and next page. Renders nothing for a single page. */
 export function Pager({ page, pages, onPage }: PagerProps) {
   if (pages <= 1) return null;
+  return <PageButtons page={page} text={`${page} of ${pages}`} isLast={page >= pages} onPage={onPage} />;
+}
+
+interface PageButtonsProps extends Pick<PagerProps, "page" | "onPage"> {
+  /** Which page is shown. */
+  readonly text: string;
+  readonly isLast: boolean;
+}
+
+/** Buttons to the previous and next page, of a list whose number of pages may be unknown. */
+export function PageButtons({ page, text, isLast, onPage }: PageButtonsProps) {
   return (
     <div class="more">
       <div class="row">
@@ -81,9 +92,9 @@ export function Pager({ page, pages, onPage }: PagerProps) {
           Back
         </button>
         <span class="number muted" aria-live="polite">
-          {page} of {pages}
+          {text}
         </span>
-        <button type="button" class="button" disabled={page >= pages} onClick={() => onPage(page + 1)}>
+        <button type="button" class="button" disabled={isLast} onClick={() => onPage(page + 1)}>
           Next
         </button>
       </div>

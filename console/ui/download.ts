@@ -7,3 +7,7 @@ export function download(name: string, type: string, text: string): void {
   link.click();
   URL.revokeObjectURL(address);
 }
+
+/** Gives the user a file of JSON. */
+export const downloadJson = (name: string, value: unknown): void =>
+  download(name, "application/json", `${JSON.stringify(value, null, 2)}\n`);
