@@ -113,7 +113,7 @@ function Receipt({ own, end }: ReceiptProps) {
           "Asked by": <AskedBy by={by} />,
           Request: request !== "" && <RequestLink id={request} />,
           When: <Time at={answered ?? time} both />,
-          "Refused are tokens from before": before !== null && isCutOff(before, time) && <Time at={before} both />,
+          "Refuses tokens issued before": before !== null && isCutOff(before, time) && <Time at={before} both />,
           "Tokens of the entity": preview && counted(preview.count, "token"),
           "Ended in all": endedText(isCounted ? null : check, preview, goesOn),
           "Leases that they had": preview && amountText(preview.leases),

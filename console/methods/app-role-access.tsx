@@ -21,7 +21,7 @@ interface AppRoleAccessProps {
   readonly address: string;
 }
 
-/** What a client of a role shows, besides a secret-id, and how it logs in. */
+/** The role-id of a role, and how a client logs in with it. */
 export function AppRoleAccess({ mount, name, role, address }: AppRoleAccessProps) {
   const { api } = useSession();
   const [client, setClient] = useState<Client>("command");
@@ -38,7 +38,7 @@ export function AppRoleAccess({ mount, name, role, address }: AppRoleAccessProps
           <div class="field">
             <span class="label">Role-id</span>
             <Copy value={roleId} label="Role-id" />
-            <span class="hint">It is no secret.</span>
+            <span class="hint">It is not a secret.</span>
           </div>
           <Segments legend="For" options={CLIENTS} value={client} onChange={setClient} />
           <Copy value={text} label={CLIENTS.find(([one]) => one === client)?.[1] ?? ""} />

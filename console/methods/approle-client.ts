@@ -19,7 +19,7 @@ export function loginCommands({ address, mount }: AppRolePlace, roleId: string, 
   const lines = needsSecretId
     ? [
         "# WRAPPED is the wrapping token of a secret-id. It works once:",
-        "# if it was used before, somebody else has the secret-id.",
+        "# if it was used before, the secret-id is compromised.",
         'SECRET_ID=$(VAULT_TOKEN="$WRAPPED" bao unwrap -field=secret_id)',
         `VAULT_TOKEN=$(printf %s "$SECRET_ID" | ${login} secret_id=-)`,
       ]

@@ -28,7 +28,7 @@ export const APP_ROLE_PARTS: readonly Part[] = [
           { name: "bind_secret_id", label: "With a secret-id alone", kind: "flag", usual: "true" },
           { name: "secret_id_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in. None: all." },
           { name: "secret_id_num_uses", label: "Logins of a secret-id", kind: "number", hint: "None: no limit." },
-          { name: "secret_id_ttl", label: "A secret-id is good for", kind: "duration", hint: "None: for ever." },
+          { name: "secret_id_ttl", label: "A secret-id is good for", kind: "duration", hint: "None: no expiry." },
           {
             name: "token_ends_with_secret_id",
             label: "A token ends with its secret-id",

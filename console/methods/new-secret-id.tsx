@@ -66,7 +66,7 @@ function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>
           <Copy value={`VAULT_TOKEN=${wrapped.token} bao unwrap -field=secret_id`} label="Command" />
         </>
       )}
-      <p class="muted">Its accessor is no secret: it finds the secret-id in the list, and destroys it.</p>
+      <p class="muted">The accessor is not a secret. It identifies the secret-id in the list.</p>
       <Copy value={accessor} label="Accessor" />
     </ShownOnce>
   );

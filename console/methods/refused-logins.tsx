@@ -48,7 +48,7 @@ const columnsOf = (mount: string): readonly DataColumn<RefusedLogin>[] => [
     label: "Check that failed",
     cell: ({ check, description }) => (
       <span title={description}>
-        <code>{check}</code> <span class="muted">wanted, and not so: {description}</span>
+        <code>{check}</code> <span class="muted">not met: {description}</span>
       </span>
     ),
   },

@@ -13,7 +13,7 @@ export interface SecretIdFacts {
   readonly token_bound_cidrs: readonly string[];
 }
 
-/** What the API shows in the place of a time that there is not. */
+/** How the API writes a time that is not set. */
 const NO_TIME = "0001-01-01T00:00:00Z";
 
 /** The end of a secret-id; null: it has none. */
@@ -22,7 +22,7 @@ export const endOf = ({ expiration_time: end }: Pick<SecretIdFacts, "expiration_
 
 const number = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** The form of a new secret-id of a role. It is wrapped unless somebody wants to see it. */
+/** The form of a new secret-id of a role. Its answer is wrapped by default. */
 export function newSecretIdForm(role: RecordValue): readonly FieldGroup[] {
   const uses = number(role.secret_id_num_uses);
   const ttl = number(role.secret_id_ttl);
@@ -36,13 +36,15 @@ export function newSecretIdForm(role: RecordValue): readonly FieldGroup[] {
           label: "Good for",
           kind: "duration",
           hint:
-            ttl > 0 ? `At most ${typedDuration(ttl)}, and that when it is empty.` : "Like 12h or 30d. Empty: for ever.",
+            ttl > 0
+              ? `At most ${typedDuration(ttl)}, which is also the default.`
+              : "Like 12h or 30d. Empty: no expiry.",
         },
         {
           name: "num_uses",
           label: "Logins",
           kind: "number",
-          hint: uses > 0 ? `At most ${uses}, and that many when it is empty.` : "Empty: no limit.",
+          hint: uses > 0 ? `At most ${uses}, which is also the default.` : "Empty: no limit.",
         },
         { name: "metadata", label: "Metadata", kind: "pairs", hint: "Of its tokens too. name=value, one a line." },
         {

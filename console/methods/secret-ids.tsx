@@ -36,7 +36,9 @@ export function SecretIds(props: SecretIdsProps) {
   if (props.role.bind_secret_id !== false) return <SecretIdList {...props} />;
   return (
     <Card title="Secret-ids" body>
-      <p class="muted">This role needs none: who knows its role-id logs in, from the networks that it names.</p>
+      <p class="muted">
+        This role needs none: its role-id is enough to log in, from the networks that the role allows.
+      </p>
     </Card>
   );
 }
@@ -179,7 +181,7 @@ function Destroy({ path, accessor, role, onDone }: DestroyProps) {
       onDone={onDone}
     >
       <p>
-        The secret-id with the accessor <code>{accessor}</code> logs nobody in any more.{" "}
+        The secret-id with the accessor <code>{accessor}</code> can no longer be used to log in.{" "}
         {role.token_ends_with_secret_id === true
           ? "The tokens that it gave end with it, and everything below them."
           : "The tokens that it gave stay until they end."}

@@ -119,7 +119,7 @@ function useMissing(mount: string, needed: Part | undefined, tab: string | null)
   return { isKnown, value: isKnown && found.value?.isMissing === true };
 }
 
-/** What clients of a role of the approle method show at a login. */
+/** The credentials of a role of the approle method. */
 function AppRole(props: { readonly mount: string; readonly name: string; readonly role: RecordValue }) {
   return (
     <>

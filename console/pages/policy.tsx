@@ -121,8 +121,8 @@ export function PolicyPage({ name }: { readonly name: string }) {
           onClose={() => setAsking(null)}
         >
           <p>
-            Tokens that have this policy lose what it grants, within seconds. They stay. Its earlier versions go with
-            it.
+            Tokens that have this policy lose what it grants, within seconds. They stay. Its earlier versions are
+            deleted with it.
           </p>
           <PolicyUsage name={name} />
         </Confirm>

@@ -16,7 +16,7 @@ export function TokensWithIt({ name }: { readonly name: string }) {
   const { api } = useSession();
   const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
   if (!value) return null;
-  return <p class="small">It holds for {counted(value.tokens, "token")} with this policy, within seconds.</p>;
+  return <p class="small">It applies to {counted(value.tokens, "token")} with this policy, within seconds.</p>;
 }
 
 /** The number of tokens with a policy, and the roles, entities, groups and teams that give it. */

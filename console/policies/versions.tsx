@@ -15,7 +15,7 @@ interface PolicyVersionsProps {
   readonly onRestore: (version: PolicyVersion) => void;
 }
 
-/** The versions of a policy that are kept; one of them with what a way back to it changes. */
+/** The versions of a policy that are kept; one of them with what restoring it changes. */
 export function PolicyVersions({ name, current, isUnsaved, onRestore }: PolicyVersionsProps) {
   const { api } = useSession();
   const path = versionsPath(name);
@@ -96,7 +96,7 @@ function OneVersion({ path, version, name, current, isUnsaved, onRestore }: OneV
         <p class="small muted">Its text is that of the current version.</p>
       ) : (
         <DiffView
-          title={`What a way back to version ${version} changes`}
+          title={`What restoring version ${version} changes`}
           lines={`Lines of version ${version}`}
           before={current.policy}
           after={value.policy}

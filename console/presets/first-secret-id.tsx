@@ -19,8 +19,8 @@ export function FirstSecretId({ place: { address, mount, role } }: { readonly pl
         {record.value && (
           <>
             <p>
-              It is handed over to the machine, wrapped unless you ask to see it. The page of the role lists them all,
-              and makes others.
+              Deliver it to the machine. It is wrapped by default. The page of the role lists all secret-ids, and makes
+              others.
             </p>
             <div class="actions">
               <NewSecretId

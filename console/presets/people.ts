@@ -47,7 +47,7 @@ export const PEOPLE: Preset = {
     found: ({ oidc_discovery_url: url, oidc_client_id: client, default_role: role }) =>
       client
         ? `signs people in at ${url} as the client ${client}, with its secret${role ? `, by the role ${role} unless another is named` : ""}`
-        : "is set up without a client at a provider, for signed tokens alone",
+        : "is set up without a client at a provider, for signed tokens only",
   },
   role: (_, place) => ({
     role_type: "oidc",

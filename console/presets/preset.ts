@@ -60,7 +60,7 @@ export interface Preset {
   readonly fields: readonly PresetField[];
   /** What has to be done before the fields can be filled in. */
   readonly first?: Snippet;
-  /** Path of the mount unless somebody chooses another. */
+  /** The default path of the mount. */
   readonly mount: string;
   /** The settings without which no login works. Absent: the method has none. */
   readonly settingsOfMount?: SettingsOfMount;
@@ -114,9 +114,10 @@ export const jwtLogin = (place: PresetPlace, indent: string): string =>
   shellLogin(place, `printf '{"role": "${place.role}", "jwt": "%s"}' "$JWT"`, indent);
 
 /**
- * A login whose body a command prints: neither that nor the answer is on a command line. A login that is refused fails with the status, the request id and the errors of the answer. The id is in a header, and curl before 7.84
- * can't write one header by itself: jq reads the headers as lines, and the body as the last of them. The brackets
- * around `fromjson?` keep jq 1.6 from catching the later error with it.
+ * A login whose body a command prints: neither that nor the answer is on a command line. A login that is refused fails
+ * with the status, the request id and the errors of the answer. The id is in a header, and curl before 7.84 can't write
+ * one header by itself: jq reads the headers as lines, and the body as the last of them. The brackets around
+ * `fromjson?` keep jq 1.6 from catching the later error with it.
  */
 export function shellLogin({ mount }: PresetPlace, body: string, indent: string): string {
   return [

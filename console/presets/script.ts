@@ -3,11 +3,11 @@ import { formed, type Preset, ROLE_FIELD, shellLogin } from "./preset.ts";
 const DURATION = /^\d+[smhd]$/;
 const NETWORKS = /^[\da-f.:]+\/\d{1,3}(?:, *[\da-f.:]+\/\d{1,3})*$/i;
 
-/** A script on a machine that nobody vouches for. */
+/** A script on a machine without an identity that a method could verify. */
 export const SCRIPT: Preset = {
   id: "approle",
   title: "AppRole, for a script",
-  text: "A script on a machine without an identity of its own. It gets a role-id, and a secret-id that somebody hands over.",
+  text: "A script on a machine without an identity of its own. It logs in with a role-id and a secret-id, which you deliver.",
   thing: "the AppRole",
   method: "approle",
   mount: "approle",
@@ -20,7 +20,7 @@ export const SCRIPT: Preset = {
       ...formed(
         "networks",
         "Networks",
-        "The script logs in from there alone, as in 10.0.0.0/8. Empty: from anywhere.",
+        "The script can log in only from these, as in 10.0.0.0/8. Empty: from anywhere.",
         NETWORKS,
         "As in 10.0.0.0/8, with commas between.",
       ),
@@ -36,7 +36,7 @@ export const SCRIPT: Preset = {
   snippets: (_, place) => [
     {
       title: "On the machine",
-      text: `# Both ids are in files that nobody but the user of the script can read.
+      text: `# Only the user that runs the script can read these two files.
 export VAULT_ADDR=${place.address}
 ROLE_ID=$(cat /etc/${place.role}/role-id)
 SECRET_ID=$(cat /etc/${place.role}/secret-id)

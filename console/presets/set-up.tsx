@@ -107,7 +107,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
         {outcome.refused && !busy && (
           <>
             <Names title="Still to be written" steps={left} />
-            <p>“{button}” goes on with that: what is written stays.</p>
+            <p>“{button}” continues with these steps. What is written stays.</p>
           </>
         )}
         <div class="actions">

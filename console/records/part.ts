@@ -53,7 +53,7 @@ export interface LoginCheck {
   readonly path: string;
   /** Where the roles of the mount are listed. */
   readonly rolesPath: string;
-  /** Where the id is that logins send in the place of the name of a role. */
+  /** The endpoint of the id that logins send instead of the name of a role. */
   readonly roleIdAt?: (role: string) => string;
   /** True: some logins have no identity besides their role. */
   readonly mayBeEmpty?: true;

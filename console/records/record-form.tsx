@@ -244,7 +244,7 @@ function AddName({ offered, value, onChange }: Pick<InputProps, "value" | "offer
   return (
     <select
       class="add-name"
-      aria-label="Add one that there is"
+      aria-label="Add an existing name"
       value=""
       onChange={({ currentTarget }) => onChange([...typed, currentTarget.value].join("\n"))}
     >

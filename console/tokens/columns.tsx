@@ -88,7 +88,7 @@ function usualColumns(windowWidth: number): readonly string[] {
   return names;
 }
 
-/** True for a list of columns that there are. */
+/** True for a list of known columns. */
 export const areColumns = (list: string): boolean =>
   list.split(",").every((one) => COLUMNS.some(({ name }) => name === one));
 

@@ -16,7 +16,7 @@ export const GROUP_FIELDS: readonly (readonly [by: GroupBy, label: string, filte
 
 const METADATA = "metadata.";
 
-/** True for a grouping that there is. */
+/** True for a known grouping. */
 export const isGrouping = (by: string): boolean =>
   GROUP_FIELDS.some(([name]) => name === by) || (by.startsWith(METADATA) && by.length > METADATA.length);
 

@@ -29,7 +29,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
       title={`Revoke ${name}`}
       typing={name}
       action={`Revoke ${counted(descendants.count + 1, "token")}`}
-      working="Revoking: the answer comes when no part of the service accepts them any more"
+      working="Revoking: the answer comes when every part of the service refuses them"
       send={() => revokeToken(api, token.accessor)}
       onDone={() => {
         noteRevocation({ accessors: [token.accessor] });

@@ -12,7 +12,7 @@ export const unknownIn = (query: URLSearchParams, known: Readonly<Record<string,
     .filter(([name, values]) => (query.get(name) ?? "") !== "" && !isKnown(values, query.get(name) ?? ""))
     .map(([name]) => name);
 
-/** Says that the usual view is shown because the address asks for one that there is not. The value is not repeated. */
+/** Says that the usual view is shown because the address has an unknown value, which is not repeated. */
 export function UnknownValues({ names }: { readonly names: readonly string[] }) {
   if (names.length === 0) return null;
   const list = names.map((name) => `“${name}”`).join(" and ");

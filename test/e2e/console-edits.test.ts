@@ -92,7 +92,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     expect(await table.getByRole("link", { name: "token-ann" }).count()).toBe(2);
     await table.getByRole("button", { name: "Version 1" }).click();
     await expect.poll(() => page.getByLabel("Text of version 1").inputValue()).toBe(rule("good"));
-    const difference = page.getByRole("region", { name: "What a way back to version 1 changes", exact: true });
+    const difference = page.getByRole("region", { name: "What restoring version 1 changes", exact: true });
     expect(await difference.textContent()).toMatch(/removed: path "bad".*added: path "good"/s);
     await table.getByText("It had other settings (allow_slashes_in_identity_templates: true).").waitFor();
     await expectAccessible(page);
@@ -104,7 +104,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await restore.click();
     await page.getByText("The text of version 1 is below. It is not saved yet").waitFor();
     await expect.poll(() => textOf(page).inputValue()).toBe(rule("good"));
-    await page.getByText("It holds for 1 token with this policy, within seconds.").waitFor();
+    await page.getByText("It applies to 1 token with this policy, within seconds.").waitFor();
     expect(await stored("back")).toMatchObject({ policy: rule("bad"), version: 2 });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Save" }).click();
@@ -301,7 +301,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page
       .getByText("Still to be written: the server id of auth/aws/, the role web-servers.", { exact: true })
       .waitFor();
-    await page.getByText("“Set up AWS” goes on with that: what is written stays.").waitFor();
+    await page.getByText("“Set up AWS” continues with these steps. What is written stays.").waitFor();
     // It says nothing of a policy that was there before: this page made it.
     expect(await page.getByText("already").count()).toBe(0);
     expect(await page.getByText("Exists, and stays").count()).toBe(0);

@@ -95,7 +95,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await page.getByText("The method jwt at auth/github/: written").waitFor();
     await page.getByText("The issuer of auth/github/: not written").waitFor();
     await page.getByText("Still to be written: the issuer of auth/github/, the role ship.", { exact: true }).waitFor();
-    await page.getByText("“Set up GitHub Actions” goes on with that: what is written stays.").waitFor();
+    await page.getByText("“Set up GitHub Actions” continues with these steps. What is written stays.").waitFor();
     await page.getByText("What a token of this login may do").waitFor();
     expect(await page.getByText("There is a policy ship already").count()).toBe(0);
     expect(await page.getByText("Exists, and stays").count()).toBe(0);
@@ -137,7 +137,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     });
     await button("Make a secret-id…").click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("At most 30d, and that when it is empty.").waitFor();
+    await dialog.getByText("At most 30d, which is also the default.").waitFor();
     await dialog.getByLabel("Hand over").selectOption("");
     await dialog.getByRole("button", { name: "Make the secret-id" }).click();
     const secretId = (await dialog.getByRole("status", { name: "Secret-id" }).textContent()) ?? "";

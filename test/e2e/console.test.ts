@@ -296,7 +296,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Time to live").fill("90m");
     await page.getByRole("button", { name: "Make the token" }).click();
     await page.getByText("without policies the new one would be root too").waitFor();
-    await page.getByLabel("Add one that there is").selectOption("default");
+    await page.getByLabel("Add an existing name").selectOption("default");
     expect(await page.getByLabel("Policies").inputValue()).toBe("default");
     await page.getByLabel("Hand over").selectOption("5m");
     await page.getByRole("button", { name: "Make the token" }).click();

@@ -127,11 +127,11 @@ describe("a new secret-id", () => {
         fields.flatMap(({ name, hint = "" }) => (/ttl|uses/.test(name) ? [hint] : [])),
       );
     expect(hints({ secret_id_ttl: 600, secret_id_num_uses: 1 })).toEqual([
-      "At most 10m, and that when it is empty.",
-      "At most 1, and that many when it is empty.",
+      "At most 10m, which is also the default.",
+      "At most 1, which is also the default.",
     ]);
     expect(hints({ secret_id_ttl: 0, secret_id_num_uses: 0 })).toEqual([
-      "Like 12h or 30d. Empty: for ever.",
+      "Like 12h or 30d. Empty: no expiry.",
       "Empty: no limit.",
     ]);
   });

@@ -303,7 +303,7 @@ describe("what was typed for a mount that has settings already", () => {
     expect(unusedAt("people", { ...provider, default_role: "staff" })?.found).toBe(found);
     expect(unusedAt("people", { ...provider, oidc_client_id: "" })).toMatchObject({
       labels: ["Identity provider", "Client id", "Client secret"],
-      found: "is set up without a client at a provider, for signed tokens alone",
+      found: "is set up without a client at a provider, for signed tokens only",
     });
   });
 
