@@ -170,8 +170,10 @@ it("a shard pays for a page at most two looks at each token and no write; the ch
     const costs = await meter.costs();
     expect(costs["AccessorShard.claims"]).toMatchObject({ times: 1, rowsWritten: 0 });
     // Of each token its row and, in a shard that has records of ends, the place where that of this token would be.
+    // A shard that left memory meanwhile, as on a slow machine, reads once how many records of ends it has.
+    const counts = 4;
     expect(costs["AccessorShard.claims"]?.rowsRead).toBeGreaterThanOrEqual(size);
-    expect(costs["AccessorShard.claims"]?.rowsRead).toBeLessThanOrEqual(2 * size);
+    expect(costs["AccessorShard.claims"]?.rowsRead).toBeLessThanOrEqual(2 * size + counts);
     expect(costs["AccessorShard.describeAnew"]).toBeUndefined();
     expect(costs["AccessorShard.remove"]).toBeUndefined();
   } finally {
