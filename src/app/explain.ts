@@ -10,7 +10,12 @@ import { aclOf, entityProblem, loadActiveEntity } from "../identity/standing.ts"
 import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
-import { RESPONSE_WRAPPING_POLICY } from "../policy/names.ts";
+import {
+  normalizePolicyName,
+  policyDeleteRefusal,
+  policyWriteRefusal,
+  RESPONSE_WRAPPING_POLICY,
+} from "../policy/names.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import { linesOfRule } from "../policy/parse.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
@@ -23,7 +28,7 @@ import { anyObject, duration, fieldSchema, pasted, sent, text, unread, type Valu
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
 import { ALSO_UNSERVED, ofEntity, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
-import { accessOf, findRoute, placeOf, type RouteTables } from "./places.ts";
+import { accessOf, type FoundRoute, findRoute, placeOf, type RouteTables } from "./places.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
   readonly clientAddress: string | null;
@@ -51,6 +56,9 @@ const ANSWERS = dataAnswer({
 });
 
 type Explanation = Readonly<Record<string, unknown>>;
+
+/** Where a policy is written and deleted. */
+const POLICY_PATTERN = /^sys\/(?:policy|policies\/acl)\/:name\b/;
 
 /** Maximum number of policies whose texts are read for the lines of a rule. */
 const MAX_TEXTS = 16;
@@ -97,12 +105,21 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
     const reason = found.ok ? reasonOf(step, decided.value, access, caller) : unserved(found.error);
     return reply(found.ok, reason, { ...known, ...details });
   }
+  const also = found.ok ? fixedPolicyRefusal(found.value, asked.operation) : ALSO_UNSERVED;
   // A suggested policy would repeat a path with a token in it.
   const acl = aclOf(installation, record.policies, view, now);
-  const hcl = path === access.path ? suggestPolicy(acl, access, now) : null;
+  const hcl = path === access.path && !(found.ok && also) ? suggestPolicy(acl, access, now) : null;
   const { reason, message } = reasonOf(step, null, access, caller);
-  const refused = { reason, message: found.ok ? message : `${message} ${ALSO_UNSERVED}` };
+  const refused = { reason, message: also ? `${message} ${also}` : message };
   return reply(false, refused, { ...known, ...details, hcl });
+}
+
+/** What follows the reason of a refusal where no policy helps: every token is refused to change this policy. */
+function fixedPolicyRefusal({ pattern, params }: FoundRoute, operation: Operation): string | null {
+  if (!POLICY_PATTERN.test(pattern) || operation === "read" || isListing(operation)) return null;
+  const name = normalizePolicyName(params.name ?? "");
+  const refusal = operation === "delete" ? policyDeleteRefusal(name) : policyWriteRefusal(name);
+  return refusal && `No token is allowed this: ${refusal}.`;
 }
 
 function reply(allowed: boolean, reason: Reason, known: Explanation): Result<Reply> {

@@ -22,8 +22,6 @@ export async function explainAccess(
   return ok(answer.value.allowed ? 0 : 1);
 }
 
-const ROOT_POLICY = /^sys\/(?:policy|policies\/acl)\/root$/;
-
 /** Shows an explanation. The policy to add is on standard output. */
 export function showExplanation(terminal: Terminal, explanation: z.infer<typeof EXPLANATION>): void {
   const { allowed, message, operation, path, rule, policies, missing_policies: missing, hcl } = explanation;
@@ -37,9 +35,7 @@ export function showExplanation(terminal: Terminal, explanation: z.infer<typeof 
   }
   sayProse(terminal, `policies of the token: ${harmless(policies.join(", ")) || "none"}`);
   if (missing.length > 0) terminal.say(`there is no policy ${harmless(missing.join(", "))}`);
-  if (hcl !== null && operation !== "read" && ROOT_POLICY.test(path)) {
-    terminal.say("No token can change the policy root.");
-  } else if (hcl !== null) {
+  if (hcl !== null) {
     terminal.say("This policy, given to the token besides the others, would allow it:");
     for (const line of hcl.trimEnd().split("\n")) terminal.out(harmless(line));
   }

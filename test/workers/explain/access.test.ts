@@ -197,6 +197,24 @@ describe("an explanation", () => {
     expect(JSON.stringify(answer.body)).not.toContain("hidden-value");
   });
 
+  it.each([
+    ["update", "sys/policies/acl/root", 'cannot update "root" policy'],
+    ["create", "sys/policy/ROOT", 'cannot update "root" policy'],
+    ["delete", "sys/policies/acl/root", 'cannot delete "root" policy'],
+    ["delete", "sys/policies/acl/default", "cannot delete default policy"],
+    ["update", "sys/policies/acl/response-wrapping", 'cannot update "response-wrapping" policy'],
+  ])("suggests no policy where every token is refused: %s of %s", async (operation, path, refusal) => {
+    const { client_token: token } = await holder(['path "sys/mounts" { capabilities = ["read"] }']);
+    const answer = await post("sys/explain/access", { token, path, operation });
+    expect(dataOf<Explanation>(answer)).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining(`No token is allowed this: ${refusal}.`),
+      hcl: null,
+    });
+    const readable = await post("sys/explain/access", { token, path, operation: "read" });
+    expect(dataOf<Explanation>(readable).hcl).toContain('["read"]');
+  });
+
   it("says that a protected path needs sudo, and policies that do not exist", async () => {
     const { client_token: token } = await createToken(root, {
       policies: [await policy('path "sys/tokens" { capabilities = ["read"] }'), "never-written"],

@@ -653,14 +653,6 @@ describe("grove explain", () => {
     expect(out).toEqual(['path "sys/mounts" {', '  capabilities = ["read"]', "}"]);
   });
 
-  it("offers no policy for what no token may do", async () => {
-    const path = "sys/policies/acl/root";
-    replies["POST /v1/sys/explain/access-self"] = data({ ...refused, path, operation: "update" });
-    expect(await grove(`explain ${path} --operation update`)).toBe(1);
-    expect(out).toEqual([]);
-    expect(said.at(-1)).toBe("No token can change the policy root.");
-  });
-
   it("asks about another token by its accessor, and says what that needs", async () => {
     replies["POST /v1/sys/explain/access"] = data({ ...refused, allowed: true, hcl: null });
     expect(await grove("explain sys/mounts --accessor abc --json")).toBe(0);
