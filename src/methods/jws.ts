@@ -106,8 +106,12 @@ function readClaims({ payload }: { readonly payload: Uint8Array }): Result<Claim
   return claims ? ok(claims) : err("error parsing token: its claims are no JSON object");
 }
 
+/** Most often the issuer has a new key, and its keys were fetched a moment before. */
+const NO_KEY = "failed to verify id token signature: no known key of the issuer has its key id and algorithm";
+
 /** A malformed token or key is a refusal; any other error is a bug. */
 function refusalFor(error: unknown): Result<never, string> {
+  if (error instanceof errors.JWKSNoMatchingKey) return err(NO_KEY);
   if (error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported) {
     return err("error parsing token: it is not a signed JWT");
   }

@@ -17,6 +17,7 @@ interface Grant {
 }
 
 interface DeviceGrant {
+  readonly challenge: string | undefined;
   claims: Readonly<Record<string, unknown>> | null;
   denied: boolean;
 }
@@ -42,6 +43,8 @@ export class FakeProvider {
   readonly userinfo = new Map<string, Readonly<Record<string, unknown>>>();
   readonly asked: AskedToken[] = [];
   readonly devices = new Map<string, DeviceGrant>();
+  /** True: the client requires PKCE, which Keycloak wants of a login on any device too. */
+  wantsChallenge = false;
   /** Answers in the place of the provider, when it returns something. */
   instead: ((url: URL, request: Request) => Response | Promise<Response | undefined> | undefined) | null = null;
   readonly #codes = new Map<string, Grant>();
@@ -107,22 +110,24 @@ export class FakeProvider {
     const form = await this.#formOf(request);
     if (!form) return refusal("invalid_client", 401);
     const { grant_type: type } = form;
-    if (type === "urn:ietf:params:oauth:grant-type:device_code") return this.#deviceToken(form.device_code ?? "");
+    if (type === "urn:ietf:params:oauth:grant-type:device_code") return this.#deviceToken(form);
     const grant = this.#codes.get(form.code ?? "");
     this.#codes.delete(form.code ?? "");
-    const challenge = createHash("sha256")
-      .update(form.code_verifier ?? "")
-      .digest("base64url");
     const isRight =
-      type === "authorization_code" && grant?.redirectUri === form.redirect_uri && grant?.challenge === challenge;
+      type === "authorization_code" &&
+      grant?.redirectUri === form.redirect_uri &&
+      grant?.challenge === challengeOf(form.code_verifier);
     return grant && isRight ? this.#tokens(grant.claims) : refusal("invalid_grant");
   }
 
   async #device(request: Request): Promise<Response> {
     const form = await this.#formOf(request);
     if (!form) return refusal("invalid_client", 401);
+    const { code_challenge: challenge, code_challenge_method: method } = form;
+    const hasChallenge = challenge !== undefined && method === "S256";
+    if (this.wantsChallenge && !hasChallenge) return refusal("invalid_request");
     const deviceCode = `device-${++this.#count}`;
-    this.devices.set(deviceCode, { claims: null, denied: false });
+    this.devices.set(deviceCode, { challenge, claims: null, denied: false });
     return Response.json({
       device_code: deviceCode,
       user_code: "WDJB-MJHT",
@@ -132,9 +137,11 @@ export class FakeProvider {
     });
   }
 
-  #deviceToken(deviceCode: string): Promise<Response> | Response {
+  #deviceToken(form: AskedToken["form"]): Promise<Response> | Response {
+    const { device_code: deviceCode = "", code_verifier: verifier } = form;
     const device = this.devices.get(deviceCode);
     if (!device) return refusal("expired_token");
+    if (device.challenge !== undefined && device.challenge !== challengeOf(verifier)) return refusal("invalid_grant");
     if (device.denied) return refusal("access_denied");
     if (!device.claims) return refusal("authorization_pending");
     this.devices.delete(deviceCode);
@@ -173,6 +180,10 @@ export class FakeProvider {
     const claims = subject === undefined ? undefined : this.userinfo.get(subject);
     return claims ? Response.json({ sub: subject, ...claims }) : new Response(null, { status: 401 });
   }
+}
+
+function challengeOf(verifier = ""): string {
+  return createHash("sha256").update(verifier).digest("base64url");
 }
 
 function refusal(error: string, status = 400): Response {

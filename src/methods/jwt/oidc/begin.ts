@@ -2,17 +2,17 @@ import { clientNetworks } from "../../../base/client-network.ts";
 import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
 import { nameKey } from "../../../base/name.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
-import { err, ok, type Result, refuse } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { isRoleName } from "../../roles.ts";
-import { jsonOf } from "../fetch-json.ts";
 import { jwtAuthAt } from "../jwt-auth.ts";
 import type { OidcAttempt } from "./checks.ts";
-import { readDeviceAnswer } from "./device.ts";
+import { beginAtProvider } from "./device.ts";
 import { newUserCode } from "./direct.ts";
-import { askAsClient } from "./exchange.ts";
+import { type ExchangeError, refusalText } from "./exchange.ts";
 import {
   type CodeLogin,
   challengeOf,
+  type DeviceLogin,
   type DirectLogin,
   MAX_CLIENT_NONCE,
   newSecret,
@@ -22,7 +22,7 @@ import {
 } from "./pending.ts";
 import { isAllowedRedirect } from "./redirects.ts";
 import type { BrowserLogin } from "./role.ts";
-import { browserRole, type KnownProvider, knownProvider } from "./verify.ts";
+import { browserRole, type KnownProvider, knownProvider, LOGIN_FAILED } from "./verify.ts";
 
 /** What a client begins a login with. */
 export interface Beginning {
@@ -124,22 +124,31 @@ function scopeOf({ scopes }: BrowserLogin): string {
 /** Begins a login that a person consents to on any device (RFC 8628). */
 async function beginOnDevice(
   attempt: OidcAttempt,
-  { config, provider, client, listed }: KnownProvider,
+  known: KnownProvider,
   beginning: Beginning,
   browser: BrowserLogin,
   now: Ms,
 ): Promise<Result<BegunLogin>> {
-  if (provider.deviceAuthorization === null) return err(NO_ENDPOINT);
-  const form = { client_id: client.id, scope: scopeOf(browser) };
-  const asked = await askAsClient(provider, client, provider.deviceAuthorization, form, listed);
-  const body = asked.ok ? jsonOf(asked.value) : asked;
-  const device = body.ok ? readDeviceAnswer(body.value, listed) : body;
-  if (!device.ok) return err(serviceUnavailable(`the device endpoint of the provider: ${device.error}`));
-  const { deviceCode, url, userCode, expiresIn } = device.value;
+  if (known.provider.deviceAuthorization === null) return err(NO_ENDPOINT);
+  const device = await beginAtProvider(known, scopeOf(browser));
+  if (!device.ok) return attempt.checks.record("oidc_device", {}, err(deviceFailure(device.error)));
+  const { deviceCode, verifier, url, userCode, expiresIn } = device.value;
   const interval = browser.pollInterval || device.value.interval;
-  const pending = { kind: "device", revision: config.revision, deviceCode, interval, nextPollAt: now } as const;
+  const pending: DeviceLogin = {
+    kind: "device",
+    revision: known.config.revision,
+    deviceCode,
+    ...(verifier !== undefined && { verifier }),
+    interval,
+    nextPollAt: now,
+  };
   const state = await store(attempt, beginning, pending, now + expiresIn * 1000, now);
   return ok({ authUrl: url, poll: { state, interval, ...(userCode !== "" && { userCode }) } });
+}
+
+function deviceFailure(error: ExchangeError): Failure {
+  if (error.kind === "no answer") return serviceUnavailable(`the device endpoint of the provider: ${error.message}`);
+  return invalid(`${LOGIN_FAILED} The device endpoint of the provider: ${refusalText(error.code)}`);
 }
 
 const NO_ENDPOINT = {

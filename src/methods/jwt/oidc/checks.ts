@@ -6,6 +6,7 @@ import type { BrowserLogin } from "./role.ts";
 /** Descriptions of the checks that only logins through a browser have. */
 export const BROWSER_CHECKS = {
   oidc_redirect: "The address to return to is one of those that the role allows.",
+  oidc_device: "The provider begins a login on any device. For the callback mode device.",
   oidc_state: "The login was begun here, is not too old, and nobody else went on with it.",
   oidc_client_nonce: "The client is the one that began the login.",
   oidc_answer: "The provider consented, and it is the provider that was asked (iss).",
@@ -36,6 +37,7 @@ export function explainBrowserChecks(
   checks: LoginAttempt<keyof typeof BROWSER_CHECKS>["checks"],
 ): void {
   if (callbackMode !== "device") checks.assume("oidc_redirect", { bound: redirectUris }, null);
+  if (callbackMode === "device") checks.assume("oidc_device", {}, null);
   checks.assume("oidc_state", {}, null);
   checks.assume("oidc_client_nonce", {}, null);
   if (callbackMode !== "device") checks.assume("oidc_answer", {}, null);

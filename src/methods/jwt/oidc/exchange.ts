@@ -20,7 +20,7 @@ export interface IssuedTokens {
 }
 
 /** A refusal of the provider, by the code of RFC 6749 or 8628, or a failure to get an answer. */
-type ExchangeError =
+export type ExchangeError =
   | { readonly kind: "refused"; readonly code: string }
   | { readonly kind: "no answer"; readonly message: string };
 
@@ -34,6 +34,19 @@ const CODES: ReadonlySet<string> = new Set([
   ...["invalid_scope", "authorization_pending", "slow_down", "access_denied", "expired_token"],
 ]);
 
+/** The code of an answer that refuses; null for any other answer. */
+export function refusalIn({ status, body }: SentAnswer): string | null {
+  if (status < 400 || status >= 500) return null;
+  const error = jsonObjectOf(body)?.error;
+  return typeof error === "string" && CODES.has(error) ? error : "unknown error";
+}
+
+/** What a refusal says. RFC 6749 has `invalid_client` for a wrong secret, and Keycloak `unauthorized_client`. */
+export function refusalText(code: string): string {
+  const isOfClient = code === "invalid_client" || code === "unauthorized_client";
+  return isOfClient ? `${code}. The provider refuses the client, its secret or this kind of login.` : `${code}.`;
+}
+
 /** Exchanges a grant for tokens at the token endpoint. */
 export async function exchange(
   provider: Provider,
@@ -43,14 +56,11 @@ export async function exchange(
 ): Promise<Result<IssuedTokens, ExchangeError>> {
   const answer = await askAsClient(provider, client, provider.token, grant, listed);
   if (!answer.ok) return err({ kind: "no answer", message: answer.error });
-  const body = jsonObjectOf(answer.value.body);
-  const { status } = answer.value;
-  if (status >= 400 && status < 500) {
-    const code = typeof body?.error === "string" && CODES.has(body.error) ? body.error : "unknown error";
-    return err({ kind: "refused", code });
-  }
+  const code = refusalIn(answer.value);
+  if (code !== null) return err({ kind: "refused", code });
+  const { status, body } = answer.value;
   if (status !== 200) return err({ kind: "no answer", message: `it answered ${status}` });
-  const { id_token: idToken, access_token: accessToken = "" } = body ?? {};
+  const { id_token: idToken, access_token: accessToken = "" } = jsonObjectOf(body) ?? {};
   if (typeof idToken !== "string") return err({ kind: "no answer", message: "its answer has no id_token" });
   if (typeof accessToken !== "string" || accessToken.length > MAX_ACCESS_TOKEN) {
     return err({ kind: "no answer", message: "its answer has no readable access_token" });

@@ -56,6 +56,8 @@ export interface DeviceLogin {
   readonly revision: string;
   /** A secret. */
   readonly deviceCode: string;
+  /** A secret: what proves who asked for the device code (PKCE). Absent: the provider asked for no proof. */
+  readonly verifier?: string;
   readonly interval: Seconds;
   /** The client may ask again from here on. */
   readonly nextPollAt: Ms;

@@ -55,6 +55,7 @@ async function askProvider(
     grant_type: "urn:ietf:params:oauth:grant-type:device_code",
     device_code: pending.deviceCode,
     client_id: known.value.client.id,
+    ...(pending.verifier !== undefined && { code_verifier: pending.verifier }),
   };
   const tokens = await exchangeGrant(attempt, known.value, grant);
   if (!tokens.ok && tokens.error.code !== "invalid_request") return tokens;

@@ -12,7 +12,7 @@ import type { JwtRole } from "../role.ts";
 import { verifySignedToken } from "../signed-token.ts";
 import type { OidcAttempt } from "./checks.ts";
 import { openClientSecret } from "./client-secret.ts";
-import { exchange, fetchUserinfo, type IssuedTokens, type OidcClient } from "./exchange.ts";
+import { exchange, fetchUserinfo, type IssuedTokens, type OidcClient, refusalText } from "./exchange.ts";
 import { withGraphGroups } from "./graph-groups.ts";
 import { accessTokenProblem, ageProblem, nonceProblem } from "./id-token.ts";
 import type { CodeLogin, Holder } from "./pending.ts";
@@ -94,7 +94,11 @@ export async function exchangeGrant(
   const { error } = tokens;
   if (error.kind === "refused") {
     if (WAITING.has(error.code)) return err({ code: "pending", message: error.code });
-    return checks.record("oidc_exchange", {}, refuse(`${LOGIN_FAILED} Error exchanging oidc code: ${error.code}.`));
+    return checks.record(
+      "oidc_exchange",
+      {},
+      refuse(`${LOGIN_FAILED} Error exchanging oidc code: ${refusalText(error.code)}`),
+    );
   }
   return checks.record(
     "oidc_exchange",

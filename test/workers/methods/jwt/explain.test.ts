@@ -129,7 +129,12 @@ describe("the explanation of a login by JWT", () => {
     await post("auth/fetching/config", { jwks_url: url });
     await post("auth/fetching/role/plain", ROLE);
     const found = await explain({ role: "plain", jwt: await issuer.sign({}) }, "fetching");
-    expect(failedOf(found)).toMatchObject([{ name: "signature", bound: ["key-2"], actual: "key-1" }]);
+    expect(failedOf(found)).toMatchObject([
+      {
+        ...{ name: "signature", bound: ["key-2"], actual: "key-1" },
+        message: expect.stringMatching(/no known key of the issuer has its key id/),
+      },
+    ]);
     vi.stubGlobal("fetch", async () => Response.json({}, { status: 500 }));
     await post("auth/fetching/config", { jwks_url: url, skip_jwks_validation: true });
     const down = await explain({ role: "plain", jwt: await issuer.sign({ sub: 7 }) }, "fetching");

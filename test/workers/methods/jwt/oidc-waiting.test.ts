@@ -21,6 +21,7 @@ beforeEach(() => {
   provider.change = (claims) => claims;
   provider.metadata = {};
   provider.instead = null;
+  provider.wantsChallenge = false;
   serveProviders(provider);
   vi.useFakeTimers({ toFake: ["Date"] });
 });
@@ -96,6 +97,37 @@ describe("a login on any device", () => {
     const answer = { device_code: "d", user_code: "u", verification_uri: "javascript:alert(1)" };
     provider.instead = (url) => (url.pathname === "/device" ? Response.json(answer) : undefined);
     expect((await mount.begin()).status).toBe(503);
+  });
+
+  it("proves at the token endpoint who began it, where the provider wants that", async () => {
+    provider.wantsChallenge = true;
+    const mount = await onDevice("device-pkce");
+    const begun = await mount.begin();
+    const device = lastDevice();
+    expect(device?.challenge).toMatch(/^[\w-]{43}$/);
+    if (device) device.claims = { sub: "ann" };
+    const poll = await mount.open("oidc/poll", { state: begun.data?.state, client_nonce: "of-the-client" });
+    expect(poll).toMatchObject({ status: 200, auth: { metadata: { role: "web" } } });
+  });
+
+  it("sends a provider that wants no proof none", async () => {
+    const mount = await onDevice("device-plain");
+    await mount.begin();
+    expect(lastDevice()?.challenge).toBeUndefined();
+  });
+
+  it.each([
+    [401, { error: "unauthorized_client" }, /unauthorized_client\. The provider refuses the client/],
+    [401, { error: "invalid_client" }, /invalid_client\. The provider refuses the client/],
+    [400, { error: "invalid_scope" }, /invalid_scope\.$/],
+    [400, { error: "invalid_request" }, /invalid_request\.$/],
+  ])("that the provider refuses with %d %j is refused with that error, and listed", async (status, body, message) => {
+    const path = `device-refused-${body.error.replace("_", "-")}`;
+    const mount = await onDevice(path);
+    provider.instead = (url) => (url.pathname === "/device" ? Response.json(body, { status }) : undefined);
+    expect(await mount.begin()).toMatchObject({ status: 400, error: expect.stringMatching(message) });
+    const listed = await mount.read("explain/refused");
+    expect(listed.body?.data).toMatchObject({ refused: [{ check: "oidc_device", role: "web" }] });
   });
 });
 
