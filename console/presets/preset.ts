@@ -56,7 +56,7 @@ export interface Preset {
   readonly method: "approle" | "jwt" | "kubernetes" | "aws" | "oidc";
   /** How the mount is enabled, besides its type. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** At most three, and the name of the role. */
+  /** At most three that are needed, those that are not, and the name of the role. */
   readonly fields: readonly PresetField[];
   /** What has to be done before the fields can be filled in. */
   readonly first?: Snippet;

@@ -35,11 +35,11 @@ const presetOf = (id: string) => PRESETS.find((preset) => preset.id === id) ?? P
 describe.each(cases)("the preset %s", (id, preset) => {
   const plan = planOf(preset, valuesOf(id), { address: ADDRESS });
 
-  it("asks for three things at most and the name of the role, and takes what its hints say", () => {
-    expect(preset.fields.filter(({ name }) => name !== "role").length).toBeLessThanOrEqual(3);
+  it("needs three things at most and the name of the role, and takes what its hints say", () => {
+    const needed = preset.fields.filter(({ isOptional }) => isOptional !== true);
+    expect(needed.filter(({ name }) => name !== "role").length).toBeLessThanOrEqual(3);
     expect(preset.fields.at(-1)?.label).toBe("Role");
     expect([...mistakesIn(preset, valuesOf(id))]).toEqual([]);
-    const needed = preset.fields.filter(({ isOptional }) => isOptional !== true);
     const names = [...needed.map(({ name }) => name), "mount", "address"];
     expect([...mistakesIn(preset, {})]).toEqual(names.map((name) => [name, "Needed"]));
   });
@@ -178,6 +178,27 @@ it("people find the method before they sign in, also where Terraform made it", (
   expect(steps[1]?.request.body).toEqual({ type: "oidc", config: { listing_visibility: "unauth" } });
   expect(terraform).toMatch(/ type += "oidc"\n/);
   expect(terraform).toContain('  tune {\n    listing_visibility = "unauth"\n  }\n}\n');
+});
+
+describe("people", () => {
+  const planWith = (values: PresetValues) =>
+    planOf(presetOf("people") ?? fail(), { ...valuesOf("people"), ...values }, { address: ADDRESS });
+  const roleOf = (values: PresetValues) => planWith(values).steps.at(-1)?.request.body;
+  const atProvider = (issuer: string) => planWith({ issuer }).snippets[0]?.text ?? "";
+
+  it("are those of one group where one is named, and sign in again after a day's work", () => {
+    expect(roleOf({ group: "/staff" })).toMatchObject({ bound_claims: { groups: "/staff" }, token_max_ttl: "8h" });
+    expect(roleOf({})).not.toHaveProperty("bound_claims");
+  });
+
+  it("have a client that Keycloak is told to make, and any other provider is described", () => {
+    const keycloak = atProvider("https://sso.example.com/realms/acme/");
+    expect(keycloak).toContain("REALM=acme\n");
+    expect(keycloak).toContain(`redirectUris=["${ADDRESS}/ui/vault/auth/oidc/oidc/callback", "http://localhost:8250/`);
+    const other = atProvider("https://login.example.com");
+    expect(other).not.toContain("kcadm");
+    expect(other).toContain(`#   ${ADDRESS}/ui/vault/auth/oidc/oidc/callback\n`);
+  });
 });
 
 describe("the steps that are left", () => {

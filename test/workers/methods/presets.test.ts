@@ -101,13 +101,14 @@ describe("a login that is set up by a preset", () => {
 
   it("of people sends them to the provider, and back to the console that is listed", async () => {
     serveIssuer("https://sso.example.com/realms/acme");
-    const values = { issuer: "https://sso.example.com/realms/acme", client: "grove", secret: "the secret" };
-    const plan = await setUp("people", values);
+    const provider = { issuer: "https://sso.example.com/realms/acme", client: "grove", secret: "the secret" };
+    const plan = await setUp("people", { ...provider, group: "/staff" });
     const claims = JSON.parse(plan.identity) as Record<string, unknown>;
     expect(dataOf<{ allowed: boolean }>(await plan.explain({ claims })).allowed).toBe(true);
-    expect(dataOf<{ allowed: boolean }>(await plan.explain({ claims: { ...claims, aud: "other" } })).allowed).toBe(
-      false,
-    );
+    for (const wrong of [{ aud: "other" }, { groups: ["/other/staff"] }, { groups: undefined }]) {
+      const explained = await plan.explain({ claims: { ...claims, ...wrong } });
+      expect(dataOf<{ allowed: boolean }>(explained).allowed).toBe(false);
+    }
     const begin = (redirect_uri: string) =>
       post("auth/oidc/oidc/auth_url", { redirect_uri, client_nonce: "n".repeat(20) });
     const url = new URL(
