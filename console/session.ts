@@ -65,7 +65,7 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const self = await api.read<Self>("auth/token/lookup-self");
   if (!self.ok) return self;
   const term = termOf(self.value, Date.now());
-  const { entity_id: entityId, accessor, display_name: displayName } = self.value;
+  const { entity_id: entityId, accessor } = self.value;
   const owner = entityId || accessor;
   keepUnsavedOf(owner);
   const capabilities = new Capabilities(async (paths) => {
@@ -80,7 +80,7 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const has = capabilities.of(entityPath);
   const mayRead = has !== undefined && missingOf([entityPath, "read"], has).length === 0;
   const entity = mayRead ? await api.read<Entity>(entityPath) : null;
-  const name = nameOf(entity?.ok ? entity.value.name : "", displayName);
+  const name = nameOf(entity?.ok ? entity.value.name : "", self.value);
   return done({ token, self: self.value, capabilities, name, owner, isOwn, term });
 }
 

@@ -247,10 +247,10 @@ kcadm.sh create "clients/$ID/protocol-mappers/models" -r "$REALM" -s name=grove 
     },
     {
       title: "In the job",
+      // The file may end with a newline, as what a command has printed does.
       text: `export VAULT_ADDR=${place.address}
-JWT=$(curl -sS ${withoutSlash(realm)}/protocol/openid-connect/token \\
-  -d grant_type=client_credentials -d client_id=${client} \\
-  --data-urlencode client_secret@/run/secrets/keycloak | ${jqField("access_token")})
+JWT=$(printf %s "$(cat /run/secrets/keycloak)" | curl -sS ${withoutSlash(realm)}/protocol/openid-connect/token \\
+  -d grant_type=client_credentials -d client_id=${client} --data-urlencode client_secret@- | ${jqField("access_token")})
 VAULT_TOKEN=$(${jwtLogin(place, "")})
 export VAULT_TOKEN
 `,

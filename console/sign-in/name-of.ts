@@ -1,6 +1,20 @@
 /** Generated names of entities. */
 const GENERATED = /^entity_[0-9a-f]+/;
 
-/** The name of the user: that of the entity, or that of the token where the entity has none or a generated one. */
-export const nameOf = (entity: string, displayName: string): string =>
-  entity !== "" && !GENERATED.test(entity) ? entity : displayName || "token";
+/** What is known of a signed-in token. */
+interface NamedToken {
+  readonly path: string;
+  readonly display_name: string;
+  readonly meta: Readonly<Record<string, string>> | null;
+}
+
+/**
+ * The name of the user: that of the entity; where it has none or a generated one, what the login copied to `name` of the
+ * metadata, as a provider's `sub` is no name; or else that of the token. Who makes a token below another one chooses its
+ * metadata, so only those of a login count.
+ */
+export function nameOf(entity: string, { path, display_name: displayName, meta }: NamedToken): string {
+  if (entity !== "" && !GENERATED.test(entity)) return entity;
+  const isOfLogin = path.startsWith("auth/") && !path.startsWith("auth/token/");
+  return (isOfLogin && meta?.name) || displayName || "token";
+}

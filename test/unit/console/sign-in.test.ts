@@ -110,10 +110,18 @@ describe("an unwrapped token", () => {
 
 describe("the name of whoever is signed in", () => {
   it("is that of the entity, unless it was generated", () => {
-    expect(nameOf("alice", "ci-alice@example.com")).toBe("alice");
-    expect(nameOf("entity_0c5b2a9de1f083a4a1b2.root", "ci-alice")).toBe("ci-alice");
-    expect(nameOf("", "ci-alice")).toBe("ci-alice");
-    expect(nameOf("", "")).toBe("token");
+    const token = { path: "auth/ci/login", display_name: "ci-alice", meta: null };
+    expect(nameOf("alice", { ...token, meta: { name: "al" } })).toBe("alice");
+    expect(nameOf("entity_0c5b2a9de1f083a4a1b2.root", token)).toBe("ci-alice");
+    expect(nameOf("", token)).toBe("ci-alice");
+    expect(nameOf("", { ...token, display_name: "" })).toBe("token");
+  });
+
+  it("is the name that a login put into the metadata, and none that the maker of a token chose", () => {
+    const token = { path: "auth/oidc/login", display_name: "oidc-3a9e8605", meta: { name: "ann", role: "people" } };
+    expect(nameOf("", token)).toBe("ann");
+    expect(nameOf("", { ...token, meta: { role: "people" } })).toBe("oidc-3a9e8605");
+    expect(nameOf("", { ...token, path: "auth/token/create/deploy" })).toBe("oidc-3a9e8605");
   });
 });
 
