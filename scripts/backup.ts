@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup as copyData } from "./backup/run.ts";
+import { NO_DIGESTS } from "./backup/verify.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
 import { runCommand } from "./local/command-line.ts";
@@ -9,7 +10,7 @@ import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
 import { sumOf } from "./saved/manifest.ts";
 import { missingSealKey, sealKeysOf } from "./saved/missing-seal-key.ts";
-import { newestBackup } from "./saved/newest.ts";
+import { backupAt, newestBackup } from "./saved/newest.ts";
 import { BackupStore } from "./saved/store.ts";
 
 /** `12 objects, 340 rows in 2 parts`. */
@@ -113,7 +114,7 @@ async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Prom
 }
 
 async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>): Promise<Result<Done, string>> {
-  const newest = newestBackup(directory);
+  const newest = backupAt(directory) ?? newestBackup(directory);
   if (!newest) return err(`there is no backup in ${directory}`);
   const { name, problem, sealKeyVersion, copy, manifest } = newest;
   const keys = sealKeysOf(process.env);
@@ -129,13 +130,14 @@ async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>)
     return ok({ json, lines: [...lines, ...warnings] });
   }
   if (!copy) return err(`${name}: ${problem}`);
-  const { at, version: release, databases } = copy;
+  const { at, version: release, databases, files } = copy;
   const key = sealKeyVersion === null ? "" : `, seal key version ${sealKeyVersion}`;
-  const lines = [
-    `${name}: ${number(databases, "database")}, opened and whole; of ${at}, release ${release}${key}`,
-    ...warnings,
-  ];
-  return ok({ json: { name, at, release, databases, seal_key_version: sealKeyVersion, warnings }, lines });
+  const compared = files ? Object.keys(files).length : null;
+  const how = compared === null ? "opened" : `opened; ${number(compared, "file")}, each as its SHA-256 says`;
+  if (compared === null) warnings.push(`warning: ${NO_DIGESTS}: make a backup now`);
+  const lines = [`${name}: ${number(databases, "database")}, ${how}; of ${at}, release ${release}${key}`, ...warnings];
+  const json = { name, at, release, databases, files: compared, seal_key_version: sealKeyVersion, warnings };
+  return ok({ json, lines });
 }
 
 // The copy is for this user only.

@@ -24,7 +24,8 @@ database of the copy to verify it. The server is paused for as long as it takes 
   --fetch DIR    where a backup from the bucket of the server is to be
   --backup NAME  which one
   --keep N       deletes the oldest backups there, so that N are left (default: all are kept)
-  --verify DIR   reads all of the newest backup there, of either kind: compares it with its manifest, or opens every database
+  --verify DIR   reads all of the newest backup there, of either kind, and compares it with the SHA-256 that the backup noted. DIR may be
+                 one copy of files, too
   --json         what was done as JSON
   --help         this text
   --version      the release

@@ -19,6 +19,7 @@ import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { COPY_NOTE } from "./copy-note.ts";
+import { digestsOf } from "./digests.ts";
 import { sealedKeyRingIn } from "./sealed-key-ring.ts";
 import { verifyDatabases } from "./verify.ts";
 
@@ -71,7 +72,8 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     const { at, pausedMs } = copied.value;
     const known = { at: new Date(at).toISOString(), version, databases, pausedMs };
     const backup = { ...known, ...(sealKeyVersion !== null && { sealKeyVersion }) };
-    writeFileSync(join(partial, COPY_NOTE), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
+    const note = { ...backup, files: digestsOf(partial) };
+    writeFileSync(join(partial, COPY_NOTE), `${JSON.stringify(note)}\n`, { mode: 0o600 });
     flushTree(partial);
     const directory = join(target, name);
     renameSync(partial, directory);

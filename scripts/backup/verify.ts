@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { COPY_NOTE } from "./copy-note.ts";
+import { DIGESTS, differenceFrom } from "./digests.ts";
 
 /** The result of a verification. */
 export interface Verified {
@@ -27,15 +28,25 @@ const COPY = z.looseObject({
   version: z.string(),
   databases: z.number(),
   sealKeyVersion: z.number().optional(),
+  files: DIGESTS.optional(),
 });
 
-/** The note in a finished copy of files: the moment of the data (RFC 3339), and the release that made the copy. */
+/**
+ * The note in a finished copy of files: the moment of the data (RFC 3339), the release that made the copy, and the digests
+ * of its files, which earlier releases did not write.
+ */
 export type Copy = z.infer<typeof COPY>;
+
+/** What is said of a copy that an earlier release made. */
+export const NO_DIGESTS = `its ${COPY_NOTE} has no digests of its files, so damage within a database is not seen`;
 
 /** Checks a finished copy of files without writing. The error is for the operator. */
 export function verifyCopy(directory: string): Result<Copy, string> {
   const said = noteOf(directory);
   if (!said) return err(`${COPY_NOTE} can't be read`);
+  // Most damage within a row leaves a database that opens and is consistent.
+  const difference = said.files ? differenceFrom(directory, said.files) : null;
+  if (difference !== null) return err(difference);
   if (!existsSync(join(directory, "installation-id"))) return err("installation-id is missing");
   const objects = join(directory, "objects");
   if (!existsSync(objects)) return err("objects is missing");

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { timeOfBackup } from "../../src/backup/names.ts";
 import { sealedKeyRingIn } from "../backup/sealed-key-ring.ts";
 import { type Copy, verifyCopy } from "../backup/verify.ts";
@@ -35,18 +35,27 @@ export function newestBackup(directory: string): NewestBackup | null {
   const newest = found.sort((a, b) => a.at - b.at).at(-1);
   if (!newest) return null;
   const { entry, name, at } = newest;
-  if (entry === name) {
-    const read = verifyCopy(join(directory, name));
-    const copy = read.ok ? read.value : null;
-    const problem = read.ok ? null : read.error;
-    const keyRing = copy && sealedKeyRingIn(join(directory, name, "objects"));
-    return { name, at, problem, sealKeyVersion: copy?.sealKeyVersion ?? null, keyRing, copy, manifest: null };
-  }
+  if (entry === name) return copyIn(directory, name, at);
   const asked = verifyBackup(new BackupStore(directory), name);
   const problem = asked.ok ? null : asked.error.replace(`${name}: `, "");
   const manifest = asked.ok ? asked.value : null;
   const { seal_key_version: sealKeyVersion = null, key_ring: keyRing = null } = manifest ?? {};
   return { name, at, problem, sealKeyVersion, keyRing, copy: null, manifest };
+}
+
+/** Verifies one copy of files by its own path. Null when the path does not end with the name of a backup. */
+export function backupAt(path: string): NewestBackup | null {
+  const whole = resolve(path);
+  const at = timeOfBackup(basename(whole));
+  return at === null ? null : copyIn(dirname(whole), basename(whole), at);
+}
+
+function copyIn(directory: string, name: string, at: number): NewestBackup {
+  const read = verifyCopy(join(directory, name));
+  const copy = read.ok ? read.value : null;
+  const problem = read.ok ? null : read.error;
+  const keyRing = copy && sealedKeyRingIn(join(directory, name, "objects"));
+  return { name, at, problem, sealKeyVersion: copy?.sealKeyVersion ?? null, keyRing, copy, manifest: null };
 }
 
 /** An installation, as the two kinds of backups name it. */

@@ -1,3 +1,4 @@
+import { NO_DIGESTS } from "../backup/verify.ts";
 import { numbersOf } from "../local/release.ts";
 import { missingSealKey, sealKeysOf } from "../saved/missing-seal-key.ts";
 import type { NewestBackup } from "../saved/newest.ts";
@@ -13,7 +14,9 @@ export interface Situation {
   readonly sealed: boolean;
   /** Null without a backup. */
   readonly backup:
-    | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion" | "keyRing"> & { readonly isOfAnother: boolean })
+    | (Pick<NewestBackup, "name" | "at" | "problem" | "sealKeyVersion" | "keyRing" | "copy"> & {
+        readonly isOfAnother: boolean;
+      })
     | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
@@ -84,10 +87,11 @@ async function backupOf({ backup, maxBackupAgeMs, now }: Situation, keys: SealKe
   // What is no key is a finding of its own.
   const missing = await missingSealKey(backup, keys.ok ? keys.value : []);
   if (missing !== null) return fault(`the newest, ${name}, ${missing}: npm run backup`);
+  const whole = backup.copy && !backup.copy.files ? `opens; ${NO_DIGESTS}` : "whole";
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs
     ? fault(`the newest, ${name}, is ${hours} hours old: npm run backup`)
-    : fine(`the newest, ${name}, is ${hours} hours old and whole`);
+    : fine(`the newest, ${name}, is ${hours} hours old and ${whole}`);
 }
 
 /** A migration needs at most a second copy of the data. */

@@ -100,6 +100,13 @@ describe("a backup of a server that runs", () => {
     expect(readdirSync(backups)).toHaveLength(2);
   });
 
+  it("has a digest of each of its files, which are compared", async () => {
+    const words = [join(PROJECT, "scripts/backup.ts"), "--verify", made.directory, "--json"];
+    const { stdout } = await run(process.execPath, words);
+    expect(JSON.parse(stdout)).toMatchObject({ databases: made.databases, warnings: [] });
+    expect(JSON.parse(stdout).files).toBeGreaterThan(made.databases);
+  });
+
   it("says which seal key it needs", () => expect(made.sealKeyVersion).toBe(1));
 
   it("is complete: no database is damaged and nothing belongs to no token", () => {

@@ -1,12 +1,22 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { newestBackup } from "../../../scripts/saved/newest.ts";
+import { digestsOf } from "../../../scripts/backup/digests.ts";
+import { backupAt, newestBackup } from "../../../scripts/saved/newest.ts";
 import { BackupStore } from "../../../scripts/saved/store.ts";
 import { backupName } from "../../../src/backup/names.ts";
 import { newKeyRing, parseSealKey, sealKeyRing } from "../../../src/crypto/key-ring.ts";
@@ -27,7 +37,7 @@ afterEach(() => {
 
 const sealKey = (version: number) => `${version}:${Buffer.alloc(32).toString("base64")}`;
 
-/** A copy of files with two databases, sealed with the second key. */
+/** A copy of files with two databases, sealed with the second key, as releases before digests made it. */
 function copy(name: string): string {
   const path = join(directory, name);
   mkdirSync(join(path, "objects/a"), { recursive: true });
@@ -41,6 +51,14 @@ function copy(name: string): string {
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
     database.close();
   }
+  return path;
+}
+
+/** A copy of files whose note has the digest of each. */
+function digested(name: string): string {
+  const path = copy(name);
+  const note = join(path, "backup.json");
+  writeFileSync(note, JSON.stringify({ ...JSON.parse(readFileSync(note, "utf8")), files: digestsOf(path) }));
   return path;
 }
 
@@ -90,8 +108,8 @@ it("is read again by backup --verify, of either kind", () => {
     });
     return { status, text: (stdout + stderr).trim() };
   };
-  const path = copy(OLD);
-  const whole = `${OLD}: 2 databases, opened and whole; of 2026, release 1.0.0, seal key version 2`;
+  const path = digested(OLD);
+  const whole = `${OLD}: 2 databases, opened; 3 files, each as its SHA-256 says; of 2026, release 1.0.0, seal key version 2`;
   expect(verify()).toEqual({ status: 0, text: whole });
   const keys = { GROVE_SEAL_KEY: sealKey(3), GROVE_SEAL_KEY_PREVIOUS: sealKey(2) };
   expect(verify(keys)).toEqual({ status: 0, text: whole });
@@ -99,7 +117,8 @@ it("is read again by backup --verify, of either kind", () => {
     "warning: it needs seal key version 2, and the configured one has version 3: keep that key, or make a backup now";
   expect(verify({ ...keys, GROVE_SEAL_KEY_PREVIOUS: "" })).toEqual({ status: 0, text: `${whole}\n${warning}` });
   rmSync(join(path, "objects"), { recursive: true });
-  expect(verify()).toEqual({ status: 1, text: `backup: ${OLD}: objects is missing` });
+  const missing = "objects/a/one.sqlite is missing; objects/a/two.sqlite is missing";
+  expect(verify()).toEqual({ status: 1, text: `backup: ${OLD}: ${missing}` });
   const part = asked(2 * HOUR);
   expect(verify()).toEqual({
     status: 0,
@@ -132,7 +151,7 @@ describe("the seal key of a backup", () => {
       database.prepare("INSERT INTO installation VALUES (?)").run(await ring());
       database.close();
       const note = { at: "2026", version: "1.0.0", databases: 3, pausedMs: 0, sealKeyVersion: 2 };
-      writeFileSync(join(path, "backup.json"), JSON.stringify(note));
+      writeFileSync(join(path, "backup.json"), JSON.stringify({ ...note, files: digestsOf(path) }));
     },
     "what a server was asked for": async () => {
       asked(2 * HOUR);
@@ -161,7 +180,91 @@ describe("the seal key of a backup", () => {
   });
 });
 
-describe("a copy of files", () => {
+describe("a copy of files with digests", () => {
+  const change = (file: string, by: (bytes: Buffer) => Buffer) => writeFileSync(file, by(readFileSync(file)));
+
+  it("is whole as it was made, also by its own path", () => {
+    const path = digested(NEW);
+    expect(newestBackup(directory)).toMatchObject({ problem: null });
+    expect(backupAt(`${path}/`)).toMatchObject({ name: NEW, at: 2 * HOUR, problem: null });
+    expect(backupAt(directory)).toBeNull();
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    [
+      "a bit of a row has changed, and the database opens",
+      (path) => {
+        const file = join(path, "objects/a/one.sqlite");
+        change(file, (bytes) => {
+          // The last byte of a page that has one row is the row's value.
+          const at = bytes.length - 1;
+          bytes[at] = (bytes[at] ?? 0) ^ 2;
+          return bytes;
+        });
+        const database = new DatabaseSync(`file:${file}?immutable=1`);
+        expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+        database.close();
+      },
+      "objects/a/one.sqlite is damaged: it is not what its SHA-256 says",
+    ],
+    [
+      "a file is cut short",
+      (path) => change(join(path, "objects/a/two.sqlite"), (bytes) => bytes.subarray(0, 4096)),
+      "objects/a/two.sqlite has 4096 of 8192 bytes",
+    ],
+    ["a file is gone", (path) => rmSync(join(path, "installation-id")), "installation-id is missing"],
+    [
+      "a database has a log that it was not backed up with",
+      (path) => writeFileSync(join(path, "objects/a/one.sqlite-wal"), "x"),
+      "objects/a/one.sqlite-wal does not belong to it",
+    ],
+    [
+      "a file is a link",
+      (path) => {
+        rmSync(join(path, "installation-id"));
+        symlinkSync("/dev/null", join(path, "installation-id"));
+      },
+      "installation-id is no file",
+    ],
+    [
+      "a directory took the place of a file",
+      (path) => {
+        rmSync(join(path, "installation-id"));
+        mkdirSync(join(path, "installation-id"));
+      },
+      "installation-id is missing",
+    ],
+    [
+      "the digest itself is damaged",
+      (path) =>
+        change(join(path, "backup.json"), (bytes) => Buffer.from(`${bytes}`.replace('"sha256":"', '"sha256":"g'))),
+      "backup.json can't be read",
+    ],
+  ])("is not whole when %s", (_, damage, problem) => {
+    damage(digested(NEW));
+    expect(newestBackup(directory)).toMatchObject({ problem });
+  });
+
+  it("names the first of many differences, and counts the others", () => {
+    const path = digested(NEW);
+    for (let at = 0; at < 7; at++) writeFileSync(join(path, `${at}`), "");
+    expect(newestBackup(directory)?.problem).toMatch(
+      /^0 does not belong to it; .*4 does not belong to it; and 2 more files$/,
+    );
+  });
+});
+
+describe("a copy of files of an earlier release", () => {
+  it("is taken, and said to have no digests", () => {
+    copy(NEW);
+    const words = [join(import.meta.dirname, "../../../scripts/backup.ts"), "--verify", directory];
+    const { status, stdout } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: expect.stringContaining("warning: its backup.json has no digests of its files"),
+    });
+  });
+
   it("is checked without a change", () => {
     const path = copy(NEW);
     const objects = join(path, "objects/a");

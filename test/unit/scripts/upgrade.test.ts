@@ -16,6 +16,7 @@ const BACKUP = {
   problem: null,
   sealKeyVersion: 1,
   keyRing: null,
+  copy: null,
   isOfAnother: false,
 };
 const FIRST_KEY = `1:${Buffer.alloc(32).toString("base64")}`;
@@ -52,6 +53,16 @@ describe("an upgrade", () => {
   it("continues while the seal key of the backup is the previous one, or is not known", async () => {
     expect(await faults({ sealKey: SECOND_KEY, previousSealKey: FIRST_KEY })).toEqual([]);
     expect(await faults({ sealKey: SECOND_KEY, backup: { ...BACKUP, sealKeyVersion: null } })).toEqual([]);
+  });
+
+  it("says of a copy of files whether its digests were compared", async () => {
+    const said = async (copy: object) => {
+      const noted = { at: "2026", version: "1.0.0", databases: 1, ...copy };
+      const found = await checkUpgrade({ ...FINE, backup: { ...BACKUP, copy: noted } });
+      return found.find(({ about }) => about === "backup");
+    };
+    expect(await said({ files: {} })).toMatchObject({ isFault: false, text: expect.stringMatching(/old and whole$/) });
+    expect(await said({})).toMatchObject({ isFault: false, text: expect.stringContaining("has no digests") });
   });
 
   it.each<[string, Partial<Situation>, string]>([
