@@ -6,6 +6,7 @@ import { NO_DIGESTS } from "./backup/verify.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
 import { runCommand } from "./local/command-line.ts";
+import { tokenIn } from "./local/token-text.ts";
 import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
 import { sumOf } from "./saved/manifest.ts";
@@ -26,6 +27,11 @@ interface Done {
 }
 
 async function backUp(command: BackupCommand): Promise<number> {
+  const token = tokenIn(process.env, "VAULT_TOKEN");
+  if ("address" in command && !token.ok) {
+    say(token.error);
+    return 2;
+  }
   const done = await carryOut(command);
   if (!done.ok) {
     say(done.error);
@@ -64,7 +70,8 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
 }
 
 /** Calls of backups can all be repeated. */
-const clientOf = (address: string) => new GroveClient(address, process.env.VAULT_TOKEN ?? "", { repeats: true });
+const clientOf = (address: string) =>
+  new GroveClient(address, process.env.VAULT_TOKEN?.trim() ?? "", { repeats: true });
 
 const progressFor =
   (json: boolean) =>

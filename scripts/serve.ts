@@ -11,6 +11,7 @@ import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { addressText, listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
+import { tokenIn } from "./local/token-text.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { ARCHIVE_SOCKET, type ArchiveService, startArchive } from "./serve/cluster/archive.ts";
@@ -90,6 +91,8 @@ async function startInCluster(
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
+  const initToken = tokenIn(process.env, "GROVE_INIT_TOKEN");
+  if (command.init !== undefined && !initToken.ok) return initToken;
   if (command.init !== undefined && process.env.GROVE_DEV_ROOT_TOKEN) {
     return err("GROVE_DEV_ROOT_TOKEN makes a root token before --init is read: set one of them");
   }

@@ -1,5 +1,6 @@
 import { err, ok } from "../../src/base/result.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
+import { addressProblem } from "../local/server-address.ts";
 
 export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
        npm run backup -- --address URL --to r2
@@ -61,8 +62,8 @@ export function parseBackupArguments(argv: readonly string[]) {
   }
   if (data !== undefined && address !== undefined) return err("--data and --address exclude each other");
   if (data === "") return err("--data takes a directory");
-  if (address !== undefined && !/^https?:\/\/\S+$/.test(address))
-    return err("--address takes an address such as https://grove.example");
+  const badAddress = address === undefined ? null : addressProblem("--address", address);
+  if (badAddress !== null) return err(badAddress);
   if (fetch !== undefined) {
     if (fetch === "" || address === undefined || to !== "")
       return err("--fetch takes a directory, beside --address and without --to");

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { isSendable } from "../local/token-text.ts";
 import { tlsThere, wantsTls, whyNoAnswer } from "./no-answer.ts";
 import { hasToken } from "./secret-like.ts";
 
@@ -152,6 +153,8 @@ export class GroveClient {
     path: string,
     body: unknown,
   ): Promise<Result<Answer & { readonly retryAfter: number | null }, CallFailure>> {
+    // Also of a token that an answer or a setting has brought.
+    if (!isSendable(this.#token)) return failed("the token has characters that no token has: nothing was sent");
     try {
       const answer = await this.#send({ method, path: `/v1/${path}`, token: this.#token, body });
       return ok({ status: answer.status, body: parse(answer.text), retryAfter: secondsOf(answer.retryAfter) });

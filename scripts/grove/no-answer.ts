@@ -1,8 +1,14 @@
 import { connect } from "node:tls";
 import { codeOf } from "../local/error-code.ts";
 
+/** Thrown in place of an answer, with a message for the operator. */
+export class NoAnswer extends Error {}
+
 /** How long a server may take to say that it speaks TLS. */
 const PROBE_MS = 5_000;
+
+const CLOSED = "the connection was closed";
+const LATE = "none came in time";
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -12,7 +18,19 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is of another name",
   CERT_HAS_EXPIRED: "its certificate has expired",
   CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  UND_ERR_CONNECT_TIMEOUT: LATE,
+  UND_ERR_HEADERS_TIMEOUT: LATE,
+  UND_ERR_BODY_TIMEOUT: LATE,
 };
+
+/** Messages of fetch for failures without a code. */
+const MESSAGES: ReadonlyMap<string, string> = new Map([
+  ["unexpected redirect", "it leads to another address, which would get the token: give that one"],
+  ["bad port", "fetch calls no server at this port"],
+]);
 
 /** Certificates that no known authority has signed. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
@@ -37,13 +55,30 @@ export function tlsThere(address: string): string {
 }
 
 /**
+ * Says for an operator what fetch has thrown. Its own messages are not repeated: those about a header, a body or an
+ * address have the whole text in them, and with that a token, a key or a password.
+ */
+export function failureText(error: unknown): string {
+  if (error instanceof NoAnswer) return error.message;
+  if (error instanceof Error && error.name === "TimeoutError") return LATE;
+  const cause = causeOf(error);
+  const code = codeOf(cause);
+  if (code !== undefined) return REASONS[code] ?? code;
+  const known = cause instanceof Error ? MESSAGES.get(cause.message) : undefined;
+  return known ?? "the request could not be sent";
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? error.cause : error;
+}
+
+/**
  * Says for an operator why no answer came from an address.
  *
  * @param error what fetch has thrown.
  */
 export async function whyNoAnswer(error: unknown, address: string): Promise<string> {
-  if (error instanceof Error && error.name === "TimeoutError") return "none came in time";
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const cause = causeOf(error);
   const code = codeOf(cause) ?? "";
   const isTls = address.startsWith("https:");
   if (isTls && /^(?:ERR_SSL_|EPROTO)/.test(code)) {
@@ -52,13 +87,14 @@ export async function whyNoAnswer(error: unknown, address: string): Promise<stri
   if (UNTRUSTED.has(code)) {
     return "its certificate is of no authority known here: NODE_EXTRA_CA_CERTS=FILE names its authority";
   }
-  const reason = REASONS[code];
-  if (reason !== undefined) return reason;
-  // A port of TLS closes a connection that begins with HTTP, as does a server that ends.
+  // A port of TLS closes a connection that begins with HTTP, as does a server that ends, or answers no HTTP.
   // Where no TLS socket can be made, that question has no answer.
-  if (!isTls && (await speaksTls(address).catch(() => false))) return tlsThere(address);
-  return cause instanceof Error ? cause.message : String(cause);
+  const mayBeTls = !isTls && (CLOSES.has(code) || code.startsWith("HPE_"));
+  if (mayBeTls && (await speaksTls(address).catch(() => false))) return tlsThere(address);
+  return code.startsWith("HPE_") ? "it does not speak HTTP there" : failureText(error);
 }
+
+const CLOSES: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** True when a server shakes hands by TLS. Nothing is sent to it. */
 function speaksTls(address: string): Promise<boolean> {

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
+import { addressProblem } from "../local/server-address.ts";
+import { tokenIn } from "../local/token-text.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
@@ -35,16 +37,18 @@ export async function runGrove(
     return 0;
   }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
-  const problem = addressProblem(address);
-  if (problem !== null) {
+  const read = tokenIn(environment, "VAULT_TOKEN");
+  const problem = addressProblem("VAULT_ADDR", address) ?? (read.ok ? null : read.error);
+  if (problem !== null || !read.ok) {
     terminal.say(`grove: ${problem}`);
     return command.kind === "apply" ? 1 : 2;
   }
-  const token = environment.VAULT_TOKEN ?? "";
+  const token = read.value;
   // Each step of these can be repeated.
   const repeats = REPEATED.has(command.kind);
   const client = new GroveClient(address, token, { repeats });
-  const done = await carryOut(command, { client, terminal, json: command.json }, environment).catch(failedHere);
+  const session = { client, terminal, json: command.json };
+  const done = await carryOut(command, session, token, environment).catch(failedHere);
   terminal.progress(null);
   if (done === "interrupted") {
     terminal.say(`grove: nothing was ${UNDONE[command.kind] ?? "done"}`);
@@ -84,14 +88,6 @@ async function isValidToken(client: GroveClient, { status }: CallFailure): Promi
   return self.error.status === 403 ? false : null;
 }
 
-/** What is wrong with an address, without the address: it may have a password. */
-function addressProblem(address: string): string | null {
-  const url = /^https?:\/\/[^\s/]/.test(address) && URL.canParse(address) ? new URL(address) : null;
-  if (url === null) return "VAULT_ADDR is no address such as https://grove.example";
-  if (url.username + url.password !== "") return "VAULT_ADDR has a name or password in it, which Grove does not take";
-  return /\/v1\/*$/.test(url.pathname) ? "VAULT_ADDR is the address without /v1" : null;
-}
-
 const REPEATED: ReadonlySet<GroveCommand["kind"]> = new Set(["restore", "preview", "init", "apply"]);
 
 const AUDIT: ReadonlySet<GroveCommand["kind"]> = new Set(["audit", "verify", "archive"]);
@@ -99,6 +95,7 @@ const AUDIT: ReadonlySet<GroveCommand["kind"]> = new Set(["audit", "verify", "ar
 function carryOut(
   command: Exclude<GroveCommand, { kind: "completion" | "version" }>,
   session: Session,
+  token: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<Called<number>> {
   switch (command.kind) {
@@ -135,7 +132,7 @@ function carryOut(
     case "preview":
       return previewRestore(session, command, Date.now());
     case "init":
-      return initFromFile(session, command.file, environment.VAULT_TOKEN ?? "", environment);
+      return initFromFile(session, command.file, token, environment);
     case "apply":
       return applyFile(session, command, environment);
   }

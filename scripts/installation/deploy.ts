@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parse } from "smol-toml";
+import { parse, TomlError } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
 import { err, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
@@ -21,7 +21,9 @@ function definition(): Result<Section, string> {
   try {
     return deployedDefinition(release, parse(readFileSync(SETTINGS, "utf8")), join(PROJECT, "dist/worker/index.js"));
   } catch (error) {
-    return err(`${SETTINGS} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    // The text of the error shows the lines about the mistake, which may have a secret.
+    const where = error instanceof TomlError ? `: line ${error.line} is no TOML` : "";
+    return err(`${SETTINGS} can't be read${where}`);
   }
 }
 

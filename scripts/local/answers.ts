@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { MessageBody } from "../../gateway/body.ts";
 import type { ResponseHead } from "../../gateway/heads.ts";
 import { type UpstreamAddress, UpstreamConnection } from "../../gateway/upstream.ts";
+import { NoAnswer } from "../grove/no-answer.ts";
 
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
@@ -45,7 +46,7 @@ export function refusalOfAll(address: UpstreamAddress): Promise<string | undefin
 /**
  * Sends a request with JSON over a socket, and returns its whole answer.
  *
- * @throws when none came within `limitMs`.
+ * @throws NoAnswer when none came within `limitMs`.
  */
 export async function exchange(
   address: UpstreamAddress,
@@ -59,7 +60,7 @@ export async function exchange(
     const retryAfter = answer.headers.find(({ lower }) => lower === "retry-after")?.value ?? null;
     return { status: answer.status, retryAfter, text: await textOf(content) };
   });
-  if (answered === undefined) throw new Error("the Worker gave no answer");
+  if (answered === undefined) throw new NoAnswer("the Worker gave none");
   return answered;
 }
 

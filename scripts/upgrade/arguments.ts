@@ -1,5 +1,6 @@
 import { err, ok } from "../../src/base/result.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
+import { addressProblem } from "../local/server-address.ts";
 
 export const HELP = `Usage: npm run -s upgrade -- [options]
 
@@ -37,6 +38,7 @@ export function parseUpgradeArguments(
   const { data, backups, address, "max-age": maxAge } = words.value.values;
   if (backups === undefined) return err("--backups DIR says where the backups are");
   if (!/^\d{1,4}$/.test(maxAge)) return err("--max-age takes whole hours");
-  if (!URL.canParse(address)) return err("--address takes a URL");
+  const badAddress = addressProblem("--address", address);
+  if (badAddress !== null) return err(badAddress);
   return ok({ data, backups, maxAgeMs: Number(maxAge) * 3_600_000, address });
 }

@@ -26,9 +26,13 @@ export interface SentAnswer {
 
 /**
  * Why there is no answer. "lost": the host refuses the connection, or closes it; "unreachable": its name does not resolve,
- * or TLS fails. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed".
+ * or TLS fails. A retry does not help after "unreadable" (too long or not UTF-8), "not_allowed" and
+ * "unsendable" (a header with characters that none can have).
  */
-export type NoAnswer = "lost" | "unreachable" | "timeout" | "unreadable" | "not_allowed";
+export type NoAnswer = "lost" | "unreachable" | "timeout" | "unreadable" | "not_allowed" | "unsendable";
+
+/** Printable ASCII with tabs. */
+const HEADER = /^[\t\x20-\x7e]*$/;
 
 /** Fetches over the network, or from a service binding. */
 export type FetchFrom = (request: Request) => Promise<Response>;
@@ -43,6 +47,8 @@ export async function send(
   fetchFrom: FetchFrom = (sent) => fetch(sent),
 ): Promise<Result<SentAnswer, NoAnswer>> {
   const { method, url, headers, body } = request;
+  // The runtime writes a header that is no ASCII into its log, and these have tokens and keys.
+  if (!Object.values(headers).every((value) => HEADER.test(value))) return err("unsendable");
   if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
   // Not AbortSignal.timeout: its timer would outlast the answer and keep an object awake.
   const abort = new AbortController();

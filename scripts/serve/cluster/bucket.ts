@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { AwsV4Signer } from "aws4fetch";
 import { err, ok, type Result } from "../../../src/base/result.ts";
+import { failureText } from "../../grove/no-answer.ts";
+import { isSendable } from "../../local/token-text.ts";
 import type { ClusterSettings } from "./settings.ts";
 
 /** Time limit of a request (ms). */
@@ -126,7 +128,7 @@ export class ClusterBucket {
       this.clockOffsetMs = Number.isNaN(offset) ? undefined : offset;
       return ok({ status: response.status, text, etag: response.headers.get("etag") ?? "" });
     } catch (error) {
-      return err({ message: `the bucket is out of reach: ${reasonOf(error)}`, passes: true });
+      return err({ message: `the bucket is out of reach: ${failureText(error)}`, passes: true });
     }
   }
 }
@@ -161,6 +163,9 @@ function readCredentials(environment: NodeJS.ProcessEnv) {
   }
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: session } = named;
   if (!id || !secret) return err("there are no credentials for the bucket");
+  for (const [name, value = ""] of Object.entries({ AWS_ACCESS_KEY_ID: id, AWS_SESSION_TOKEN: session })) {
+    if (!isSendable(value)) return err(`${name} has characters that no credential has (a line break?)`);
+  }
   return ok({ accessKeyId: id, secretAccessKey: secret, ...(session && { sessionToken: session }) });
 }
 
@@ -168,11 +173,4 @@ function problemOf({ status, text }: Answer): BucketProblem {
   const [, code] = /<Code>([A-Za-z0-9]{1,64})<\/Code>/.exec(text) ?? [];
   const message = `the bucket answered ${status}${code === undefined ? "" : ` (${code})`}`;
   return { message, passes: status === 429 || status >= 500 };
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0].message;
-  return cause instanceof Error ? cause.message : error.message;
 }

@@ -140,7 +140,7 @@ export function pauseBeforeNext(
 }
 
 function mayChange(sent: Result<SentAnswer, NoAnswer>, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
-  if (!sent.ok) return sent.error !== "unreadable" && sent.error !== "not_allowed";
+  if (!sent.ok) return !["unreadable", "not_allowed", "unsendable"].includes(sent.error);
   if (isTemporary(sent.value)) return sent.value.status !== 501;
   return sent.value.status !== 200 && alsoTemporary?.includes(errorCodeOf(sent.value) ?? "") === true;
 }
@@ -156,6 +156,8 @@ function noAnswer(service: Service, why: NoAnswer): Failure {
       return invalid(`answer of ${service} is too long or no text`);
     case "not_allowed":
       return invalid(`the configured host of ${service} may not be called from here`);
+    case "unsendable":
+      return invalid(`a header for ${service} has characters that no token and no key has`);
     case "timeout":
       return serviceUnavailable(`${service} does not answer in time`);
     case "lost":

@@ -13,6 +13,9 @@ const EARLY_MS = 5 * 60_000;
 /** Pause before the metadata services are asked again after they gave no credentials. */
 const MISSING_MS = 30_000;
 
+/** What is sent in a header: the signer would refuse, or log, anything else as a whole. */
+const SENDABLE = /^[\x21-\x7e]*$/;
+
 /** The last answer of the metadata services in this isolate. */
 let kept: { readonly credentials: TemporaryCredentials | null; readonly until: Ms } | null = null;
 
@@ -23,6 +26,9 @@ export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials
     [env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN],
   ] as const;
   for (const [accessKeyId, secretAccessKey, sessionToken] of sets) {
+    if (![accessKeyId, sessionToken].every((text = "") => SENDABLE.test(text))) {
+      return refuse("the server's credentials for the cloud's APIs have characters that no key has (a line break?)");
+    }
     if (accessKeyId && secretAccessKey) return ok({ accessKeyId, secretAccessKey, sessionToken: sessionToken || null });
     // Half of a pair is a mistake, which other credentials must not hide.
     if (accessKeyId || secretAccessKey) {

@@ -58,6 +58,21 @@ describe("a node that joins its cluster", () => {
     expect(lines[0]).toMatch(/out of reach.*tried again in 0.5 s/);
   });
 
+  it.each(["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"])(
+    "ends where %s can't be sent, and does not repeat it",
+    async (name) => {
+      const { joining, lines } = await setUp();
+      for (const text of ["a-secret\nx", "\u201ca-secret\u201d"]) {
+        const environment = { ...joining.environment, [name]: text };
+        expect(await joinCluster({ ...joining, data: newData(), environment })).toEqual({
+          ok: false,
+          error: expect.stringContaining(`${name} has characters that no credential has`),
+        });
+      }
+      expect(lines.join()).not.toContain("secret");
+    },
+  );
+
   it("ends when it is stopped during the join", async () => {
     const { joining, emulator } = await setUp();
     emulator.fault = () => "cut";

@@ -4,8 +4,12 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
+import { failureText, whyNoAnswer } from "../../../../scripts/grove/no-answer.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
+import { COMMAND_NAMES, commandEntry } from "../../../../scripts/grove/table.ts";
+import type { Terminal } from "../../../../scripts/grove/terminal.ts";
 
 const TLS = join(import.meta.dirname, "../../gateway/tls");
 
@@ -18,14 +22,28 @@ const secure = createTlsServer(
 const proxy = createServer((_, response) => {
   response.writeHead(400).end("<h1>400 The plain HTTP request was sent to HTTPS port</h1>");
 });
+const moved = createServer((_, response) => void response.writeHead(302, { Location: "http://other.example" }).end());
 const silent = createTcpServer((socket) => void socket.destroy());
-const servers: readonly Server[] = [plain, secure, proxy, silent];
+const servers: readonly Server[] = [plain, secure, proxy, moved, silent];
 
 const hostOf = (server: { address(): unknown }) => `127.0.0.1:${(server.address() as AddressInfo).port}`;
 const whyNot = async (address: string) => {
   const answered = await new GroveClient(address, "s.own").call("GET", "sys/health");
   return answered.ok ? "answered" : answered.error.message;
 };
+
+const nobody = async (): Promise<never> => {
+  throw new Error("nobody asks");
+};
+const unasked = (say: (line: string) => void): Terminal => ({
+  ...{ colours: false, interactive: false, columns: null, out: () => {}, progress: () => {} },
+  ...{ ask: nobody, secret: nobody, lines: async function* () {}, say },
+});
+
+/** Every command that asks a server. */
+const COMMANDS = COMMAND_NAMES.filter((name) => !["completion", "help", "version"].includes(name)).map(
+  (name) => commandEntry(name).example.split(" <")[0] ?? name,
+);
 
 beforeAll(async () => {
   for (const server of servers) await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -67,17 +85,60 @@ describe("no answer", () => {
     expect(await whyNot(`http://${host}`)).toBe(`no answer from http://${host}: nothing listens there`);
   });
 
+  describe.each([
+    ["a line break", "dev-secret\nx"],
+    ["a null", "dev-secret\u0000x"],
+    ["typographic quotes", "\u201cdev-secret\u201d"],
+  ])("with %s in the token", (_, VAULT_TOKEN) => {
+    it.each(COMMANDS)("is asked for by no %s, and the token is not repeated", async (words) => {
+      const command = parseGroveArguments(words.split(" "));
+      if (!command.ok) throw new Error(String(command.error));
+      const said: string[] = [];
+      const environment = { VAULT_ADDR: `http://${hostOf(plain)}`, VAULT_TOKEN };
+      const code = await runGrove(
+        command.value,
+        environment,
+        unasked((line) => void said.push(line)),
+      );
+      expect(said).toEqual(["grove: VAULT_TOKEN has characters that no token has (a line break?)"]);
+      expect(code).toBe(words.startsWith("apply") ? 1 : 2);
+    });
+
+    it("a client sends nothing, and its failure does not repeat it", async () => {
+      const answered = await new GroveClient(`http://${hostOf(plain)}`, VAULT_TOKEN).call("GET", "sys/health");
+      expect(answered.ok ? "" : answered.error.message).toMatch(/^the token has characters/);
+    });
+
+    it("a message of fetch is not repeated either", async () => {
+      const thrown = await fetch(`http://${hostOf(plain)}`, { headers: { "X-Vault-Token": VAULT_TOKEN } }).catch(
+        (e) => e,
+      );
+      expect(String(thrown)).toMatch(/secret|ByteString/);
+      expect(failureText(thrown)).toBe("the request could not be sent");
+      expect(await whyNoAnswer(thrown, `http://${hostOf(plain)}`)).toBe("the request could not be sent");
+    });
+  });
+
+  it("with white space at the ends of the token is asked for without it", async () => {
+    const environment = { VAULT_ADDR: `http://${hostOf(plain)}`, VAULT_TOKEN: " dev-secret\r\n" };
+    const said: string[] = [];
+    await runGrove(
+      { kind: "doctor", json: false },
+      environment,
+      unasked((line) => void said.push(line)),
+    );
+    expect(said).toEqual([]);
+  });
+
+  it("of a server that leads elsewhere says so", async () => {
+    expect(await whyNot(`http://${hostOf(moved)}`)).toContain("it leads to another address");
+  });
+
   it.each(["https://on-call:secret@grove.example", "http://127.0.0.1:99999", "http://", "grove.example"])(
     "is asked for from %s, which no address is, or has a secret",
     async (address) => {
       const said: string[] = [];
-      const unused = async (): Promise<never> => {
-        throw new Error("nobody asks");
-      };
-      const terminal = {
-        ...{ colours: false, interactive: false, columns: null, out: () => {}, progress: () => {} },
-        ...{ ask: unused, secret: unused, lines: async function* () {}, say: (line: string) => void said.push(line) },
-      };
+      const terminal = unasked((line) => void said.push(line));
       expect(await runGrove({ kind: "doctor", json: false }, { VAULT_ADDR: address }, terminal)).toBe(2);
       expect(said).toEqual([expect.stringMatching(/^grove: VAULT_ADDR /)]);
       expect(said[0]).not.toContain("secret");

@@ -135,6 +135,26 @@ describe("credentials of the server", () => {
     expect((await serverCredentials(settings)).ok).toBe(true);
   });
 
+  it.each([
+    ["CLOUD_ACCESS_KEY", "AK\nIA"],
+    ["CLOUD_ACCESS_KEY", "\u201cAKIA\u201d"],
+    ["CLOUD_SESSION_TOKEN", "secret\nx"],
+  ])("are refused where %s has what no header can carry", async (name, text) => {
+    const keys = { CLOUD_ACCESS_KEY: "AKIA1", CLOUD_SECRET_KEY: "s", [name]: text };
+    const refused = await serverCredentials({ ...settings, ...keys });
+    expect(refused).toMatchObject({ ok: false, error: { message: expect.stringContaining("no key has") } });
+    expect(JSON.stringify(refused)).not.toContain(text);
+  });
+
+  it("of a container are not asked for with such a token", async () => {
+    const container = {
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://169.254.170.23/v1/credentials",
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: "\u201ccontainer-token\u201d",
+    };
+    expect(await containerCredentials(env(container))).toBeNull();
+    expect(asked).toEqual([]);
+  });
+
   it("come from the settings first", async () => {
     serveInstance();
     const keys = { ...settings, CLOUD_ACCESS_KEY: "AKIA1", CLOUD_SECRET_KEY: "s", AWS_ACCESS_KEY_ID: "AKIA2" };
