@@ -86,6 +86,12 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
 
 const ALLOCATED_IPV6 = ipaddr.parseCIDR("2000::/3");
 
+/** What is said of a URL with such a problem, as a phrase without it. */
+export const OUTBOUND_PROBLEMS = {
+  scheme: "must be an https URL, unless --allow-private-host names its host",
+  host: "must be a host on the public internet, or one that --allow-private-host names",
+} as const;
+
 /**
  * Returns why no request may be sent to `url`, or null: "scheme" when it must be https, "host" when it is not on the
  * public internet. `listed` private hosts are allowed too, also without TLS. Called before each request to a configured

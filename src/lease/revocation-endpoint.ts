@@ -1,4 +1,4 @@
-import { outboundProblem, type PrivateHosts, privateHosts } from "../base/outbound-hosts.ts";
+import { OUTBOUND_PROBLEMS, outboundProblem, type PrivateHosts, privateHosts } from "../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EndpointEnv } from "./env.ts";
 
@@ -46,7 +46,7 @@ export function readRevocationEndpoint(text: string, settings: EndpointSettings)
     return err("target must be a URL without credentials and without a fragment");
   }
   const host = url.hostname.replace(/\.$/, "").toLowerCase();
-  if (problem === "host") return err("target must be a host on the public internet");
+  if (problem === "host") return err(`target ${OUTBOUND_PROBLEMS.host}`);
   if (settings.hosts.length > 0 && !settings.hosts.some((allowed) => hostMatches(allowed, host))) {
     return err("target is not one of the hosts in LEASE_TARGET_HOSTS");
   }

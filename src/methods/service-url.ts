@@ -1,4 +1,4 @@
-import { outboundProblem, type PrivateHosts } from "../base/outbound-hosts.ts";
+import { OUTBOUND_PROBLEMS, outboundProblem, type PrivateHosts } from "../base/outbound-hosts.ts";
 
 const MAX_LENGTH = 2048;
 
@@ -8,6 +8,5 @@ export function urlProblem(url: string, listed: PrivateHosts): string | null {
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
   if (parsed.username || parsed.password || parsed.hash) return "must not have a user or a fragment";
   const problem = outboundProblem(parsed, listed);
-  if (problem === "scheme") return "must be an https URL";
-  return problem === "host" ? "must be a host on the public internet" : null;
+  return problem && OUTBOUND_PROBLEMS[problem];
 }

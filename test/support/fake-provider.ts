@@ -1,9 +1,63 @@
 import { createHash } from "node:crypto";
+import keycloak from "../data/keycloak-discovery.json";
 import { type Issuer, newIssuer } from "./issuer.ts";
 
 /** The issuer of the fake provider. */
 export const PROVIDER = "https://login.example.com";
 export const CLIENT = { id: "grove", secret: "s3cret: with 100% odd & signs" };
+
+/** Where a provider has its endpoints, below its issuer, and what it says of itself. */
+interface Kind {
+  readonly paths: Readonly<Record<"keys" | "authorize" | "token" | "userinfo" | "device", string>>;
+  readonly document: Readonly<Record<string, unknown>>;
+  /** Keys of the key set that sign nothing. */
+  readonly otherKeys: readonly object[];
+  /** What the answers of the device endpoint and of the token endpoint have besides the usual. */
+  readonly ofDevice: Readonly<Record<string, unknown>>;
+  readonly ofTokens: Readonly<Record<string, unknown>>;
+}
+
+const USUAL_PATHS = {
+  keys: "/keys",
+  authorize: "/authorize",
+  token: "/token",
+  userinfo: "/userinfo",
+  device: "/device",
+} as const;
+
+const usual = (host: string): Kind => ({
+  paths: USUAL_PATHS,
+  document: {
+    issuer: host,
+    jwks_uri: `${host}${USUAL_PATHS.keys}`,
+    authorization_endpoint: `${host}${USUAL_PATHS.authorize}`,
+    token_endpoint: `${host}${USUAL_PATHS.token}`,
+    userinfo_endpoint: `${host}${USUAL_PATHS.userinfo}`,
+    device_authorization_endpoint: `${host}${USUAL_PATHS.device}`,
+  },
+  otherKeys: [],
+  ofDevice: {},
+  ofTokens: {},
+});
+
+/** Keycloak 26.7.3, by the discovery document of a realm and by answers that were recorded. */
+const KEYCLOAK: Kind = {
+  paths: {
+    keys: "/protocol/openid-connect/certs",
+    authorize: "/protocol/openid-connect/auth",
+    token: "/protocol/openid-connect/token",
+    userinfo: "/protocol/openid-connect/userinfo",
+    device: "/protocol/openid-connect/auth/device",
+  },
+  document: keycloak,
+  otherKeys: [{ kid: "of-encryption", kty: "RSA", alg: "RSA-OAEP", use: "enc", n: "AQAB".repeat(86), e: "AQAB" }],
+  ofDevice: {
+    verification_uri: `${keycloak.issuer}/device`,
+    verification_uri_complete: `${keycloak.issuer}/device?user_code=WDJB-MJHT`,
+    expires_in: 600,
+  },
+  ofTokens: { refresh_expires_in: 1800, refresh_token: "refresh", "not-before-policy": 0, session_state: "session" },
+};
 
 /** A person at the provider. */
 export interface Person {
@@ -49,15 +103,22 @@ export class FakeProvider {
   instead: ((url: URL, request: Request) => Response | Promise<Response | undefined> | undefined) | null = null;
   readonly #codes = new Map<string, Grant>();
   readonly #accessTokens = new Map<string, string>();
+  readonly #kind: Kind;
   #count = 0;
 
-  private constructor(host: string, issuer: Issuer) {
+  private constructor(host: string, issuer: Issuer, kind: Kind) {
     this.host = host;
     this.issuer = issuer;
+    this.#kind = kind;
   }
 
   static async start(host = PROVIDER): Promise<FakeProvider> {
-    return new FakeProvider(host, await newIssuer("RS256", "key-1"));
+    return new FakeProvider(host, await newIssuer("RS256", "key-1"), usual(host));
+  }
+
+  /** A realm of Keycloak. */
+  static async startKeycloak(): Promise<FakeProvider> {
+    return new FakeProvider(keycloak.issuer, await newIssuer("RS256", "key-1"), KEYCLOAK);
   }
 
   /**
@@ -66,7 +127,8 @@ export class FakeProvider {
    */
   signIn(authUrl: string, claims: Readonly<Record<string, unknown>> = { sub: "ann" }) {
     const url = new URL(authUrl);
-    if (!authUrl.startsWith(`${this.host}/authorize?`)) throw new Error("the address is not that of the provider");
+    if (!authUrl.startsWith(`${this.host}${this.#kind.paths.authorize}?`))
+      throw new Error("the address is not that of the provider");
     const asked = Object.fromEntries(url.searchParams);
     const { state = "", redirect_uri = "", nonce, code_challenge = "", code_challenge_method, client_id } = asked;
     const isRight = client_id === CLIENT.id && asked.response_type === "code" && code_challenge_method === "S256";
@@ -79,27 +141,20 @@ export class FakeProvider {
   /** The answers of the provider to requests to its host; undefined for another host. */
   async answer(request: Request): Promise<Response | undefined> {
     const url = new URL(request.url);
-    if (url.origin !== this.host) return undefined;
+    if (!url.href.startsWith(`${this.host}/`)) return undefined;
     const other = await this.instead?.(url, request.clone());
     if (other) return other;
-    switch (url.pathname) {
+    const { paths, document, otherKeys } = this.#kind;
+    switch (`${url.origin}${url.pathname}`.slice(this.host.length)) {
       case "/.well-known/openid-configuration":
-        return Response.json({
-          issuer: this.host,
-          jwks_uri: `${this.host}/keys`,
-          authorization_endpoint: `${this.host}/authorize`,
-          token_endpoint: `${this.host}/token`,
-          userinfo_endpoint: `${this.host}/userinfo`,
-          device_authorization_endpoint: `${this.host}/device`,
-          ...this.metadata,
-        });
-      case "/keys":
-        return Response.json({ keys: [this.issuer.jwk] });
-      case "/token":
+        return Response.json({ ...document, ...this.metadata });
+      case paths.keys:
+        return Response.json({ keys: [...otherKeys, this.issuer.jwk] });
+      case paths.token:
         return this.#token(request);
-      case "/device":
+      case paths.device:
         return this.#device(request);
-      case "/userinfo":
+      case paths.userinfo:
         return this.#userinfo(request);
       default:
         return new Response("not here", { status: 404 });
@@ -134,6 +189,7 @@ export class FakeProvider {
       verification_uri: `${this.host}/activate`,
       expires_in: 900,
       interval: 5,
+      ...this.#kind.ofDevice,
     });
   }
 
@@ -159,7 +215,8 @@ export class FakeProvider {
       ...claims,
     });
     const idToken = await this.issuer.sign(signed);
-    return Response.json({ id_token: idToken, access_token: accessToken, token_type: "Bearer", expires_in: 3600 });
+    const answer = { id_token: idToken, access_token: accessToken, token_type: "Bearer", expires_in: 3600 };
+    return Response.json({ ...answer, ...this.#kind.ofTokens });
   }
 
   async #formOf(request: Request): Promise<Readonly<Record<string, string>> | null> {
