@@ -14,7 +14,7 @@ import { callsTo, failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
-import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { evictTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -52,6 +52,24 @@ describe("sys/tokens/find says of a text", () => {
       expect(answer.body.data).toMatchObject({ state: "live", kind: "service", token: { accessor } });
       expect(JSON.stringify(answer.body)).not.toContain(token);
     }
+  });
+
+  it("when it was used, also after its tree has forgotten that", async () => {
+    const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
+    await call("GET", "auth/token/lookup-self", { token });
+    const { stub } = await locate(token);
+    const lastUses = async () => {
+      const found = await find(token);
+      const tree = dataOf<{ token: Record<string, unknown> }>(
+        await call("GET", `sys/tokens/${accessor}/tree`, { token: root }),
+      );
+      return [found.token?.last_used, tree.token.last_used];
+    };
+    const hour = expect.stringMatching(/:00:00.000Z$/);
+    expect(await lastUses()).toEqual([hour, hour]);
+    await stub.publishUpdates();
+    await evictTree(stub);
+    expect(await lastUses()).toEqual([hour, hour]);
   });
 
   it("what its tree says that knows the newest watermark", async () => {

@@ -8,6 +8,7 @@ import type { Env } from "../../../env.ts";
 import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/standing.ts";
 import type { EndedToken } from "../../../listing/inventory/ended.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { withLastUses } from "../../../listing/inventory/last-uses.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { RESPONSE_WRAPPING_POLICY } from "../../../policy/names.ts";
@@ -187,7 +188,8 @@ const LIVE_MESSAGES = {
 
 async function listedAt(env: Env, { treeId, row }: TokenAddress): Promise<ListedToken | undefined> {
   const [entry] = await treeAt(env, treeId).describe([row]);
-  return entry && { ...entry, id: row };
+  const token = entry && { ...entry, id: row };
+  return token && (await withLastUses(env, [token]))(token);
 }
 
 async function findBatch({ env, installation }: Context, token: BatchToken): Promise<Found> {

@@ -12,8 +12,9 @@ import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
+import { withLastUses } from "../../../listing/inventory/last-uses.ts";
 import { cursorText, type Order, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
-import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
+import { pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { treeAt } from "../../../token/find-tree.ts";
@@ -168,7 +169,10 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeAt(env, address.treeId).picture(address.row, address.tail));
       if (!found) return NOT_FOUND;
-      const show = tokenRenderer(installation);
+      const render = tokenRenderer(installation);
+      const below = found.children.flatMap(({ token, children }) => [token, ...children.map((one) => one.token)]);
+      const used = await withLastUses(env, [found.token, ...below]);
+      const show = (token: ListedToken) => render(used(token));
       const children = found.children.map(({ token, descendants, children }) => ({
         token: show(token),
         descendants,
@@ -186,11 +190,8 @@ async function readLineage({ env, installation, params, fields, prepared }: Call
   const found = await treeAt(env, treeId).lineage(row, tail, prepared, Number(fields.after));
   if (!found) return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
-  const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));
-  const listed = await findInInventory(env, unused);
+  const used = await withLastUses(env, tokens);
   const render = tokenRenderer(installation);
-  // A tree keeps the time of the last use only in memory. The list stores it.
-  const show = (token: ListedToken) =>
-    render({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null });
+  const show = (token: ListedToken) => render(used(token));
   return dataReply({ token: show(found.token), ...RELATIVES_VIEW.show({ found, show }) });
 }
