@@ -3,24 +3,23 @@
  * wrote: SHARD-NUMBER.jsonl with the lines of an object, heads.jsonl with signed heads. Or it is a copy of the folder
  * ID/audit of a bucket: the same lines in the files of SHARD-NUMBER/, a head in each file of heads/. JWKS (jwks.json of DIR
  * unless given) has the public keys of the issuer: give a copy that you trust, since who writes the archive could write that
- * file too. Each head says which digest the chain of an object has after a record. Exit code 1: something is wrong.
+ * file too. Each head says which digest the chain of an object has after a record. Exit codes: 1 something is wrong, 2 there
+ * is nothing to verify, or nothing to verify it with.
  */
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const [directory, keyFile = join(directory ?? "", "jwks.json")] = process.argv.slice(2);
-if (directory === undefined) {
-  console.error("usage: node verify-audit-archive.js DIR [JWKS]");
-  process.exit(2);
-}
-
+if (directory === undefined) fail("usage: node verify-audit-archive.js DIR [JWKS]", 2);
 const HASHES = { RS256: "sha256", RS384: "sha384", RS512: "sha512", ES256: "sha256", ES384: "sha384", ES512: "sha512" };
 const TYPE = "grove-audit-head";
+process.on("uncaughtException", ({ message }) => fail(`it can't be read: ${message}`, 2));
 
-function fail(message) {
-  process.exitCode = 1;
+function fail(message, code = 1) {
   console.log(message);
+  process.exitCode = code;
+  if (code === 2) process.exit();
 }
 
 const namesIn = (folder) => (existsSync(folder) ? readdirSync(folder).toSorted() : []);
@@ -43,12 +42,13 @@ function readSigned(jws, keys) {
   return verify(HASHES[alg] ?? null, content, key, Buffer.from(signature, "base64url")) ? jsonOf(payload) : null;
 }
 
-const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
 const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(directory, "heads.jsonl"));
 /** By object: its digests after some records, as they were signed, and when. */
 const signed = new Map();
 let newest = "";
 const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
+if (texts.join("") === "") fail(`${directory}: no signed head yet; they are made once an hour`, 2);
+const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
 for (const [at, jws] of texts.entries()) {
   const { type, time, heads } = (jws !== "" && readSigned(jws, keys)) || {};
   if (type !== TYPE) fail(`head ${at + 1} is not signed by a known key`);

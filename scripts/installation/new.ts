@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { SERVER_PACKAGE } from "../package/write-package.ts";
+import { placeArchive } from "./archive.ts";
 import { START_FILE } from "./start-file.ts";
 
 const HELP = `Usage: grove new DIR
 
 Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), this release as a
-dependency (package.json), an example of what it can begin with (start.hcl), and what to do with it (README.md).
+dependency (package.json, with its archive unless it came from a registry), an example of what it can begin with (start.hcl), and what to do with it (README.md).
 
 Example:
   grove new my-grove
@@ -36,16 +37,21 @@ function parseArguments(argv: readonly string[]): Result<string, NotRun> {
   return ok(resolve(directory));
 }
 
-function readme(name: string): string {
+/** How the folder gets another release. */
+const WAYS_OF_UPGRADE = {
+  registry: "Another version in `package.json`",
+  archive: "The archive of the new release in this folder, and `npm install ./ARCHIVE`",
+};
+
+/** @param archive its name in the folder; null when a registry has the release */
+function readme(name: string, archive: string | null): string {
   return `# ${name}
 
 An installation of Grove ${project.version}. Needs Node 24; on Linux
 \`node_modules/.bin\` of a clone of Grove has one.
 
 **First of all keep a copy of \`secrets.env\` in a safe place: without the seal key all tokens are lost.** Neither it nor
-backups are for git; the other files are. Until the package is published, its archive belongs to them: copy it here and
-\`npm install ./grove-tokens-grove-${project.version}.tgz\`. Installed from elsewhere, it is a path of this machine in
-\`package.json\`.
+backups are for git; the other files are${archive === null ? "" : `, with the archive of the release, \`${archive}\``}.
 
 ## Start, on this machine
 
@@ -127,7 +133,7 @@ of its time: after a rotation make a new one.
 
 ## Upgrade
 
-Another version in \`package.json\`, or the new archive here and \`npm install ./ARCHIVE\`; then:
+${archive === null ? WAYS_OF_UPGRADE.registry : WAYS_OF_UPGRADE.archive}; then:
 
 \`\`\`
 npm install
@@ -169,6 +175,18 @@ JURISDICTION = ""
 `;
 }
 
+/** Puts the archive of this release into a new folder, or leaves no folder. The error is for the operator. */
+function archiveIn(directory: string): Result<string | null, string> {
+  try {
+    return ok(placeArchive(PROJECT, directory));
+  } catch (error) {
+    rmSync(directory, { recursive: true });
+    return err(
+      `the archive of the release can't be put there: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
 function make(directory: string): number {
   if (existsSync(directory) && (!statSync(directory).isDirectory() || readdirSync(directory).length > 0)) {
     say(`${directory} is no empty folder; nothing was changed`);
@@ -180,13 +198,18 @@ function make(directory: string): number {
     return 1;
   }
   mkdirSync(directory, { recursive: true });
+  const placed = archiveIn(directory);
+  if (!placed.ok) {
+    say(placed.error);
+    return 1;
+  }
   const write = (file: string, text: string, mode = 0o644) => writeFileSync(join(directory, file), text, { mode });
   const manifest = {
     name,
     private: true,
     // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
     scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
-    dependencies: { [SERVER_PACKAGE]: project.version },
+    dependencies: { [SERVER_PACKAGE]: placed.value === null ? project.version : `file:${placed.value}` },
     // Wrangler, which a deployment needs, pins an older engine. One copy of it is enough.
     overrides: project.overrides,
     // The release needs no script of a package. npm would ask about these.
@@ -194,7 +217,7 @@ function make(directory: string): number {
   };
   write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
   write("wrangler.toml", settings(name));
-  write("README.md", readme(name));
+  write("README.md", readme(name, placed.value));
   copyFileSync(join(PROJECT, START_FILE), join(directory, "start.hcl"));
   const secrets = [
     "# Keep a copy in a safe place: without the seal key all tokens are lost.",

@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { START_FILE } from "../installation/start-file.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { MODULE, placeWorker } from "../serve/built-worker.ts";
+import { copyDocs } from "./docs.ts";
 import { packPackage, SERVER_PACKAGE } from "./write-package.ts";
 
 /** The programs of the binary, by the name of their bundle. `bin/grove.js` imports them. */
@@ -24,14 +24,15 @@ const README = `# ${SERVER_PACKAGE}
 Grove, a token authority that speaks the HTTP API of Vault and OpenBao: on Cloudflare's network, or on a machine of your own.
 
 \`\`\`
-npx ${SERVER_PACKAGE} new my-grove && cd my-grove && npm install
+npx --yes --package ./ARCHIVE grove new my-grove && cd my-grove && npm install    # of this package: grove-tokens-grove-….tgz
 npx grove serve                  # on this machine
 npx grove deploy                 # on Cloudflare's network, once Wrangler is installed
 npx grove --help
 \`\`\`
 
-\`new\` makes a small folder: settings in wrangler.toml, secrets in secrets.env (not for git), and this release as a dependency.
-Another release is another version in package.json; nothing else in the folder changes.
+\`new\` makes a small folder: settings in wrangler.toml, secrets in secrets.env (not for git), and this release as a
+dependency, with its archive. Once the package is published, \`npx ${SERVER_PACKAGE} new my-grove\` does without the archive.
+Another release is another archive, or version in package.json; nothing else in the folder changes.
 `;
 
 /**
@@ -49,12 +50,8 @@ export async function packServer(directory: string, to: string): Promise<Result<
   const text = readFileSync(module, "utf8");
   writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
-  for (const name of ["bin", "docs", "examples"]) mkdirSync(join(directory, name));
-  cpSync(join(PROJECT, START_FILE), join(directory, START_FILE));
+  copyDocs(directory);
   cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
-  for (const page of readdirSync(join(PROJECT, "docs"))) {
-    if (page.endsWith(".md")) cpSync(join(PROJECT, "docs", page), join(directory, "docs", page));
-  }
   // The installation's own wrangler.toml is put on top of this one.
   writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition.value, null, 2));
   const manifest = {

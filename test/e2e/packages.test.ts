@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CONSOLE_LIBRARIES } from "../../scripts/package/sbom.ts";
 import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/write-package.ts";
 import { freePort } from "../support/free-port.ts";
+import { brokenLinks, pagesBelow } from "../support/links.ts";
 import { copyProject } from "./support/copied-project.ts";
 import { call, PROJECT } from "./support/server.ts";
 
@@ -33,11 +34,22 @@ const DEPENDENCIES = ["wrangler", "workerd", "hono"];
 const WORKERD = JSON.parse(readFileSync(join(PROJECT, "node_modules/workerd/package.json"), "utf8"));
 
 let packages: string;
+let archive: string;
 let project: string;
 
 beforeAll(() => {
   project = copyProject();
-  for (const name of ["client", "docs", "LICENSE", "CHANGELOG.md", "package-lock.json", ".npmrc"]) {
+  for (const name of [
+    "client",
+    "docs",
+    "examples",
+    "ops",
+    "LICENSE",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "package-lock.json",
+    ".npmrc",
+  ]) {
     cpSync(join(PROJECT, name), join(project, name), { recursive: true });
   }
   execFileSync(process.execPath, [join(project, "scripts/pack.ts")], { stdio: "pipe" });
@@ -46,6 +58,7 @@ beforeAll(() => {
     const directory = join(MODULES, name);
     mkdirSync(directory, { recursive: true });
     const tarball = readdirSync(packages).find((file) => file.startsWith(name.replace("@", "").replace("/", "-")));
+    if (name === SERVER_PACKAGE) archive = tarball ?? "";
     execFileSync("tar", ["xzf", join(packages, tarball ?? ""), "-C", directory, "--strip-components=1"]);
   }
   for (const name of DEPENDENCIES) symlinkSync(join(PROJECT, "node_modules", name), join(MODULES, name));
@@ -66,13 +79,19 @@ function grove(...words: readonly string[]) {
 describe("the package of the server", () => {
   it("makes a folder with the secrets apart from what belongs into git", () => {
     expect(readdirSync(INSTALLATION).sort()).toEqual([
-      ...[".gitignore", "README.md", "package.json", "secrets.env", "start.hcl", "wrangler.toml"],
+      ...[".gitignore", "README.md", archive, "package.json", "secrets.env", "start.hcl", "wrangler.toml"],
     ]);
     expect(statSync(join(INSTALLATION, "secrets.env")).mode & 0o777).toBe(0o600);
     const ignored = readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n");
     expect(ignored).toEqual(expect.arrayContaining(["secrets.env", "backups/"]));
-    const { scripts, overrides } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
+    const {
+      scripts,
+      overrides,
+      dependencies: ours,
+    } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
     const { dependencies } = JSON.parse(readFileSync(join(MODULES, SERVER_PACKAGE, "package.json"), "utf8"));
+    // No registry has the package.
+    expect(ours).toEqual({ [SERVER_PACKAGE]: `file:${archive}` });
     // The Worker's compatibility date needs the engine that it is tested with, and one copy of the engine is enough.
     expect(dependencies.workerd).toBe(WORKERD.version);
     expect(overrides).toEqual({ workerd: WORKERD.version });
@@ -84,6 +103,27 @@ describe("the package of the server", () => {
     expect(grove("new", join(INSTALLATION, "package.json"))).toMatchObject({
       status: 1,
       stderr: expect.stringContaining("is no empty folder"),
+    });
+  });
+
+  it("has the documents, and every file that they lead to", () => {
+    const installed = join(MODULES, SERVER_PACKAGE);
+    const pages = pagesBelow(installed);
+    expect(pages).toEqual(expect.arrayContaining(["docs/operations.md", "docs/decisions/README.md", "SECURITY.md"]));
+    expect(brokenLinks(installed, pages)).toEqual([]);
+    for (const page of pages) {
+      const text = readFileSync(join(installed, page), "utf8");
+      for (const [, file = ""] of text.matchAll(/node_modules\/@grove-tokens\/grove\/([\w./-]*\w)/g)) {
+        expect([page, file, existsSync(join(installed, file))]).toEqual([page, file, true]);
+      }
+    }
+  });
+
+  it("has the script that verifies an archive of the audit store", () => {
+    const words = [join(MODULES, SERVER_PACKAGE, "scripts/verify-audit-archive.js"), ROOT];
+    expect(spawnSync(process.execPath, words, { encoding: "utf8" })).toMatchObject({
+      status: 2,
+      stdout: expect.stringContaining("no signed head yet"),
     });
   });
 

@@ -49,10 +49,10 @@ async function archive(): Promise<void> {
 
 /** What the script says, and its exit code. */
 function verified(): { readonly code: number | null; readonly said: string[] } {
-  const { status, stdout } = spawnSync(process.execPath, ["scripts/verify-audit-archive.js", directory], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/verify-audit-archive.js", directory], {
     encoding: "utf8",
   });
-  return { code: status, said: stdout.trim().split("\n") };
+  return { code: status, said: (stdout + stderr).trim().split("\n") };
 }
 
 describe("the verification of an archive", () => {
@@ -88,12 +88,32 @@ describe("the verification of an archive", () => {
     ],
     ["the end is cut", () => write("0-1.jsonl", LINES.slice(0, 5)), "0/1: the archive ends after 5 of 6 records"],
     ["a file is deleted", () => rmSync(join(directory, "0-1.jsonl")), "0/1: the archive ends after 0 of 6 records"],
-    ["there is no head", () => write("heads.jsonl", []), "there is no signed head"],
   ])("says so when %s", async (_, forge, message) => {
     await archive();
     forge();
     const { code, said } = verified();
     expect([code, said.join("\n")]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  const KEYS = () => join(directory, "jwks.json");
+  it.each<[string, () => void, () => string]>([
+    [
+      "there is no head, as in the first hour of a server",
+      () => [write("heads.jsonl", []), rmSync(KEYS())],
+      () => `${directory}: no signed head yet; they are made once an hour`,
+    ],
+    [
+      "there are no keys",
+      () => rmSync(KEYS()),
+      () => `it can't be read: ENOENT: no such file or directory, open '${KEYS()}'`,
+    ],
+    ["the keys are damaged", () => writeFileSync(KEYS(), "{"), () => "it can't be read: "],
+    ["a head is no JWS", () => write("heads.jsonl", ["head"]), () => "it can't be read: "],
+  ])("says so in a line, with another exit code, when %s", async (_, take, message) => {
+    await archive();
+    take();
+    const { code, said } = verified();
+    expect([code, said]).toEqual([2, [expect.stringContaining(message())]]);
   });
 
   it("does not take a head that another key signed, or an object that begins elsewhere", async () => {
