@@ -1,10 +1,12 @@
-import { generateKeyPair, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { errors, exportJWK, generateKeyPair, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { vi } from "vitest";
 
 /** The host of the fake API server. */
 export const CLUSTER = "https://cluster.example.com";
-/** The audience of the API server itself. */
-export const OWN_AUDIENCE = "https://kubernetes.default.svc";
+/** The audience of the API server itself: its issuer, unless it is told another one. */
+export const OWN_AUDIENCE = CLUSTER;
+/** The issuer of tokens that secrets store. */
+const STORED_ISSUER = "kubernetes/serviceaccount";
 
 export interface Account {
   readonly namespace: string;
@@ -25,9 +27,10 @@ export interface Asked {
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>;
 
 /**
- * The API server of a cluster, as far as TokenReview, service accounts and namespaces go. It checks what it is asked as the real
- * one does: who asks and with what rights, the form of a request, and of a token its signature, its time, its audience and that
- * its service account is there.
+ * The API server of a cluster, as far as TokenReview, service accounts, namespaces and the documents of its issuer go. It checks
+ * what it is asked as the real one does: who asks and with what rights, the form of a request, and of a token its signature, its
+ * time, its issuer, its audience and that its service account is there. Statuses and bodies are those of kube-apiserver 1.34,
+ * without `managedFields`. The real one also keeps a good review for ten seconds.
  */
 export class FakeApiServer {
   readonly accounts: Account[] = [];
@@ -38,6 +41,8 @@ export class FakeApiServer {
   readonly reviewers = new Map<string, ReadonlySet<"review" | "accounts" | "namespaces">>();
   /** True: a token may ask for its own review. */
   letsSelfReview = true;
+  /** True: anybody may read the documents of the issuer (`system:service-account-issuer-discovery`). */
+  publishesIssuer = false;
   /** Answers in the place of the server, when it returns something. */
   instead: ((asked: Asked) => Response | Promise<Response> | undefined) | null = null;
   readonly #keys: Keys;
@@ -80,6 +85,7 @@ export class FakeApiServer {
       iss: OWN_AUDIENCE,
       sub: `system:serviceaccount:${namespace}:${name}`,
       aud: [OWN_AUDIENCE],
+      jti: crypto.randomUUID(),
       "kubernetes.io": { namespace, serviceaccount: { name, uid } },
       ...claims,
     });
@@ -89,21 +95,22 @@ export class FakeApiServer {
   storedTokenOf({ namespace, name, uid }: Account): Promise<string> {
     const prefix = "kubernetes.io/serviceaccount";
     return this.sign({
-      iss: "kubernetes/serviceaccount",
+      iss: STORED_ISSUER,
       sub: `system:serviceaccount:${namespace}:${name}`,
       [`${prefix}/namespace`]: namespace,
       [`${prefix}/secret.name`]: `${name}-token`,
       [`${prefix}/service-account.name`]: name,
       [`${prefix}/service-account.uid`]: uid,
       iat: undefined,
+      nbf: undefined,
       exp: undefined,
     });
   }
 
   sign(claims: Record<string, unknown>, key: CryptoKey = this.#keys.privateKey): Promise<string> {
     const iat = Math.floor(Date.now() / 1000);
-    return new SignJWT({ iat, exp: iat + 600, ...claims } as JWTPayload)
-      .setProtectedHeader({ alg: "RS256", kid: "a-key" })
+    return new SignJWT({ iat, nbf: iat, exp: iat + 600, ...claims } as JWTPayload)
+      .setProtectedHeader({ alg: "RS256", kid: KEY_ID })
       .sign(key);
   }
 
@@ -113,31 +120,57 @@ export class FakeApiServer {
     const text = await request.text();
     const asked = { method: request.method, path, bearer, body: text === "" ? null : JSON.parse(text) };
     this.asked.push(asked);
-    return (await this.instead?.(asked)) ?? this.#judge(asked, request.headers.get("Content-Type"));
+    return (await this.instead?.(asked)) ?? this.#judge(asked, request.headers);
   }
 
-  async #judge({ method, path, bearer, body }: Asked, contentType: string | null): Promise<Response> {
-    const rights = this.reviewers.get(bearer) ?? (await this.#ownRights(bearer));
-    if (!rights) return status(401, "Unauthorized");
+  async #judge(asked: Asked, headers: Headers): Promise<Response> {
+    const { method, path, bearer, body } = asked;
+    const rights = bearer === "" ? ANONYMOUS : (this.reviewers.get(bearer) ?? (await this.#ownRights(bearer)));
+    if (!rights) return status(401, "Unauthorized", "Unauthorized");
+    const document = ISSUER_DOCUMENTS[path];
+    if (document !== undefined) {
+      if (rights === ANONYMOUS && !this.publishesIssuer) return forbidden(`get path "${path}"`);
+      return this.#issuerDocument(document, headers.get("Accept") ?? "*/*");
+    }
     if (method === "POST" && path === "/apis/authentication.k8s.io/v1/tokenreviews") {
-      if (!rights.has("review")) return status(403, "Forbidden");
+      if (!rights.has("review")) return forbidden('create resource "tokenreviews"');
       const { apiVersion, kind, spec } = body as { apiVersion: string; kind: string; spec: Spec };
-      const isRight =
-        apiVersion === "authentication.k8s.io/v1" && kind === "TokenReview" && typeof spec.token === "string";
-      if (!isRight || contentType !== "application/json") return status(400, "BadRequest");
-      return Response.json({ apiVersion, kind, metadata: {}, spec, status: await this.#review(spec) }, { status: 201 });
+      const isRight = apiVersion === "authentication.k8s.io/v1" && kind === "TokenReview" && (spec.token ?? "") !== "";
+      if (!isRight) return status(400, "BadRequest", "token is required for TokenReview in authentication");
+      if (headers.get("Content-Type") !== "application/json") return status(415, "UnsupportedMediaType", "the body");
+      return Response.json({ kind, apiVersion, metadata: {}, spec, status: await this.#review(spec) }, { status: 201 });
     }
     const [, namespace = "", name] = /^\/api\/v1\/namespaces\/([^/]+)(?:\/serviceaccounts\/([^/]+))?$/.exec(path) ?? [];
-    if (method !== "GET" || !rights.has(name === undefined ? "namespaces" : "accounts"))
-      return status(403, "Forbidden");
-    const labels = this.namespaces[namespace];
-    if (name === undefined) {
-      return labels
-        ? Response.json({ kind: "Namespace", metadata: { name: namespace, labels } })
-        : status(404, "NotFound");
+    const kind = name === undefined ? "namespaces" : "serviceaccounts";
+    if (method !== "GET" || !rights.has(name === undefined ? "namespaces" : "accounts")) {
+      return forbidden(`get resource "${kind}"`);
     }
+    const labels = this.namespaces[namespace];
     const account = this.accounts.find((one) => one.namespace === namespace && one.name === name);
-    return account ? Response.json({ kind: "ServiceAccount", metadata: { ...account } }) : status(404, "NotFound");
+    if (name === undefined && labels) {
+      const metadata = { name: namespace, labels: { "kubernetes.io/metadata.name": namespace, ...labels } };
+      return Response.json({ kind: "Namespace", apiVersion: "v1", metadata, status: { phase: "Active" } });
+    }
+    if (account) return Response.json({ kind: "ServiceAccount", apiVersion: "v1", metadata: { ...account } });
+    return status(404, "NotFound", `${kind} "${name ?? namespace}" not found`);
+  }
+
+  /** A document of the issuer. Each has one media type, and is 406 for who takes another one alone. */
+  async #issuerDocument(type: string, accepted: string): Promise<Response> {
+    const types = accepted.split(",").map((one) => one.replace(/;.*$/, "").trim());
+    if (![type, "application/*", "*/*"].some((one) => types.includes(one))) {
+      return new Response("406: Not Acceptable", { status: 406, headers: { "Content-Type": "text/plain" } });
+    }
+    const key = { ...(await exportJWK(this.#keys.publicKey)), use: "sig", kid: KEY_ID, alg: "RS256" };
+    const discovery = {
+      issuer: CLUSTER,
+      jwks_uri: `${CLUSTER}${KEYS_PATH}`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+    };
+    const body = type === JWK_SET ? { keys: [key] } : discovery;
+    return new Response(JSON.stringify(body), { headers: { "Content-Type": type } });
   }
 
   async #ownRights(bearer: string) {
@@ -147,23 +180,33 @@ export class FakeApiServer {
   }
 
   async #review({ token, audiences = [OWN_AUDIENCE] }: Spec): Promise<Review> {
+    const refused = (...errors: string[]) => {
+      return {
+        user: {},
+        error: errors.length > 0 ? `[invalid bearer token, ${errors.join()}]` : "invalid bearer token",
+      };
+    };
     try {
-      const { payload } = await jwtVerify(token, this.#keys.publicKey);
+      const { payload } = await jwtVerify(token, this.#keys.publicKey, { clockTolerance: 60 });
+      if (payload.iss !== CLUSTER && payload.iss !== STORED_ISSUER) return refused();
       const account = this.accounts.find(({ namespace, name, uid }) => {
         const nested = (payload["kubernetes.io"] as { serviceaccount: { uid: string } } | undefined)?.serviceaccount
           .uid;
         const stored = payload["kubernetes.io/serviceaccount/service-account.uid"];
         return payload.sub === `system:serviceaccount:${namespace}:${name}` && uid === (nested ?? stored);
       });
-      if (!account) throw new Error("no such account");
+      if (!account) return refused("service account UID does not match claim");
       // A stored token names no audience: it is for the API server.
       const own = payload.aud === undefined ? [OWN_AUDIENCE] : [payload.aud].flat();
       const good = audiences.filter((audience) => own.includes(audience));
-      if (good.length === 0) throw new Error("another audience");
-      const username = `system:serviceaccount:${account.namespace}:${account.name}`;
-      return { authenticated: true, user: { username, uid: account.uid, groups: [] }, audiences: good };
+      if (good.length === 0) return refused(`token audiences is invalid for the target audiences ${audiences.join()}`);
+      const { namespace, name, uid } = account;
+      const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+      const extra = { "authentication.kubernetes.io/credential-id": [`JTI=${payload.jti}`] };
+      const user = { username: `system:serviceaccount:${namespace}:${name}`, uid, groups, extra };
+      return { authenticated: true, user, audiences: good };
     } catch (error) {
-      return { user: {}, error: `[invalid bearer token ${token}, ${String(error)}]` };
+      return error instanceof errors.JWTExpired ? refused("service account token has expired") : refused();
     }
   }
 }
@@ -180,6 +223,21 @@ interface Spec {
   readonly audiences?: readonly string[];
 }
 
-function status(code: number, reason: string): Response {
-  return Response.json({ kind: "Status", apiVersion: "v1", status: "Failure", reason, code }, { status: code });
+const ANONYMOUS: ReadonlySet<string> = new Set();
+const KEY_ID = "a-key";
+const KEYS_PATH = "/openid/v1/jwks";
+const JWK_SET = "application/jwk-set+json";
+/** The documents of the issuer, and their media types. */
+const ISSUER_DOCUMENTS: Readonly<Record<string, string>> = {
+  "/.well-known/openid-configuration": "application/json",
+  [KEYS_PATH]: JWK_SET,
+};
+
+function forbidden(what: string): Response {
+  return status(403, "Forbidden", `forbidden: User "system:serviceaccount:web:any" cannot ${what}`);
+}
+
+function status(code: number, reason: string, message: string): Response {
+  const body = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
+  return Response.json(body, { status: code });
 }

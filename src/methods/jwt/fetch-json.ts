@@ -8,13 +8,15 @@ import { type IssuerProblem, noAnswerAt, problemAt, statusText } from "./issuer-
 /** Much larger than the key set of any issuer, or the description of a provider. */
 const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
+/** An API server of Kubernetes gives its key set only as its own media type (RFC 7517), and is 406 for others. */
+const ACCEPTED = "application/json, application/jwk-set+json";
 
 /** Fetches a JSON object. The problem has no part of the answer. */
 export async function fetchJson(
   url: string,
   listed: PrivateHosts,
 ): Promise<Result<Record<string, unknown>, IssuerProblem>> {
-  const request = { method: "GET", url, headers: { Accept: "application/json" }, body: null } as const;
+  const request = { method: "GET", url, headers: { Accept: ACCEPTED }, body: null } as const;
   const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
   if (!sent.ok) return err(noAnswerAt(url, sent.error));
   const read = jsonOf(sent.value);
