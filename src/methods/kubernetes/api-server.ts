@@ -11,6 +11,8 @@ export interface ApiServer {
   /** Without a slash at its end. */
   readonly url: string;
   readonly bearer: string;
+  /** Whose token asks: that of the mount, or the one of the login. */
+  readonly asker: "reviewer" | "client";
   readonly listed: PrivateHosts;
   /** True for an explanation: a refusal has the exact cause of a missing answer, which a login must not show. */
   readonly tellsCause: boolean;
@@ -40,7 +42,11 @@ export async function reviewToken(
 ): Promise<Result<ServiceAccount | null, ApiRefusal>> {
   const spec = { token, ...(audience !== "" && { audiences: [audience] }) };
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec };
-  const answer = await ask(server, "/apis/authentication.k8s.io/v1/tokenreviews", JSON.stringify(review));
+  const answer = await ask(server, {
+    path: "/apis/authentication.k8s.io/v1/tokenreviews",
+    body: JSON.stringify(review),
+    right: "system:auth-delegator",
+  });
   if (!answer.ok) return answer;
   const { kind, status } = answer.value;
   if (kind !== "TokenReview" || !isObject(status)) return err(UNREADABLE);
@@ -64,7 +70,8 @@ export async function readServiceAccount(
   account: ServiceAccount,
 ): Promise<Result<Readonly<Record<string, unknown>> | null, ApiRefusal>> {
   const { namespace, name, uid } = account;
-  const answer = await ask(server, `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`, null);
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}`;
+  const answer = await ask(server, { path, body: null, right: "get on serviceaccounts" });
   if (!answer.ok) return answer.error.kind === "absent" ? ok(null) : answer;
   const { kind, metadata } = answer.value;
   if (kind !== "ServiceAccount" || !isObject(metadata)) return err(UNREADABLE);
@@ -78,7 +85,8 @@ export async function readNamespaceLabels(
   server: ApiServer,
   namespace: string,
 ): Promise<Result<Readonly<Record<string, unknown>>, ApiRefusal>> {
-  const answer = await ask(server, `/api/v1/namespaces/${namespace}`, null);
+  const path = `/api/v1/namespaces/${namespace}`;
+  const answer = await ask(server, { path, body: null, right: "get on namespaces" });
   if (!answer.ok) return answer;
   const { kind, metadata } = answer.value;
   if (kind !== "Namespace" || !isObject(metadata) || metadata.name !== namespace) return err(UNREADABLE);
@@ -93,10 +101,22 @@ function causeOf(why: NoAnswer): string {
   return why === "unreachable" ? `${cause}, or no public authority vouches for its certificate` : cause;
 }
 
+interface Question {
+  readonly path: string;
+  /** Null for a GET. */
+  readonly body: string | null;
+  /** The right that it takes in the cluster, for whoever has to grant it. */
+  readonly right: string;
+}
+
+const ASKERS: Readonly<Record<ApiServer["asker"], string>> = {
+  reviewer: "token_reviewer_jwt",
+  client: "the token of the login",
+};
+
 async function ask(
-  { url, bearer, listed, tellsCause }: ApiServer,
-  path: string,
-  body: string | null,
+  { url, bearer, asker, listed, tellsCause }: ApiServer,
+  { path, body, right }: Question,
 ): Promise<Result<Readonly<Record<string, unknown>>, ApiRefusal>> {
   const headers = {
     Accept: "application/json",
@@ -109,8 +129,9 @@ async function ask(
     return err({ kind: "unavailable", why: tellsCause ? causeOf(sent.error) : noAnswerText(sent.error) });
   }
   const { status, body: text } = sent.value;
-  if (status === 401) return err({ kind: "unauthenticated", why: "it does not accept the token that asks" });
-  if (status === 403) return err({ kind: "forbidden", why: "it does not let the token that asks do this" });
+  const sentBy = ASKERS[asker];
+  if (status === 401) return err({ kind: "unauthenticated", why: `it does not accept ${sentBy}` });
+  if (status === 403) return err({ kind: "forbidden", why: `it does not let ${sentBy} do this, which takes ${right}` });
   if (status === 404) return err({ kind: "absent", why: "it has no such thing" });
   if (status !== 200 && status !== 201) return err({ kind: "unavailable", why: `it answered ${status}` });
   const value = jsonObjectOf(text);

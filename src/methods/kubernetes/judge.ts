@@ -27,7 +27,8 @@ export async function asReviewer(
   tellsCause: boolean,
 ): Promise<ApiServer | null> {
   const bearer = await openReviewer(installation.keys, mount, config);
-  return bearer === null ? null : { url: serverUrl(config), bearer, listed: privateHosts(env), tellsCause };
+  if (bearer === null) return null;
+  return { url: serverUrl(config), bearer, asker: "reviewer", listed: privateHosts(env), tellsCause };
 }
 
 /** The failure of a request that the API server gave nothing to judge by. An operator must act, or a later try helps. */

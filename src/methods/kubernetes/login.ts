@@ -89,9 +89,15 @@ async function verifyToken(attempt: Attempt, { role: sentRole, jwt }: LoginInput
   if (!signed.ok) return signed;
   const tellsCause = checks.goesOn;
   const reviewer = await asReviewer(attempt, config.value, tellsCause);
-  const own = { url: serverUrl(config.value), bearer: jwt, listed: privateHosts(env), tellsCause };
+  const own = {
+    url: serverUrl(config.value),
+    bearer: jwt,
+    asker: "client",
+    listed: privateHosts(env),
+    tellsCause,
+  } as const;
   const server = reviewer ?? own;
-  const reviewed = await review(server, reviewer !== null, jwt, role.value.audience);
+  const reviewed = await review(server, jwt, role.value.audience);
   const known = claimedAccount(read.value.claims);
   const same = reviewed.ok && known.ok ? sameAccount(known.value, reviewed.value) : reviewed;
   const principal = reviewed.ok ? principalOf(reviewed.value) : null;
@@ -213,18 +219,15 @@ async function checkSignature(
 }
 
 /** Has the token reviewed. A token that may not ask for its own review is refused: it has no other proof. */
-async function review(
-  server: ApiServer,
-  isReviewer: boolean,
-  jwt: string,
-  audience: string,
-): Promise<Result<ServiceAccount>> {
+async function review(server: ApiServer, jwt: string, audience: string): Promise<Result<ServiceAccount>> {
   const answer = await reviewToken(server, jwt, audience);
   if (answer.ok) return answer.value ? ok(answer.value) : forbidden(notGood(audience));
   const { kind, why } = answer.error;
-  const isOwn = !isReviewer && (kind === "unauthenticated" || kind === "forbidden");
-  return isOwn ? forbidden(`lookup failed: ${why}`) : err(unanswered("review the token", answer.error));
+  const isOwnFault = server.asker === "client" && (kind === "unauthenticated" || kind === "forbidden");
+  return isOwnFault ? forbidden(`${ASKED_BY_ITSELF}: ${why}`) : err(unanswered("review the token", answer.error));
 }
+
+const ASKED_BY_ITSELF = "lookup failed: without token_reviewer_jwt the API server is asked with the token itself";
 
 function notGood(audience: string): string {
   const hint = audience === "" ? "; a token for another audience than its own needs a role with this audience" : "";

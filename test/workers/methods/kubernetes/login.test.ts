@@ -71,9 +71,14 @@ describe("a login by the token of a service account", () => {
     const jwt = await server.tokenOf(api);
     expect((await login(jwt)).status).toBe(200);
     expect(server.asked.map(({ bearer }) => bearer)).toEqual([jwt]);
+    const itself = "lookup failed: without token_reviewer_jwt the API server is asked with the token itself";
+    const other = await mount({ config: { token_reviewer_jwt: "" }, role: { audience: "grove" } });
+    const refused = await other.login(await server.tokenOf(api, { aud: "grove" }));
+    expect([refused.status, refused.error]).toEqual([403, `${itself}: it does not accept the token of the login`]);
     server.letsSelfReview = false;
-    const refused = await login(jwt);
-    expect([refused.status, refused.error]).toEqual([403, expect.stringContaining("does not let the token that asks")]);
+    const powerless = await login(jwt);
+    const denied = `${itself}: it does not let the token of the login do this, which takes system:auth-delegator`;
+    expect([powerless.status, powerless.error]).toEqual([403, denied]);
   });
 
   it("asks for the audience of the role, and refuses a server that checks none", async () => {
@@ -279,6 +284,33 @@ describe("an answer of the API server", () => {
   });
 });
 
+it("says what a reviewer lacks, in a login and its explanation alike", async () => {
+  const jwt = await server.tokenOf(api);
+  const selector = { bound_service_account_namespace_selector: '{"matchLabels": {"team": "web"}}' };
+  const { login, explain } = await mount({ role: { bound_service_account_namespaces: "none", ...selector } });
+  const lacking = async (rights: Parameters<typeof server.reviewers.set>[1] | null) => {
+    server.reviewers.delete(REVIEWER);
+    if (rights) server.reviewers.set(REVIEWER, rights);
+    const { status, error } = await login(jwt);
+    const failed = checksOf((await explain({ role: "web", jwt })).body).filter(({ outcome }) => outcome === "failed");
+    expect(failed.map(({ message }) => message)).toEqual([error]);
+    return [status, error];
+  };
+  const denied = "it does not let token_reviewer_jwt do this, which takes";
+  expect(await lacking(null)).toEqual([
+    503,
+    "the API server could not review the token: it does not accept token_reviewer_jwt",
+  ]);
+  expect(await lacking(new Set())).toEqual([
+    503,
+    `the API server could not review the token: ${denied} system:auth-delegator`,
+  ]);
+  expect(await lacking(new Set(["review"]))).toEqual([
+    503,
+    `the API server could not show the namespace: ${denied} get on namespaces`,
+  ]);
+});
+
 it("a login does not learn whether a port of the API server is open, an explanation does", async () => {
   const { login, explain } = await mount();
   const jwt = await server.tokenOf(api);
@@ -372,7 +404,7 @@ describe("annotations of the service account", () => {
 });
 
 const checksOf = (body: { readonly data: unknown }) =>
-  (body.data as { checks: { name: string; outcome: string }[] }).checks;
+  (body.data as { checks: { name: string; outcome: string; message: string | null }[] }).checks;
 
 describe("an explanation of a login", () => {
   it("makes every check and gives no token", async () => {

@@ -70,7 +70,10 @@ describe("a renewal", () => {
     expect(refusalOf(await alone.renew(alone.token))).toEqual([400, expect.stringContaining("log in again")]);
     const { renew, token } = await loggedIn();
     server.reviewers.set(REVIEWER, new Set(["review"]));
-    expect(refusalOf(await renew(token))).toEqual([503, expect.stringContaining("does not let the token that asks")]);
+    expect(refusalOf(await renew(token))).toEqual([
+      503,
+      expect.stringContaining("token_reviewer_jwt do this, which takes get on serviceaccounts"),
+    ]);
     for (const instead of [
       () => Response.json({ kind: "ServiceAccount" }),
       () => Response.json({ kind: "Status", metadata: {} }),
