@@ -80,7 +80,7 @@ function isUsual(address: string): boolean {
 
 /** Names of private networks, and names that resolve nowhere. Includes all names below them. */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set([
-  ...["localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private"],
+  ...["localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private", "svc"],
   "home.arpa",
 ]);
 
