@@ -41,7 +41,7 @@ const MAX_CANDIDATES = 8;
  * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it.
  */
 export function readJwtHead(token: string, allowed: readonly JwtAlgorithm[]) {
-  if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
+  if (token.length > MAX_JWT_LENGTH) return err(`error parsing token: it is longer than ${MAX_JWT_LENGTH} characters`);
   try {
     const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);
     const algorithm = (allowed.length > 0 ? allowed : JWT_ALGORITHMS).find((name) => name === alg);

@@ -224,6 +224,7 @@ describe("a token is refused", () => {
     for (const jwt of ["", "x", "a.b.c", `${encode({ alg: "RS256" })}.${encode([])}.AAAA`, "x".repeat(20_000)]) {
       expect((await login(jwt)).status).toBe(400);
     }
+    expect((await login("x".repeat(20_000))).error).toContain("it is longer than 16384 characters");
   });
 
   it("with an algorithm that the mount does not allow, though the key could", async () => {
