@@ -3,7 +3,7 @@ import { BlockList } from "node:net";
 import { createInterface } from "node:readline";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/headers.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
-import { maxBodyBytes } from "../src/base/limits.ts";
+import { misreadSettings, numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { applyRequests } from "./declare/service.ts";
 import { linesOfRefusal, linesOfStep } from "./declare/show.ts";
@@ -50,8 +50,10 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
   const identity = devIdentity(data.value, command.rootToken);
   if (!identity.ok) return identity;
   const commit = sourceCommit();
+  const settings = settingsFromEnvironment(variables.value, process.env);
+  for (const line of misreadSettings(settings)) say(line);
   const environment = environmentFile({
-    ...settingsFromEnvironment(variables.value, process.env),
+    ...settings,
     GROVE_SEAL_KEY: identity.value.sealKey,
     GROVE_DEV_ROOT_TOKEN: identity.value.rootToken,
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,
@@ -123,7 +125,7 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
     listen,
     upstream: onPort(port),
     trustedProxies: new BlockList(),
-    maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
+    maxBodyBytes: numberSetting("MAX_BODY_BYTES", process.env.MAX_BODY_BYTES),
     log: (line) => console.error(`gateway: ${line}`),
     audit: (line) => appendAudit(data, line),
   });

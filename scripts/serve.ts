@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { startGateway } from "../gateway/server.ts";
 import type { UpstreamAddress } from "../gateway/upstream.ts";
-import { maxBodyBytes } from "../src/base/limits.ts";
+import { numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
@@ -141,7 +141,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     ...(node !== undefined && { isRestarted: true, readiness: node.isReady }),
     trustedProxies: command.trustedProxies,
     clientSharePercent: command.clientSharePercent,
-    maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
+    maxBodyBytes: numberSetting("MAX_BODY_BYTES", process.env.MAX_BODY_BYTES),
     log: (line) => console.error(`gateway: ${line}`),
     audit: console.log,
   });

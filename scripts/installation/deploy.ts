@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
+import { misreadSettings } from "../../src/base/number-settings.ts";
 import { err, type Result } from "../../src/base/result.ts";
-import { PROJECT } from "../local/worker-definition.ts";
+import { PROJECT, type Variables } from "../local/worker-definition.ts";
 import { runDeploy, showsDeployHelp } from "../local/wrangler.ts";
 import { deployedDefinition, type Section } from "./definition.ts";
 
@@ -27,6 +28,10 @@ function definition(): Result<Section, string> {
   }
 }
 
+function variablesOf({ vars }: Section): Variables {
+  return typeof vars === "object" ? { ...vars } : {};
+}
+
 function deploy(): number {
   const made = definition();
   if (!made.ok) {
@@ -34,6 +39,7 @@ function deploy(): number {
     return 1;
   }
   say(`Grove ${project.version}`);
+  for (const line of misreadSettings(variablesOf(made.value))) say(line);
   const directory = resolve(".wrangler/grove");
   mkdirSync(directory, { recursive: true });
   const config = join(directory, "wrangler.json");

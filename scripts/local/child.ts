@@ -107,9 +107,16 @@ const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
 const NO_CONNECTION =
   /^workerd\/(?:jsg\/util|api\/sockets)\.c\+\+:\d+: error: .*\be = (?:rust\/worker\/ffi\.rs|kj\/async-io[\w-]*\.c\+\+):\d+: failed: /;
 
+/**
+ * The runtime's list of alarms and an object differ about when: after a stop, the object decides, and the alarm is run or
+ * was moved. An alarm that fails is another line.
+ */
+const ALARM_MOVED =
+  /\bworkerd\/io\/actor-sqlite\.c\+\+:\d+: warning: NOSENTRY SQLite alarm (?:overdue, running|handler canceled)/;
+
 /** True for lines of workerd that do not help an operator: stack traces, and failures that Grove reports itself. */
 export function isNoise(line: string): boolean {
-  return STACK.test(line) || NO_CONNECTION.test(line);
+  return STACK.test(line) || NO_CONNECTION.test(line) || ALARM_MOVED.test(line);
 }
 
 /** Shows workerd's standard error without its noise. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import { misreadSettings } from "../../src/base/number-settings.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child, followErrors } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
@@ -75,6 +76,7 @@ export async function prepareWorker(preparation: Preparation): Promise<Result<Pr
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
   }
+  for (const line of misreadSettings(settings)) say(line);
   const worker = workerModel(definition.value, Object.keys(settings));
   if (!worker.ok) return worker;
   for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);

@@ -1,11 +1,8 @@
 import type { Ms } from "../base/clock.ts";
+import { numberSetting } from "../base/number-settings.ts";
 import type { AuditEnv } from "./env.ts";
 
 const DAY_MS = 86_400_000;
-const DEFAULT_DAYS = 30;
-const MAX_DAYS = 3650;
-const DEFAULT_MB = 5000;
-const MAX_MB = 10_000_000;
 /** An object takes records for this share of the time and of the size that are kept: whole objects are deleted. */
 const OBJECT_SHARE = 1 / 8;
 /** A full object of the store, in bytes: a tenth of the platform's limit. */
@@ -14,14 +11,14 @@ const MIN_OBJECT_BYTES = 1e6;
 
 type Settings = Pick<AuditEnv, "AUDIT_DAYS" | "AUDIT_MAX_MB" | "deployment">;
 
-/** For how long records are kept. An invalid setting counts as the default. */
+/** For how long records are kept. */
 export function keptMs({ AUDIT_DAYS: days }: Settings): Ms {
-  return DAY_MS * positive(days, DEFAULT_DAYS, MAX_DAYS);
+  return DAY_MS * numberSetting("AUDIT_DAYS", days);
 }
 
 /** Size of all objects above which the oldest are deleted, in bytes. */
 export function keptBytes({ AUDIT_MAX_MB: size }: Settings): number {
-  return 1e6 * positive(size, DEFAULT_MB, MAX_MB);
+  return 1e6 * numberSetting("AUDIT_MAX_MB", size);
 }
 
 /** After this time an object takes nothing more. */
@@ -33,9 +30,4 @@ export function openMs(settings: Settings): Ms {
 export function openBytes(settings: Settings): number {
   const share = (keptBytes(settings) * OBJECT_SHARE) / settings.deployment.auditShards;
   return Math.min(MAX_OBJECT_BYTES, Math.max(MIN_OBJECT_BYTES, share));
-}
-
-function positive(text: string | undefined, otherwise: number, max: number): number {
-  const value = Number(text);
-  return value > 0 && value <= max ? value : otherwise;
 }

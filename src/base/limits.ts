@@ -1,5 +1,3 @@
-/** Largest body in bytes unless MAX_BODY_BYTES says otherwise. */
-const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 /** Strings in one JSON body, keys included: the limit of the reference server. */
 export const MAX_JSON_STRINGS = 1000;
 /** Fields of one query or form body. */
@@ -29,12 +27,6 @@ export const MAX_META_LENGTH = 65_536;
 export const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 /** Records of ended tokens that one shard of the list keeps: of tokens that jobs revoked, and of the others. */
 export const MAX_ENDED = { job: 65_536, other: 16_384 } as const;
-
-/** Largest body in bytes by the setting MAX_BODY_BYTES. An invalid setting means the default, not "no limit". */
-export function maxBodyBytes(setting: string | undefined): number {
-  const bytes = Number(setting ?? DEFAULT_MAX_BODY_BYTES);
-  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
-}
 
 /** The lesser of two limits; 0 means no limit. */
 export function lesserLimit(a: number, b: number): number {

@@ -1,4 +1,5 @@
 import type { Ms } from "../base/clock.ts";
+import { numberSetting } from "../base/number-settings.ts";
 import type { TokenEnv } from "../token/env.ts";
 import type { AccessorShard } from "./accessor-shard.ts";
 import type { TokenRevocations } from "./inventory/revocations.ts";
@@ -11,11 +12,8 @@ export interface ListingEnv extends TokenEnv {
 }
 
 const DAY_MS = 86_400_000;
-const DEFAULT_DAYS = 30;
-const MAX_DAYS = 3650;
 
-/** Returns how long the record of an ended token is kept. An invalid setting counts as the default. */
+/** Returns how long the record of an ended token is kept. */
 export function keepEndedMs({ TOMBSTONE_DAYS: days }: Pick<ListingEnv, "TOMBSTONE_DAYS">): Ms {
-  const set = days === undefined || days === "" ? DEFAULT_DAYS : Number(days);
-  return DAY_MS * (set >= 0 && set <= MAX_DAYS ? set : DEFAULT_DAYS);
+  return DAY_MS * numberSetting("TOMBSTONE_DAYS", days);
 }

@@ -1,9 +1,8 @@
 import type { Ms } from "../base/clock.ts";
 import type { CopyPolicy } from "../base/copies.ts";
+import { numberSetting } from "../base/number-settings.ts";
 import type { SystemEnv } from "./env.ts";
 
-const DEFAULT_CACHE_SECONDS = 5;
-const DEFAULT_GRACE_SECONDS = 60;
 /** Longest duration of a request. A request keeps the copy with which it began. */
 const LONGEST_REQUEST_MS = 60_000;
 
@@ -15,8 +14,8 @@ export function copyLimits(env: SystemEnv): CopyPolicy {
   const known = limits.get(env);
   if (known) return known;
   const parsed: CopyPolicy = {
-    maxAgeMs: secondsAsMs(env.POLICY_CACHE_SECONDS, DEFAULT_CACHE_SECONDS),
-    graceMs: secondsAsMs(env.POLICY_GRACE_SECONDS, DEFAULT_GRACE_SECONDS),
+    maxAgeMs: 1000 * numberSetting("POLICY_CACHE_SECONDS", env.POLICY_CACHE_SECONDS),
+    graceMs: 1000 * numberSetting("POLICY_GRACE_SECONDS", env.POLICY_GRACE_SECONDS),
   };
   limits.set(env, parsed);
   return parsed;
@@ -30,11 +29,6 @@ export function maxCopyAgeMs(env: SystemEnv): Ms {
 /** The policy of copies that are not used beyond POLICY_CACHE_SECONDS, whether or not their owner answers. */
 export function freshCopies(env: SystemEnv): CopyPolicy {
   return { maxAgeMs: maxCopyAgeMs(env), graceMs: 0 };
-}
-
-function secondsAsMs(setting: string | undefined, otherwise: Ms): Ms {
-  const seconds = Number(setting ?? otherwise);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : otherwise * 1000;
 }
 
 /** Time after a change of the installation during which a request may still act on the previous state. */

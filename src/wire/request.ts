@@ -1,8 +1,9 @@
 import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
-import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
+import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { hasUnprintable } from "../base/name.ts";
+import { numberSetting } from "../base/number-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Env } from "../env.ts";
@@ -241,7 +242,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
 
 /** Returns the body as text; "" without a body. Reads at most the limit, even if the announced length is wrong. */
 export async function readBodyText(request: Request, env: Env): Promise<Result<string>> {
-  const limit = maxBodyBytes(env.MAX_BODY_BYTES);
+  const limit = numberSetting("MAX_BODY_BYTES", env.MAX_BODY_BYTES);
   const announced = request.headers.get("Content-Length");
   if (Number(announced ?? 0) > limit) return err({ code: "body_too_large" });
   // With a known length the body is read in one piece, at a third of the cost of its stream.

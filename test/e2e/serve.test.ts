@@ -30,7 +30,8 @@ beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), "grove-serve-"));
   const port = await freePort();
   direct = { address: `http://127.0.0.1:${port}` };
-  server = await startServe({ data, env: SECRETS, flags: ["--direct", String(port)] });
+  const env = { ...SECRETS, TOMBSTONE_DAYS: "a month" };
+  server = await startServe({ data, env, flags: ["--direct", String(port)] });
 });
 
 afterAll(async () => {
@@ -165,6 +166,12 @@ describe("npm run serve", () => {
     for (const text of [config, ...commands]) {
       for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret);
     }
+  });
+
+  it("says at the start which setting it does not understand, and nothing of those that it does", () => {
+    const line = "serve: TOMBSTONE_DAYS is no number from 0 on, at most 3650: the default counts, 30";
+    expect(server.output().split("\n")).toContain(line);
+    expect(server.output().match(/the default counts/g)).toHaveLength(1);
   });
 
   it("refuses to start twice on the same data", async () => {

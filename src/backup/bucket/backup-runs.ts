@@ -1,6 +1,7 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
+import { numberSetting } from "../../base/number-settings.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { addNumbers } from "../../base/sums.ts";
 import type { Env } from "../../env.ts";
@@ -236,15 +237,10 @@ export function backupRunsOf(env: Env): DurableObjectStub<BackupRuns> {
 
 /** Time between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month. */
 export function backupIntervalMs({ BACKUP_INTERVAL_HOURS: hours }: Pick<Env, "BACKUP_INTERVAL_HOURS">): Ms {
-  return 3_600_000 * numberWithin(hours, 744, 24);
+  return 3_600_000 * numberSetting("BACKUP_INTERVAL_HOURS", hours);
 }
 
 /** How many backups stay in the bucket: BACKUP_KEEP; 14 by default. */
 export function backupsKept({ BACKUP_KEEP: keep }: Pick<Env, "BACKUP_KEEP">): number {
-  return numberWithin(keep, 400, 14);
-}
-
-function numberWithin(text: string | undefined, max: number, otherwise: number): number {
-  const value = Number(text);
-  return Number.isSafeInteger(value) && value >= 1 && value <= max ? value : otherwise;
+  return numberSetting("BACKUP_KEEP", keep);
 }

@@ -1,6 +1,7 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
+import { numberSetting } from "../../../base/number-settings.ts";
 import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { CallerIdentity } from "../answers/answers.ts";
@@ -106,20 +107,8 @@ export function principalClient(known: LoginTarget & { readonly caller: ProvenCa
 /** The signature of a login that STS has verified, and when it is too old for another login. */
 type Signature = { readonly text: string; readonly endsAt: Ms };
 
-/**
- * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share
- * credentials and log in within the same second, such as a hundred copies of a function, have the same signature.
- */
-const DEFAULT_TOKENS = 100;
-
 /** Minimum number of signatures that are remembered; they take 12.5 MB at most. */
 const MAX_SIGNATURES = 2 ** 15;
-
-/** The setting TOKENS_PER_SIGNATURE. An invalid one means the default, and not that there is no limit. */
-export function tokensPerSignature(setting: string | undefined): number {
-  const tokens = Number(setting ?? DEFAULT_TOKENS);
-  return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : DEFAULT_TOKENS;
-}
 
 /**
  * Counts the tokens of each signature in the memory of this isolate, so that a signed login that leaks into a log can't
@@ -166,7 +155,7 @@ export async function issueForSignature(
   client: VerifiedClient,
 ): Promise<Result<IssuedLogin>> {
   // Counted before the first await: concurrent logins can't pass the limit together.
-  const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
+  const most = numberSetting("TOKENS_PER_SIGNATURE", attempt.env.TOKENS_PER_SIGNATURE);
   if (!signatureUses.take(signature, most, currentTime())) {
     return attempt.checks.record("signature_uses", {}, err(SIGNATURE_USED_UP));
   }
