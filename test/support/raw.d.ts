@@ -9,6 +9,6 @@ interface ImportMeta {
 }
 
 declare module "grove:sources" {
-  /** Names of the module with all sources, one for each time that an isolate evaluates it. */
-  export const all: readonly string[];
+  /** Path of the module whose `evaluate` evaluates all sources. */
+  export const all: string;
 }
