@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { Needs } from "../needs.ts";
 import { useRefusal } from "../session.ts";
 import { Icon } from "./icons.tsx";
@@ -49,13 +50,7 @@ interface AllowedButtonProps extends AllowedProps {
 export function AllowedButton({ look, needs, onClick, idle = "", form, busy, children }: AllowedButtonProps) {
   const refusal = useRefusal(needs);
   if (refusal !== "") return <Refused look={look} refusal={refusal} content={children} />;
-  if (idle !== "") {
-    return (
-      <button type="button" class={refusedLook(look)} aria-disabled="true" title={idle}>
-        {children}
-      </button>
-    );
-  }
+  if (idle !== "") return <Dead look={look} why={idle} content={children} />;
   return (
     <button type={onClick ? "button" : "submit"} class={look} onClick={onClick} form={form} aria-disabled={busy}>
       {children}
@@ -65,12 +60,54 @@ export function AllowedButton({ look, needs, onClick, idle = "", form, busy, chi
 
 const refusedLook = (look: string): string => `${look.replace(/ (?:primary|danger)/, "")} refused`;
 
-/** Uses aria-disabled, so that the keyboard reaches the button and a screen reader reads the reason. */
+/** A button of an action that the policies refuse. A screen reader reads the reason with its name. */
 function Refused({ look, refusal, content }: { look: string; refusal: string; content: ComponentChildren }) {
+  const more = <span class="visually-hidden">, refused: {refusal}</span>;
   return (
-    <button type="button" class={refusedLook(look)} aria-disabled="true" title={refusal}>
-      {content}
-      <span class="visually-hidden">, refused: {refusal}</span>
-    </button>
+    <Dead
+      look={look}
+      why={refusal}
+      content={
+        <>
+          {content}
+          {more}
+        </>
+      }
+    />
+  );
+}
+
+interface DeadProps {
+  readonly look: string;
+  /** Why it does nothing. */
+  readonly why: string;
+  readonly content: ComponentChildren;
+}
+
+/**
+ * A button that does nothing now. It uses `aria-disabled`, so that the keyboard reaches it. Who presses it is told why:
+ * a finger has no hover for the title, and the keyboard has none either.
+ */
+function Dead({ look, why, content }: DeadProps) {
+  const [isTold, setIsTold] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class={refusedLook(look)}
+        aria-disabled="true"
+        title={why}
+        onClick={() => setIsTold(true)}
+        onBlur={() => setIsTold(false)}
+      >
+        {content}
+      </button>
+      {isTold && (
+        <span class="why-not" role="status">
+          {why[0]?.toUpperCase()}
+          {why.slice(1)}
+        </span>
+      )}
+    </>
   );
 }

@@ -459,6 +459,51 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(addresses.filter((address) => address.includes(text))).toEqual([]);
   });
 
+  it("lets who is on call do what the runbook says, by the documented policy, and says why of what that refuses", async () => {
+    const token = server.rootToken;
+    const written = await readFile(join(PROJECT, "docs/policies.md"), "utf8");
+    const policy = /\*\*Who is on call\*\*[\s\S]*?```hcl\n([\s\S]*?)```/.exec(written)?.[1];
+    await call(server, "POST", "/v1/sys/policies/acl/on-call", { token, body: { policy } });
+    const make = async (body: object) => {
+      const made = await call(server, "POST", "/v1/auth/token/create-orphan", { token, body: { ttl: "1h", ...body } });
+      return made.body.auth as { readonly client_token: string; readonly accessor: string };
+    };
+    const own = await make({ display_name: "on-call", policies: ["on-call"] });
+    const bad = await make({ display_name: "bad", policies: ["fleet"] });
+    await signIn(page, server, own.client_token);
+    await page.keyboard.press("Control+k");
+    await search().fill("robot@acme");
+    await page.getByRole("option", { name: /robot@acme\.example/ }).click();
+    await page.getByRole("button", { name: "End its tokens…" }).waitFor();
+    const refused: string[] = [];
+    page.on("response", (response) => response.status() === 403 && refused.push(response.url()));
+    for (const place of ["tokens?search=bad", "ended", "leases", "audit", `tokens/${bad.accessor}`])
+      await openPlace(page, place);
+    expect(refused).toEqual([]);
+    await page.getByRole("button", { name: "Revoke…" }).click();
+    await page.getByLabel("Type token-bad to confirm").fill("token-bad");
+    await page.getByRole("button", { name: "Revoke 1 token" }).click();
+    await shows("All of these are refused: 1 of 1");
+    expect(refused).toEqual([]);
+    // A button that does nothing says why to who presses it, by a finger or by a key.
+    await openPlace(page, "tokens");
+    const locked = page.getByRole("button", { name: /^New token/ });
+    // The browser's driver takes it for disabled; a finger does not.
+    await locked.click({ force: true });
+    await page
+      .getByRole("status")
+      .filter({ hasText: "Your policies lack create or update on auth/token/create" })
+      .waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.getByRole("status").filter({ hasText: "Your policies lack" }).count()).toBe(0);
+    await locked.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({ hasText: "Your policies lack" }).waitFor();
+    page.removeAllListeners("response");
+    await signIn(page, server, token);
+  });
+
   it("refuses a token where an address would carry it", async () => {
     await openPlace(page, "tokens");
     const name = page.getByRole("searchbox", { name: "Name", exact: true });
