@@ -89,7 +89,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
     <>
       <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} />
       {chosen.length > 0 && (
-        <div class="more">
+        <div class="table-foot">
           <ConfirmButton
             look="button danger"
             label={`Delete ${counted(chosen.length, "token")}…`}

@@ -207,7 +207,7 @@ export function Tags({ names, most = 6, hrefOf = () => undefined }: TagsProps) {
         <Tag key={name} name={name} href={hrefOf(name)} />
       ))}
       {names.length > most && (
-        <span class="tag more" title={names.slice(most).join(", ")}>
+        <span class="tag rest" title={names.slice(most).join(", ")}>
           +{names.length - most}
         </span>
       )}

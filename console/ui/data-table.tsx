@@ -86,7 +86,7 @@ interface PageButtonsProps extends Pick<PagerProps, "page" | "onPage"> {
 /** Buttons to the previous and next page, of a list whose number of pages may be unknown. */
 export function PageButtons({ page, text, isLast, onPage }: PageButtonsProps) {
   return (
-    <div class="more">
+    <div class="table-foot">
       <div class="row">
         <button type="button" class="button" disabled={page <= 1} onClick={() => onPage(page - 1)}>
           Back
@@ -112,7 +112,7 @@ interface MoreButtonProps {
 /** The button below a list that shows more of it. */
 export function MoreButton({ label, onClick, busy = false }: MoreButtonProps) {
   return (
-    <div class="more">
+    <div class="table-foot">
       <button type="button" class="button" onClick={() => !busy && onClick()} aria-disabled={busy}>
         {busy ? "Loading…" : label}
       </button>
