@@ -574,7 +574,7 @@ export interface components {
         };
         readonly FoundText: {
             /** @enum {string} */
-            readonly state: "live" | "refused" | "ended" | "mistyped" | "elsewhere" | "unknown";
+            readonly state: "live" | "refused" | "ended" | "unjudged" | "mistyped" | "elsewhere" | "unknown";
             readonly kind: string;
             readonly message: string;
             readonly chosen_id: boolean;

@@ -1,7 +1,12 @@
-/** Generated tokens of this service and of the reference, also cut off, those of teams, and accessors: one long word. */
-const SECRET = /^(?:(?:s|b|r|hvs|hvb|hvr)\.\S{8,}|\S*\.atlasv1\.\S*|[A-Za-z0-9_-]{40,})$/;
+/**
+ * Generated tokens of this service and of the reference, also cut off, those of teams, JWTs, and accessors: one long
+ * word.
+ */
+const SECRET =
+  /^(?:e[wy][\w-]+\.e[wy][\w-]+\.[\w-]+|(?:s|b|r|hvs|hvb|hvr)\.\S{8,}|\S*\.atlasv1\.\S*|[A-Za-z0-9_-]{40,})$/;
 /** Whole tokens. A name may begin with `s.` too, and is shorter. */
-const HAS_TOKEN = /(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|\w+\.atlasv1\.\w+)/;
+const HAS_TOKEN =
+  /(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|\w+\.atlasv1\.\w+|e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]+)/;
 
 /** True for text that may be a token. It is sent in bodies alone: an address is kept by histories, proxies and logs. */
 export const isSecretLike = (text: string): boolean => SECRET.test(text);

@@ -4,8 +4,9 @@ import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { isSecretLike } from "../secret-like.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { type Itself, textItself, tokensByText } from "./find-tokens.ts";
+import { textItself, tokensByText } from "./find-tokens.ts";
 import { type Found, matching } from "./found.ts";
+import type { Itself } from "./found-text.ts";
 import { namesOf } from "./names.ts";
 
 /** Pause in typing before the server is asked (ms). */
@@ -47,10 +48,10 @@ export function useFound(text: string, isWhole: boolean): Search {
       const isSecret = isSecretLike(text);
       const itself = isSecret || (isWhole && !/\s/.test(text)) ? await textItself(api, text) : NOTHING;
       if (isOld) return;
-      const isSearched = itself.found.length === 0 && !isSecret && mayList;
+      const isSearched = itself.found.length === 0 && !itself.isKnown && !isSecret && mayList;
       const found = isSearched ? await tokensByText(api, text) : itself.found;
       // A word that was pasted is no token: it is searched for.
-      if (!isOld) setTokens({ text, found, note: isSearched && found.length > 0 ? "" : itself.note });
+      if (!isOld) setTokens({ ...itself, text, found, note: isSearched && found.length > 0 ? "" : itself.note });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
     return () => {
@@ -62,7 +63,7 @@ export function useFound(text: string, isWhole: boolean): Search {
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
   const found = [...requestOf(text), ...tokens.found, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || isRequestId(text) ? "" : tokens.note || partOfIdText(text), busy };
+  return { found, note: busy || (isRequestId(text) && !tokens.isKnown) ? "" : tokens.note || partOfIdText(text), busy };
 }
 
 /** The page of a request, for a text with the form of its id. Entities have ids of this form too. */
@@ -78,4 +79,4 @@ const requestOf = (text: string): readonly Found[] =>
       ]
     : [];
 
-const NOTHING = { text: "", found: [], note: "" };
+const NOTHING = { text: "", found: [], note: "", isKnown: false };

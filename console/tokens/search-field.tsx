@@ -30,7 +30,7 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
       const itself = await textItself(api, text);
       const [found] = itself.found;
       if (found) return go(found.href);
-      if (isSecretLike(text)) return setWrong(itself.note);
+      if (isSecretLike(text) || itself.isKnown) return setWrong(itself.note);
     }
     if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
     onChange(text);

@@ -76,7 +76,7 @@ export type EndedToken = AnsweredBy<Api.EndedToken, typeof ENDED_TOKEN>;
 
 /** What is known of a text. */
 export const FOUND_TEXT = z.object({
-  state: z.enum(["live", "refused", "ended", "mistyped", "elsewhere", "unknown"]),
+  state: z.enum(["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"]),
   kind: z.string(),
   message: z.string(),
   chosen_id: z.boolean(),

@@ -10,6 +10,7 @@ import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import type { CredentialFormat } from "./credential.ts";
+import type { LoginQuestion, LoginText } from "./login-text.ts";
 import type { Route, TokenRoute } from "./route.ts";
 
 /** The kinds of mounts and of credentials besides those of the core. `src/app/registry.ts` lists them. */
@@ -77,6 +78,11 @@ export interface AuthMethod extends Kind {
    * the login under it before anything is verified. A role that only the proof names is passed to `admitRole`.
    */
   roleOfLogin(env: Env, mount: Mount, data: Readonly<Record<string, unknown>>): Promise<string>;
+  /**
+   * Says what a text is that clients of a mount log in with, without a login and without counting a use; null when the
+   * mount knows nothing of it. Absent: the proof of a login is made for it, and is worth nothing after it.
+   */
+  readonly recognise?: (question: LoginQuestion) => Promise<LoginText | null>;
   /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */

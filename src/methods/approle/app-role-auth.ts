@@ -140,6 +140,19 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     return rolesGiving(this.#roles, policy);
   }
 
+  /** Returns at most `limit` roles whose logins need a secret-id, and whether these are all. */
+  async rolesWithSecretIds(
+    limit: number,
+  ): Promise<{ readonly roles: readonly { readonly name: string; readonly id: string }[]; readonly isAll: boolean }> {
+    await this.keys.open();
+    const names = this.#roles.names("", limit + 1);
+    const roles = names.slice(0, limit).flatMap((name) => {
+      const role = this.#roles.read(name);
+      return role?.bindSecretId ? [{ name, id: role.id }] : [];
+    });
+    return { roles, isAll: names.length <= limit };
+  }
+
   /** Returns at most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
     return this.#roles.names(after, limit);

@@ -149,6 +149,22 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return row && this.#good(row, now);
   }
 
+  /** Returns the first of these secret-ids that is good, with the id of its role, or null. */
+  async findOfRoles(
+    places: readonly { readonly role: string; readonly hash: string }[],
+    now: Ms,
+  ): Promise<{ readonly role: string; readonly secretId: SecretId } | null> {
+    // An object without tables has no secret-id.
+    if (!this.tables.exist) return null;
+    await this.keys.open();
+    for (const { role, hash } of places) {
+      const row = this.#rows.find(role, hash);
+      const secretId = row && this.#good(row, now);
+      if (secretId) return { role, secretId };
+    }
+    return null;
+  }
+
   /** Returns the secret-id with this accessor, if it is good, or null. */
   async findByAccessor(role: string, accessor: string, now: Ms): Promise<SecretId | null> {
     await this.keys.open();

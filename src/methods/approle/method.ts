@@ -11,6 +11,7 @@ import { roleWithId } from "./mount.ts";
 import { MAX_ROLE_ID } from "./role.ts";
 import { APP_ROLE_ROUTES } from "./role-routes.ts";
 import { SECRET_ID_ROUTES } from "./secret-id-routes.ts";
+import { findSecretId } from "./secret-id-search.ts";
 import { secretIdShardNames, secretIdShardsOf } from "./shards.ts";
 
 /** Rules of policies apply to every spelling of the name of a role. */
@@ -40,6 +41,7 @@ export const APP_ROLE_METHOD: AuthMethod = {
     if (roleId === "" || roleId.length > MAX_ROLE_ID) return "";
     return (await roleWithId(env, mount, roleId))?.name ?? "";
   },
+  recognise: findSecretId,
   rolesGiving: (env, mount, policy) => appRoleAuthAt(env, mount).rolesGiving(policy),
   objects: {
     // Before the secret-ids: a role that is deleted meanwhile is there after a restore, or so is the end of its tokens.

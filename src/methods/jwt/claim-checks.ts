@@ -108,7 +108,7 @@ export function checkClaims(
 }
 
 /** Keys from discovery belong to one issuer. Only tokens of that issuer are accepted. */
-function issuerProblem({ boundIssuer, discoveryUrl }: JwtConfig, claims: Claims): string | null {
+export function issuerProblem({ boundIssuer, discoveryUrl }: JwtConfig, claims: Claims): string | null {
   if (boundIssuer !== "") return claims.iss === boundIssuer ? null : "invalid issuer (iss) claim";
   if (discoveryUrl === "") return null;
   const { iss } = claims;

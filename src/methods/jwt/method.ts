@@ -16,6 +16,8 @@ import { ok, refuse } from "../../base/result.ts";
 import { warnedReply } from "../../wire/reply.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { namedRole } from "../roles.ts";
+import { isJwt, trustedJwt } from "../trusted-jwt.ts";
+import { issuerProblem } from "./claim-checks.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { explained } from "./issuer-problem.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
@@ -87,6 +89,11 @@ export const JWT_METHOD: AuthMethod = {
   async roleOfLogin(env, mount, data) {
     const named = namedRole(data);
     return named === "" ? ((await jwtAuthAt(env, mount).readConfig())?.defaultRole ?? "") : (named ?? "");
+  },
+  async recognise({ env, mount, text }) {
+    if (!isJwt(text)) return null;
+    const config = await jwtAuthAt(env, mount).readConfig();
+    return config && trustedJwt(text, (iss) => issuerProblem(config, { iss }) === null);
   },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },

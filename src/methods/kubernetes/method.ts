@@ -15,7 +15,8 @@ import { ok } from "../../base/result.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { namedRole } from "../roles.ts";
-import { CLUSTER_FIELDS, CLUSTER_VIEW, configWarnings, readClusterConfig } from "./config.ts";
+import { isJwt, trustedJwt } from "../trusted-jwt.ts";
+import { boundIssuer, CLUSTER_FIELDS, CLUSTER_VIEW, configWarnings, readClusterConfig } from "./config.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { KUBERNETES_LOGIN_ROUTES } from "./login.ts";
 import { renewKubernetesLogin } from "./renewal.ts";
@@ -69,6 +70,12 @@ export const KUBERNETES_METHOD: AuthMethod = {
   routes: KUBERNETES_ROUTES,
   renew: renewKubernetesLogin,
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
+  async recognise({ env, mount, text }) {
+    if (!isJwt(text)) return null;
+    const config = await kubernetesAuthAt(env, mount).readConfig();
+    const issuer = config && boundIssuer(config);
+    return config && trustedJwt(text, (iss) => issuer === null || iss === issuer);
+  },
   rolesGiving: (env, mount, policy) => kubernetesAuthAt(env, mount).rolesGiving(policy),
   objects: { KubernetesAuth: { in: (env) => env.KUBERNETES_AUTH, names: mountNames } },
   erase: (env, mount) => kubernetesAuthAt(env, mount).erase(),

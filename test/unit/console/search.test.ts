@@ -1,8 +1,40 @@
 import { describe, expect, it } from "vitest";
 import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
+import { itselfOf } from "../../../console/search/found-text.ts";
 import { hasToken, isSecretLike, tokenIn } from "../../../console/secret-like.ts";
 
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
+
+const KNOWN = { message: "It is known.", chosen_id: false };
+const SECRET_ID = {
+  ...{ accessor: "a1", display_name: "", policies: [], metadata: {}, entity_id: "", created: null, expires: null },
+  ...{ parent: null, path: "auth/teams/ci/role/deploy" },
+};
+
+describe("the console says of a pasted text", () => {
+  it("that it is a secret-id, and leads to its role, where it can be destroyed", () => {
+    const live = { ...KNOWN, state: "live" as const, kind: "secret-id", credential: SECRET_ID };
+    expect(itselfOf(live)).toEqual({
+      found: [
+        {
+          kind: "Roles",
+          name: "deploy",
+          detail: "live secret-id of this role, with the accessor a1",
+          href: "/ui/methods/teams%2Fci?part=roles&name=deploy",
+        },
+      ],
+      note: "It is known.",
+      isKnown: true,
+    });
+  });
+
+  it("what the server could not judge, and whether it knows anything", () => {
+    const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt" };
+    expect(itselfOf(jwt)).toEqual({ found: [], note: "It is known.", isKnown: true });
+    const unknown = { ...KNOWN, state: "unknown" as const, kind: "" };
+    expect(itselfOf(unknown)).toMatchObject({ isKnown: false });
+  });
+});
 
 describe("the search of the console", () => {
   it("takes tokens of all kinds and accessors for secrets, and names of things for words", () => {
@@ -13,6 +45,7 @@ describe("the search of the console", () => {
       "hvb.AAAAAQLs8TGQ",
       "s.BbRfSCKGDl2RzEEw",
       "TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
+      "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
       "x".repeat(84),
     ];
     for (const secret of secrets) expect(isSecretLike(secret), secret).toBe(true);
@@ -27,6 +60,7 @@ describe("the search of the console", () => {
       "/ui/tokens?display_name=hvs.CAESIJlWVG&x=1",
       "sys/tokens?metadata=owner%3Db.AAAAAAAAAAAAAAAAAAAAAAAA",
       "/api/v2/authentication-tokens/TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
+      "sys/tokens?search=eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
       "a%20s.BbRfSCKGDl2RzEEwBbRfSCKG",
     ]) {
       expect(hasToken(address), address).toBe(true);

@@ -1,9 +1,11 @@
 import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../auth/caller.ts";
 import type { RegisteredToken } from "../../../auth/credential.ts";
+import { JWT_FORM } from "../../../auth/login-text.ts";
 import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
+import { currentTime, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
+import { withoutWhiteSpace } from "../../../base/white-space.ts";
 import type { Env } from "../../../env.ts";
 import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/standing.ts";
 import type { EndedToken } from "../../../listing/inventory/ended.ts";
@@ -30,22 +32,23 @@ import {
 } from "../../../token/ids.ts";
 import type { TokenRecord } from "../../../token/record.ts";
 import { customIdsOf } from "../../../tree/custom-ids.ts";
-import { pasted, strictSchema } from "../../../wire/fields.ts";
+import { pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { END_VIEW } from "./ended.ts";
+import { findLogin } from "./find-login.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /**
- * What is known of a text. `refused`: it has not ended, and every request with it is refused, because its entity is
+ * What is known of a text. `unjudged`: it may be what a client logs in with, and that could not be decided. `refused`: it has not ended, and every request with it is refused, because its entity is
  * disabled, was deleted or was tampered with. `unknown` with a kind: it is genuine, and these data have no record of it. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
  * `elsewhere`: it has the form of a token, and this installation has not made it, or its beginning is damaged too.
  */
-const STATES = ["live", "refused", "ended", "mistyped", "elsewhere", "unknown"] as const;
+const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"] as const;
 
 interface Found {
   readonly state: (typeof STATES)[number];
-  /** `service`, `wrapping`, `batch`, or the type of a registered credential; "" when it is not known. */
+  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, or the type of a registered credential; "" when it is not known. */
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;
@@ -58,13 +61,16 @@ interface Found {
   readonly credential?: Credential;
 }
 
-/** A credential that no list has: a batch token, or one of a registered kind. */
+/** A credential that no list has: a batch token, a secret-id, or one of a registered kind. */
 interface Credential {
   readonly accessor: string;
   /** null: nothing is known but its owner. */
   readonly record: TokenRecord | null;
   readonly owner: Readonly<Record<string, string>>;
   readonly expiresAt: Ms | null;
+  /** Where it is for, and when it was made, without a record. */
+  readonly path?: string;
+  readonly createdAt?: Ms;
   /** Accessor of the live token that it ends with; null: none. */
   readonly parent: string | null;
 }
@@ -75,8 +81,8 @@ const CREDENTIAL_VIEW = view<Credential>({
   policies: [["string"], ({ record }) => record?.policies ?? []],
   metadata: [{ "*": "string" }, ({ record, owner }) => ({ ...record?.meta, ...owner })],
   entity_id: ["string", ({ record }) => record?.entityId ?? ""],
-  path: ["string", ({ record }) => record?.path ?? ""],
-  created: ["string | null", ({ record }) => record && formatRfc3339(record.createdAt)],
+  path: ["string", ({ record, path = "" }) => record?.path ?? path],
+  created: ["string | null", ({ record, createdAt = null }) => formatTime(record?.createdAt ?? createdAt)],
   expires: ["string | null", ({ expiresAt }) => formatTime(expiresAt)],
   parent: ["string | null", ({ parent }) => parent],
 });
@@ -92,7 +98,7 @@ const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeo
 });
 
 const INPUT = strictSchema({
-  token: pasted().describe("Any text: what was found in a log, a repository or a message."),
+  token: text().describe("Any text: what was found in a log, a repository or a message."),
   accessor: pasted().describe("The accessor of a token, in place of the text."),
 });
 
@@ -108,15 +114,17 @@ export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
   answers: dataAnswer(FOUND_VIEW.shape),
   input: INPUT,
   prepare: async ({ fields: { token, accessor } }: PresentedContext<Asked>): Promise<Result<null>> =>
-    (token === "") === (accessor === "") ? refuse("send either token or accessor") : ok(null),
+    (withoutWhiteSpace(token) === "") === (accessor === "") ? refuse("send either token or accessor") : ok(null),
   handle: async (context): Answered => {
     const { env, installation, fields } = context;
-    const { token: text, accessor } = fields;
+    const { accessor } = fields;
+    const text = withoutWhiteSpace(fields.token);
     const presented = text === "" ? null : await readToken(env, installation, text);
     const found = presented
       ? await findToken(context, presented)
       : ((await findAccessor(context, accessor || text)) ??
         (await findEndedCustomId(context, text)) ??
+        (await findLoginText(context, fields.token, text)) ??
         (await judgeUnknown(env, accessor || text)));
     return dataReply(FOUND_VIEW.show({ found, show: tokenRenderer(installation) }));
   },
@@ -255,6 +263,18 @@ async function findEndedCustomId(context: Context, text: string): Promise<Found 
   return null;
 }
 
+/** Returns what clients log in with; null for a text that no mount knows. A chosen secret-id may have white space in it. */
+async function findLoginText(context: Context, sent: string, text: string): Promise<Found | null> {
+  if (text === "") return null;
+  const found = await findLogin(context, [...new Set([text, sent.trim()])]);
+  if (found?.state !== "live") return found;
+  const { mount, secret, message } = found;
+  const { kind, role, accessor, createdAt, expiresAt, metadata } = secret;
+  const path = `auth/${mount.path}role/${role}`;
+  const credential = { accessor, record: null, owner: metadata, path, createdAt, expiresAt, parent: null };
+  return { state: "live", kind, message, credential };
+}
+
 /** Tokens of other services that this one shows compatible interfaces of. */
 const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
 
@@ -281,6 +301,10 @@ async function judgeUnknown(env: Env, text: string): Promise<Found> {
   if (env.kinds.credentials.some(({ format }) => format.matches(text))) {
     const message = "It has the form of a token. This installation has not made it, or a character is wrong.";
     return { state: "elsewhere", kind: "", message };
+  }
+  if (JWT_FORM.test(text)) {
+    const message = "A JWT that no mount of this installation trusts, by the issuer that it names.";
+    return { state: "elsewhere", kind: "jwt", message };
   }
   const message =
     "Nothing is known by this text. An id that was chosen is known for a while after the end of its token.";

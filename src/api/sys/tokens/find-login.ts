@@ -1,0 +1,75 @@
+import type { LoginQuestion, LoginSecret, LoginText, NotAsked, TrustedJwt } from "../../../auth/login-text.ts";
+import { currentTime, formatRfc3339, type Ms } from "../../../base/clock.ts";
+import { inGroups } from "../../../base/parallel.ts";
+import type { Env } from "../../../env.ts";
+import type { Installation } from "../../../system/installation.ts";
+import type { Mount } from "../../../system/mount.ts";
+
+/** What a text is by which clients log in, with a sentence for people. */
+type JudgedLogin =
+  | { readonly state: "live"; readonly message: string; readonly mount: Mount; readonly secret: LoginSecret }
+  | { readonly state: "ended" | "unjudged"; readonly message: string; readonly kind: "jwt" | "" };
+
+/** Maximum number of mounts that are asked about a text. */
+const ASKED_MOUNTS = 20;
+/** Mounts that a sentence names. */
+const NAMED_MOUNTS = 5;
+/** Characters of an issuer that a sentence names: who made the text has chosen it. */
+const SHOWN_ISSUER = 200;
+/** How long after its end a JWT may still be accepted, by the leeways of roles. */
+const LEEWAY_MS: Ms = 24 * 3_600_000;
+
+/**
+ * Asks the mounts about a text that is no token: the secret of a client, or a token of another issuer. Nobody is logged
+ * in by that. null: no mount knows it.
+ */
+export async function findLogin(
+  { env, installation }: { readonly env: Env; readonly installation: Installation },
+  texts: readonly string[],
+): Promise<JudgedLogin | null> {
+  const able = installation.mounts.filter(({ type }) => env.kinds.methods.get(type)?.recognise !== undefined);
+  const asked = able.slice(0, ASKED_MOUNTS);
+  const answers = (await inGroups(asked, (mount) => answersOf({ env, installation, mount }, texts))).flat();
+  const secret = answers.flatMap(({ mount, known }) =>
+    known.kind === "secret-id" ? [{ mount, secret: known }] : [],
+  )[0];
+  if (secret) return { state: "live", message: secretMessage(secret), ...secret };
+  const jwts = answers.flatMap(({ mount, known }) => (known.kind === "jwt" ? [{ mount, jwt: known }] : []));
+  const jwt = jwts[0]?.jwt;
+  if (jwt) return { kind: "jwt", ...judgedJwt(jwt, pathsOf(jwts.map(({ mount }) => mount))) };
+  const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
+  const left = able[ASKED_MOUNTS];
+  if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it` });
+  return gaps.length === 0 ? null : { state: "unjudged", kind: "", message: gapMessage(gaps) };
+}
+
+async function answersOf({ env, installation, mount }: Omit<LoginQuestion, "text">, texts: readonly string[]) {
+  const answers: { readonly mount: Mount; readonly known: LoginText }[] = [];
+  for (const text of texts) {
+    const known = await env.kinds.methods.get(mount.type)?.recognise?.({ env, installation, mount, text });
+    if (known) answers.push({ mount, known });
+  }
+  return answers;
+}
+
+const secretMessage = ({ mount, secret: { kind, role } }: { mount: Mount; secret: LoginSecret }): string =>
+  `A ${kind} of auth/${mount.path}, role ${role}, that is alive: with the role-id, which is no secret, anyone who has the text can log in.`;
+
+const pathsOf = (mounts: readonly Mount[]): string => {
+  const paths = [...new Set(mounts.map(({ path }) => `auth/${path}`))];
+  const others = paths.length - NAMED_MOUNTS;
+  return `${paths.slice(0, NAMED_MOUNTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
+};
+
+function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string) {
+  const of = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_ISSUER)}`;
+  const end = expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt)}`;
+  if (expiresAt !== null && expiresAt + LEEWAY_MS < currentTime()) {
+    return { state: "ended", message: `A JWT ${of} whose time is over: ${end}, as it says itself.` } as const;
+  }
+  const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
+  return { state: "unjudged", message } as const;
+}
+
+const gapMessage = (gaps: readonly NotAsked[]): string =>
+  `It may be what a client logs in with: not all that could know it was asked. Ask ${gaps.map(({ ask }) => ask).join(", ")}.`;

@@ -1,0 +1,44 @@
+import type { LoginQuestion, LoginText } from "../../auth/login-text.ts";
+import { currentTime } from "../../base/clock.ts";
+import { isMissingMethod } from "../../base/platform-errors.ts";
+import { appRoleAuthAt } from "./app-role-auth.ts";
+import { MAX_SECRET_ID } from "./secret-id.ts";
+import { placeOfSecretId, secretIdShardAt } from "./shards.ts";
+
+/** Maximum number of roles of a mount that a text is looked for in: a keyed hash for each, and a call for each shard. */
+const SEARCHED_ROLES = 500;
+
+/**
+ * Returns the secret-id of a mount with this text, if it is good. It is stored under a hash that covers its role, so it
+ * is looked for in each role. Counts no use.
+ */
+export async function findSecretId({ env, installation, mount, text }: LoginQuestion): Promise<LoginText | null> {
+  if (text.length > MAX_SECRET_ID) return null;
+  const notAsked = { kind: "not asked", ask: `auth/${mount.path}role/NAME/secret-id/lookup` } as const;
+  try {
+    const { roles, isAll } = await appRoleAuthAt(env, mount).rolesWithSecretIds(SEARCHED_ROLES);
+    const places = await Promise.all(
+      roles.map(async ({ name, id }) => ({
+        name,
+        role: id,
+        ...(await placeOfSecretId(installation.keys, mount, { id }, text)),
+      })),
+    );
+    const now = currentTime();
+    const asked = [...Map.groupBy(places, ({ shard }) => shard)].map(([shard, of]) =>
+      secretIdShardAt(env, mount, shard).findOfRoles(
+        of.map(({ role, hash }) => ({ role, hash })),
+        now,
+      ),
+    );
+    const found = (await Promise.all(asked)).find((one) => one !== null);
+    if (!found) return isAll ? null : notAsked;
+    const { accessor, createdAt, expiresAt, metadata } = found.secretId;
+    const role = roles.find(({ id }) => id === found.role)?.name ?? "";
+    return { kind: "secret-id", role, accessor, createdAt, expiresAt, metadata };
+  } catch (error) {
+    // An object of the last release.
+    if (isMissingMethod(error)) return notAsked;
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import { JWT_FORM, type TrustedJwt } from "../auth/login-text.ts";
+import { unverifiedClaims } from "./jws.ts";
+
+/** True for a text that can be a JWT. */
+export function isJwt(text: string): boolean {
+  return JWT_FORM.test(text);
+}
+
+/**
+ * Reads who issued a JWT that may have leaked, and until when, without verifying it.
+ *
+ * @param isTrusted whether a mount accepts tokens with these claims, by their issuer.
+ * @returns null for a text that is no JWT, and for one that the mount does not accept.
+ */
+export function trustedJwt(text: string, isTrusted: (issuer: string | undefined) => boolean): TrustedJwt | null {
+  const claims = unverifiedClaims(text);
+  if (!claims) return null;
+  const issuer = typeof claims.iss === "string" ? claims.iss : undefined;
+  if (!isTrusted(issuer)) return null;
+  const { exp } = claims;
+  return {
+    kind: "jwt",
+    issuer: issuer ?? "",
+    expiresAt: typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : null,
+  };
+}

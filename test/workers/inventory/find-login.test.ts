@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
+import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
+import { mountAppRole } from "../../support/app-role.ts";
+import { callsTo, failing } from "../../support/calls.ts";
+import { ISSUER, newIssuer } from "../../support/issuer.ts";
+import { call, dataOf, initialized } from "../../support/service.ts";
+
+let root: string;
+let approle: Awaited<ReturnType<typeof mountAppRole>>;
+
+beforeAll(async () => {
+  root = await initialized();
+  approle = await mountAppRole(root, "approle");
+  await approle.role("deploy");
+  await approle.role("other");
+});
+
+const post = (path: string, body: unknown) => call("POST", path, { token: root, body });
+const find = async (token: string) => dataOf<Record<string, unknown>>(await post("sys/tokens/find", { token }));
+
+describe("sys/tokens/find says of a secret-id", () => {
+  it("of which mount and role it is, without counting a use, and nothing once it has ended", async () => {
+    const made = await approle.secretId("deploy", { num_uses: 1, metadata: { job: "42" } });
+    for (let times = 0; times < 2; times++)
+      expect(await find(` ${made.secret_id}\n`)).toMatchObject({
+        state: "live",
+        kind: "secret-id",
+        message: expect.stringContaining("secret-id of auth/approle/, role deploy, that is alive"),
+        credential: {
+          accessor: made.secret_id_accessor,
+          path: "auth/approle/role/deploy",
+          metadata: { job: "42" },
+          created: expect.any(String),
+        },
+      });
+    const roleId = dataOf<{ role_id: string }>(await approle.ask("GET", "role/deploy/role-id")).role_id;
+    expect((await approle.login(roleId, made.secret_id)).status).toBe(200);
+    expect(await find(made.secret_id)).toMatchObject({ state: "unknown", kind: "" });
+  });
+
+  it("the same of one that was chosen, with white space in it too", async () => {
+    await approle.ask("POST", "role/other/custom-secret-id", { secret_id: "a chosen one" });
+    expect(await find("a chosen one")).toMatchObject({
+      state: "live",
+      credential: { path: "auth/approle/role/other" },
+    });
+  });
+
+  it("that it was not judged where an object of the last release can't tell", async () => {
+    const { secret_id: text } = await approle.secretId("deploy");
+    const error = new TypeError('The RPC receiver does not implement the method "x".');
+    for (const fail of [
+      () => failing(AppRoleAuth, "rolesWithSecretIds", error),
+      () => failing(AppRoleSecretIds, "findOfRoles", error),
+    ]) {
+      const fault = fail();
+      expect(await find(text)).toMatchObject({
+        state: "unjudged",
+        message: expect.stringContaining("auth/approle/role/NAME/secret-id/lookup"),
+      });
+      fault.end();
+    }
+  });
+
+  it("asks each shard once, however many roles there are, and none about a token", async () => {
+    const calls = callsTo(AppRoleSecretIds, "findOfRoles");
+    for (let number = 0; number < 40; number++) await approle.role(`r${number}`);
+    await find("0b4f2f5e-7f0b-4b9a-9d56-000000000000");
+    expect(calls.calls.length).toBeLessThanOrEqual(16);
+    expect(calls.calls.flatMap(({ args: [places] }) => places)).toHaveLength(42);
+    const asked = calls.calls.length;
+    await find(root);
+    expect(calls.calls).toHaveLength(asked);
+    calls.end();
+  });
+});
+
+describe("sys/tokens/find says of a JWT", () => {
+  it("whose it is, which mounts trust it and until when, and that it was not verified", async () => {
+    const issuer = await newIssuer("ES256");
+    const jwt = await issuer.sign({});
+    expect(await find(jwt)).toMatchObject({ state: "elsewhere", kind: "jwt" });
+    for (const [path, bound] of [
+      ["jwt", ISSUER],
+      ["jwt-any", ""],
+      ["jwt-other", "https://other.example"],
+    ]) {
+      await post(`sys/auth/${path}`, { type: "jwt" });
+      await post(`auth/${path}/config`, { jwt_validation_pubkeys: issuer.pem, bound_issuer: bound });
+    }
+    const found = await find(jwt);
+    expect(found).toMatchObject({ state: "unjudged", kind: "jwt" });
+    expect(found.message).toMatch(
+      /issuer https:\/\/issuer\.example\.com, .* auth\/jwt-any\/, auth\/jwt\/; until 2\S+Z\./,
+    );
+    expect(found.message).toContain("not verified");
+    const ended = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 90_000 });
+    expect(await find(ended)).toMatchObject({ state: "ended", kind: "jwt" });
+    const late = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 600 });
+    expect(await find(late)).toMatchObject({ state: "unjudged" });
+  });
+
+  it("that a mount of the kubernetes method may trust it", async () => {
+    const issuer = await newIssuer("ES256");
+    const jwt = await issuer.sign({ iss: "https://kubernetes.default.svc" });
+    await post("sys/auth/kubernetes", { type: "kubernetes" });
+    await post("auth/kubernetes/config", { kubernetes_host: "https://cluster.example" });
+    expect(await find(jwt)).toMatchObject({ state: "unjudged", message: expect.stringContaining("auth/kubernetes/") });
+  });
+});
