@@ -5,7 +5,7 @@ import { makeBackup as copyData } from "./backup/run.ts";
 import { NO_DIGESTS } from "./backup/verify.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
-import { runCommand } from "./local/command-line.ts";
+import { asCalled, runCommand } from "./local/command-line.ts";
 import { tokenIn } from "./local/token-text.ts";
 import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
@@ -100,7 +100,7 @@ async function fetchFromBucket(command: Extract<BackupCommand, { kind: "fetch" }
   const verified = verifyBackup(store, name);
   if (!verified.ok) return verified;
   const what = `${number(parts, "part")}, whole, of which ${known} were here`;
-  return ok({ json: fetched.value, lines: [`${name}: ${what}; grove restore --from ${directory} takes it`] });
+  return ok({ json: fetched.value, lines: [`${name}: ${what}; ${asCalled(`restore --from ${directory}`)} takes it`] });
 }
 
 async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Promise<Result<Done, string>> {

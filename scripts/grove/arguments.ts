@@ -28,7 +28,7 @@ export type GroveCommand = { readonly json: boolean } & (
   | CommandOf<typeof readRevoke>
   | CommandOf<typeof readContain>
   | CommandOf<typeof readCompletion>
-  | { readonly kind: "find" }
+  | { readonly kind: "find"; readonly wholeLines: boolean }
   | CommandOf<typeof readWhy>
   | CommandOf<typeof readExplain>
   | CommandOf<typeof readRestore>
@@ -100,7 +100,7 @@ function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string 
     case "contain":
       return readContain(word, values);
     case "find":
-      return ok({ kind: "find" } as const);
+      return ok({ kind: "find", wholeLines: values["whole-lines"] ?? false } as const);
     case "why":
       return readWhy(word, values);
     case "completion":

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { asCalled } from "../local/command-line.ts";
 import { isSendable } from "../local/token-text.ts";
 import { tlsThere, wantsTls, whyNoAnswer } from "./no-answer.ts";
 import { hasToken } from "./secret-like.ts";
@@ -119,7 +120,8 @@ export class GroveClient {
   /** Calls a path below `/v1/`. Waits and tries again when the server asks for that. */
   async call(method: "GET" | "LIST" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
     // Addresses are kept by proxies and logs.
-    if (hasToken(path)) return failed("this looks like a token, which no address may carry: grove find reads it");
+    if (hasToken(path))
+      return failed(`this looks like a token, which no address may carry: ${asCalled("find")} reads it`);
     for (let tried = 1; ; tried++) {
       const answered = await this.#once(method, path, body);
       const pause = this.#pauseAfter(answered, tried);

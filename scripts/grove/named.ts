@@ -1,4 +1,5 @@
 import type { CallFailure } from "./client.ts";
+import { readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
 
 /** What an operator names by a text that is copied from elsewhere. */
@@ -101,5 +102,5 @@ export const MESSAGES: Readonly<Record<string, Message>> = {
   },
   "tree is not the id of a tree": (_, { tree }) => nothingIs("tree", String(tree)),
   "no auth method is mounted at the path of mount": (_, { mount }) =>
-    `no auth method is mounted at "${harmless(String(mount))}": bao auth list names them`,
+    `no auth method is mounted at "${harmless(String(mount))}": ${readCommand("sys/auth")} names them`,
 };

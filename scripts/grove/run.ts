@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
+import { asCalled, isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
 import { tokenIn } from "../local/token-text.ts";
 import type { GroveCommand } from "./arguments.ts";
@@ -116,7 +116,7 @@ function carryOut(
     case "contain":
       return containTokens(session, command);
     case "find":
-      return findTexts(session);
+      return findTexts(session, command.wholeLines);
     case "why":
       return explainRequest(session, command);
     case "doctor":
@@ -154,7 +154,7 @@ function adviceOn(
   if (command.kind === "explain" && command.accessor === null)
     return " (VAULT_TOKEN is no token of this server, or has ended)";
   if (isValid === false) return ` (VAULT_TOKEN ${NOT_VALID})`;
-  const more = needs(command.kind).startsWith("the capabilities") ? "; see grove explain" : "";
+  const more = needs(command.kind).startsWith("the capabilities") ? `; see ${asCalled("explain PATH")}` : "";
   return ` (VAULT_TOKEN needs ${needs(command.kind)}${isValid ? "" : ", or the token is not valid"}${more})`;
 }
 

@@ -18,8 +18,15 @@ export const DEPLOYMENT_SECRET = String.raw`GROVE_(?:SEAL|INIT|CLUSTER)_(?:KEY|T
  */
 const RESEMBLING = String.raw`(?:^|[^\w.-])((?:s|b|r)\.[\w-]{20,}|hv[sbr]\.[\w-]{8,}|grove-setup\.[\w-]{8,}|\w+\.atlasv1\.\w+)`;
 
-const IS_TOKEN = new RegExp(RESEMBLING);
-const TOKENS = [...Object.values(TOKEN_FORMS), RESEMBLING];
+/** A signed JWT: what clients of an issuer log in with. Two objects of JSON in base64url, and a signature. */
+const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]+)`;
+
+/** A secret-id beside its name. Without one it is a UUID as any other. */
+const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
+
+const IS_TOKEN = new RegExp(`${RESEMBLING}|${JWT}`);
+const TOKENS = [...Object.values(TOKEN_FORMS), JWT, RESEMBLING];
+const CREDENTIALS = [...TOKENS, SECRET_ID];
 const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
 /** True for a text with a part that looks like a token. An accessor is none. */
@@ -43,21 +50,20 @@ const LINES_BELOW = 2;
 /** A line above its name: `"value": "…",`. */
 const VALUE_ABOVE = /^\W*value\b/i;
 
-/** Indexes of the lines that name a secret of a deployment, and of those about them in which its value may stand. */
-export function linesOfDeploymentSecrets(lines: readonly string[]): ReadonlySet<number> {
-  const near = new Set<number>();
-  let [left, above] = [0, -1];
-  for (const [at, line] of lines.entries()) {
-    if (line.trim() === "") continue;
-    if (SECRET_NAME.test(line)) {
-      left = LINES_BELOW + 1;
-      if (VALUE_ABOVE.test(lines[above] ?? "")) near.add(above);
-    }
-    if (left > 0) near.add(at);
-    left--;
-    above = at;
+/** Knows in which lines the value of a secret of a deployment may stand, as they come. */
+export class DeploymentSecretLines {
+  #left = 0;
+  #above = "";
+
+  /** Takes the next line that is not blank. `above`: it names a secret whose value is in the line before it. */
+  next(line: string): { readonly here: boolean; readonly above: boolean } {
+    const isName = SECRET_NAME.test(line);
+    if (isName) this.#left = LINES_BELOW + 1;
+    const near = { here: this.#left > 0, above: isName && VALUE_ABOVE.test(this.#above) };
+    this.#left--;
+    this.#above = line;
+    return near;
   }
-  return near;
 }
 
 /** The texts in a line that have the whole form of a token. */
@@ -65,9 +71,14 @@ export function wholeTokensIn(line: string): string[] {
   return found(line, Object.values(TOKEN_FORMS));
 }
 
-/** The tokens in a line, in whatever they stand; also what only resembles one, such as a damaged token. */
+/** The tokens and JWTs in a line, in whatever they stand; also what only resembles one, such as a damaged token. */
 export function tokensIn(line: string): string[] {
   return found(line, TOKENS);
+}
+
+/** The same, and secret-ids that stand beside their name. */
+export function credentialsIn(line: string): string[] {
+  return found(line, CREDENTIALS);
 }
 
 function found(line: string, forms: readonly string[]): string[] {
@@ -75,7 +86,7 @@ function found(line: string, forms: readonly string[]): string[] {
   // What was found is taken out: the form that is looser finds only what the others have left.
   let rest = line;
   for (const form of forms) {
-    for (const [, token = ""] of rest.matchAll(new RegExp(form, "g"))) tokens.add(token);
+    for (const [, token = ""] of rest.matchAll(new RegExp(form, form === SECRET_ID ? "gi" : "g"))) tokens.add(token);
     for (const token of tokens) rest = rest.replaceAll(token, " ");
   }
   return [...tokens];

@@ -146,11 +146,15 @@ export const COMMANDS = {
   find: {
     example: "find < leaked.txt",
     codes:
-      "0 none of the texts can be used, 1 one of them can or could not be judged, or the server did not answer, 2 the command line or VAULT_ADDR is wrong",
+      "0 none of the texts can be used, 1 one of them can, or the server did not answer, 2 the command line or VAULT_ADDR is wrong, 3 one could not be judged, and none that was can be used",
     brief: "says what a text is",
     about:
-      "says of each token in a text what it is, whose, and whether it can be used: live, refused (its entity is disabled), ended, mistyped, or made elsewhere. Reads a file on standard input, such as a log or a .env, or asks for a line without an echo; a line without anything of the form of a token is asked about as a whole. JSON is one object for each text, one a line, with the numbers of its lines",
-    options: {},
+      "says of each token, secret-id and JWT in a text what it is, whose, and whether it can be used: live, refused (its entity is disabled), ended, mistyped, made elsewhere, or not judged. Reads a file of any length on standard input, such as a log or a .env, or asks for a line without an echo. Of several lines only what has the form of a token, a JWT or a named secret-id is asked about; one line without any is asked about as a whole. JSON is one object for each text that something is known of, one a line, with the numbers of its lines",
+    options: {
+      "whole-lines": flag(
+        "asks about each line without such a form as a whole, and about the value that it assigns, for ids that were chosen (at most 1 MiB)",
+      ),
+    },
   },
   why: {
     example: "why 3ec50187-719e-463c-9e51-ded1453cb163 --log audit.log",
@@ -301,6 +305,7 @@ export const OPTIONS = {
   ...COMMANDS.apply.options,
   ...COMMANDS.audit.options,
   ...COMMANDS.why.options,
+  ...COMMANDS.find.options,
 } as const;
 
 export function isCommand(name: string): name is CommandName {

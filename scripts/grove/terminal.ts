@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
+import { type Line, linesIn } from "../local/pieces.ts";
 import type { GroveClient } from "./client.ts";
 
 /** Styles of text. */
@@ -24,8 +25,10 @@ export interface Terminal {
   ask(question: string): Promise<string>;
   /** Returns all of standard input; at a terminal what is typed or pasted after the question, which is not echoed. */
   secret(question: string): Promise<string>;
+  /** True when standard input is a file or another program. */
+  readonly piped: boolean;
   /** The lines of standard input, one by one. */
-  lines(): AsyncIterable<string>;
+  lines(): AsyncIterable<Line>;
   /** Characters in a line of the terminal that results go to; null: they go to a file or to another program. */
   readonly columns: number | null;
 }
@@ -175,7 +178,8 @@ export function processTerminal(): Terminal {
         stderr.write("\n");
       }
     },
-    lines: () => createInterface({ input: stdin }),
+    piped: !stdin.isTTY,
+    lines: () => linesIn(stdin),
     columns: stdout.isTTY ? (stdout.columns ?? DEFAULT_COLUMNS) : null,
   };
 }

@@ -118,6 +118,11 @@ export function helpAsCalled(
   return documented.replace(/npm run (?:-s )?grove --/g, name).replace(/npm run (?:-s )?(\w+)(?: --)?/g, `${name} $1`);
 }
 
+/** A command of grove as it can be pasted: it begins as this one was called. */
+export function asCalled(words: string): string {
+  return helpAsCalled(`npm run -s grove -- ${words}`);
+}
+
 /** Characters in a line of the help of a program. */
 const HELP_COLUMNS = 80;
 

@@ -1,3 +1,4 @@
+import { asCalled } from "../../local/command-line.ts";
 import type { AuditEvent, AuditEvents, MadeToken } from "../answers.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
@@ -105,7 +106,7 @@ function revocationText({ dry_run: isDry, total, job }: NonNullable<AuditEvent["
   const tokens = total === undefined ? "" : number(total, "token");
   if (isDry) return ["counted what would end", tokens].filter((part) => part !== "").join(": ");
   const ended = tokens === "" ? "began to end tokens" : `ended ${tokens}`;
-  return job === undefined ? ended : `${ended}: grove contain --job ${job}`;
+  return job === undefined ? ended : `${ended}: ${asCalled(`contain --job ${job}`)}`;
 }
 
 const WHOLE_OF_READS = ["READS IN THE HOUR", "LAST"];

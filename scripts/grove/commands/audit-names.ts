@@ -1,4 +1,5 @@
 import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import type { AuditEvents } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { isMalformed, nothingIs } from "../named.ts";
@@ -32,7 +33,7 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   const token = await client.call("GET", `sys/tokens/${encodeURIComponent(accessor)}`);
   if (token.ok) return ok(null);
   const has = token.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
-  if (text !== undefined) return failed("nothing is known of this token: grove find says what the text is");
+  if (text !== undefined) return failed(`nothing is known of this token: ${asCalled("find")} says what the text is`);
   const others = "audit takes an accessor, - for a token, or --request, --entity, --role, --address";
   return failed(
     isMalformed("accessor", accessor) && !OTHER_ACCESSOR.test(accessor) && !SECRET_ID.test(accessor)

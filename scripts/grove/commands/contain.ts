@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ok } from "../../../src/base/result.ts";
+import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
+import { writeCommand } from "../curl.ts";
 import { prose } from "../flow.ts";
 import { nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
@@ -37,7 +39,7 @@ async function proveEnd({ client, terminal, json }: Session, job: string): Promi
   if (!receipt.ok) return receipt;
   if (receipt.value.finished === null)
     return failed(
-      `the job is ${receipt.value.state}: grove revoke --job ${job} follows it, and grove contain --job ${job} proves it when it has ended`,
+      `the job is ${receipt.value.state}: ${asCalled(`revoke --job ${job}`)} follows it, and ${asCalled(`contain --job ${job}`)} proves it when it has ended`,
     );
   const checked = await checkUntilDone({ client, terminal, json }, job, receipt.value.numbers.total);
   terminal.progress(null);
@@ -118,7 +120,7 @@ function show(terminal: Terminal, receipt: Receipt, check: EndedCheck): void {
   );
   for (const accessor of alive) terminal.out(`  can be used: ${accessor}`);
   if (!isRefused && alive.length === 0)
-    terminal.out(`  the others are not swept yet, or no longer kept: grove contain --job ${job} asks again`);
+    terminal.out(`  the others are not swept yet, or no longer kept: ${asCalled(`contain --job ${job}`)} asks again`);
   showLeases(terminal, receipt, check);
 }
 
@@ -138,5 +140,8 @@ function showLeases(
       `  ${harmless(id)}: ${harmless(error)}, ${next === null ? "irrevocable" : `sent again ${shortTime(next)}`}`,
     );
   }
-  if (failing > 0) terminal.out("  bao write sys/leases/revoke lease_id=ID sends one again (docs/leases.md)");
+  if (failing > 0) {
+    terminal.out(`  sends one again: ${writeCommand("sys/leases/revoke", { lease_id: "ID" })}`);
+    terminal.out(`  (${helpAsCalled("docs/leases.md")})`);
+  }
 }

@@ -1,10 +1,20 @@
 import { err, ok, type Result } from "../../../src/base/result.ts";
-import { deploymentSecretsIn, linesOfDeploymentSecrets, tokensIn, valueIn, wholeTokensIn } from "../secret-like.ts";
+import type { Line } from "../../local/pieces.ts";
+import {
+  credentialsIn,
+  DeploymentSecretLines,
+  deploymentSecretsIn,
+  tokensIn,
+  valueIn,
+  wholeTokensIn,
+} from "../secret-like.ts";
 
 /** What is asked about, with where it was read. */
 export interface TextToFind {
-  /** Numbers of its lines, from 1. */
+  /** Numbers of its lines, from 1: the first ones. */
   readonly lines: readonly number[];
+  /** How many further lines have it. */
+  readonly others: number;
   /** What may be a token in it, the likeliest first. Empty: what may not be sent. */
   readonly candidates: readonly string[];
 }
@@ -13,29 +23,94 @@ export interface TextToFind {
 export const DEPLOYMENT_SECRET_KEPT =
   "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
 
+/** Numbers of lines that are kept of a text. */
+const MAX_LINES = 1_000;
+/** Secrets of the deployment that are known again where they have no name. */
+const MAX_SECRETS = 100;
+
+/** Which texts of a line are asked about. */
+type CandidatesOf = (line: string) => readonly (readonly string[])[];
+
+/** Only what has the form of a token or of another credential: most lines of a log have none. */
+export const BY_FORM: CandidatesOf = (line) => credentialsIn(line).map((token) => [token]);
+
 /**
- * Takes out of what was found the texts to ask about, each once. A line in which nothing has the form of a token is asked
- * about as a whole, and by the value that it assigns: an id that was chosen has no form. What may be a secret of the
- * deployment is never asked about.
+ * A line in which nothing has such a form is asked about as a whole, and by the value that it assigns: an id that was
+ * chosen has no form.
  */
-export function textsToFind(given: string): TextToFind[] {
-  const found = new Map<string, TextToFind>();
-  const secrets = deploymentSecretsIn(given);
-  const lines = given.split("\n").map((line) => line.trim());
-  const near = linesOfDeploymentSecrets(lines);
-  for (const [at, text] of lines.entries()) {
-    const isSecret = near.has(at) || secrets.some((secret) => text.includes(secret));
-    for (const candidates of isSecret ? beside(text) : candidatesIn(text)) {
+export const WHOLE_LINES: CandidatesOf = (line) => {
+  const tokens = BY_FORM(line);
+  if (tokens.length > 0) return tokens;
+  const value = valueIn(line);
+  return [value === "" || value === line ? [line] : [line, value]];
+};
+
+/**
+ * Takes out of lines, as they come, the texts to ask about, each once. What may be a secret of the deployment is never
+ * asked about.
+ */
+export class FoundTexts {
+  readonly #candidatesOf: CandidatesOf;
+  readonly #near = new DeploymentSecretLines();
+  readonly #secrets: Set<string>;
+  readonly #texts = new Map<string, { lines: number[]; others: number; candidates: readonly string[] }>();
+  /** The last line that was not blank: the next one may say that it has a secret. */
+  #held: (Line & { readonly isNear: boolean }) | null = null;
+
+  /** @param secrets of the deployment, which the lines are known to have. */
+  constructor(candidatesOf: CandidatesOf, secrets: readonly string[] = []) {
+    this.#candidatesOf = candidatesOf;
+    this.#secrets = new Set(secrets);
+  }
+
+  /** Texts that were found and not taken yet. */
+  get size(): number {
+    return this.#texts.size;
+  }
+
+  add({ number, text }: Line): void {
+    const line = text.trim();
+    if (line === "") return;
+    const { here, above } = this.#near.next(line);
+    this.#addHeld(above);
+    this.#held = { number, text: line, isNear: here };
+  }
+
+  /** Returns what was found, and forgets it. @param isEnd no further line comes. */
+  take(isEnd: boolean): TextToFind[] {
+    if (isEnd) this.#addHeld(false);
+    const texts = [...this.#texts.values()];
+    this.#texts.clear();
+    return texts;
+  }
+
+  #addHeld(hasSecret: boolean): void {
+    const held = this.#held;
+    this.#held = null;
+    if (held === null) return;
+    for (const secret of deploymentSecretsIn(held.text))
+      if (this.#secrets.size < MAX_SECRETS) this.#secrets.add(secret);
+    const isSecret = hasSecret || held.isNear || [...this.#secrets].some((secret) => held.text.includes(secret));
+    for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text)) {
       const key = candidates.join("\n");
-      const numbers: readonly number[] = found.get(key)?.lines ?? [];
-      if (numbers.at(-1) !== at + 1) found.set(key, { lines: [...numbers, at + 1], candidates });
+      const known = this.#texts.get(key) ?? { lines: [], others: 0, candidates };
+      this.#texts.set(key, known);
+      if (known.lines.at(-1) === held.number) continue;
+      if (known.lines.length < MAX_LINES) known.lines.push(held.number);
+      else known.others++;
     }
   }
-  return [...found.values()];
+}
+
+/** The same of a text that is here as a whole. */
+export function textsToFind(given: string, candidatesOf: CandidatesOf = WHOLE_LINES): TextToFind[] {
+  const found = new FoundTexts(candidatesOf, deploymentSecretsIn(given));
+  for (const [at, text] of given.split("\n").entries()) found.add({ number: at + 1, text });
+  return found.take(true);
 }
 
 /** A secret of the deployment is for no request: nothing is asked about beside it but what is certainly a token. */
-const beside = (line: string): (readonly string[])[] => [...wholeTokensIn(line).map((token) => [token]), []];
+const beside: CandidatesOf = (line) => [...wholeTokensIn(line).map((token) => [token]), []];
 
 /**
  * The one token in what was found, such as VAULT_TOKEN=…, else the text as it is: an id that was chosen has no form. What
@@ -47,12 +122,4 @@ export function oneTokenIn(given: string): Result<string, string> {
   if (hasSecret && tokens.length === 0) return err(DEPLOYMENT_SECRET_KEPT);
   const [token = given] = tokens;
   return tokens.length > 1 || /\s/.test(token) ? err("this is more than one text: give one token") : ok(token);
-}
-
-function candidatesIn(line: string): (readonly string[])[] {
-  if (line === "") return [];
-  const tokens = tokensIn(line).map((token) => [token]);
-  if (tokens.length > 0) return tokens;
-  const value = valueIn(line);
-  return [value === "" || value === line ? [line] : [line, value]];
 }

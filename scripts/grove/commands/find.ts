@@ -1,16 +1,21 @@
 import { ok } from "../../../src/base/result.ts";
+import { asCalled, helpAsCalled } from "../../local/command-line.ts";
+import type { Line } from "../../local/pieces.ts";
 import { FOUND_TEXT, type FoundText } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
-import { prose } from "../flow.ts";
+import { writeCommand } from "../curl.ts";
+import { prose, sayProse } from "../flow.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
-import { DEPLOYMENT_SECRET_KEPT, type TextToFind, textsToFind } from "./find-texts.ts";
+import { BY_FORM, DEPLOYMENT_SECRET_KEPT, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
 import { askerText, number, pairsText, shortTime } from "./token-lines.ts";
 
-/** Most texts of one call. */
-const MAX_TEXTS = 1_000;
+/** Texts that are asked about at once. */
+const AT_ONCE = 16;
+/** Texts that are kept until they are asked about, so that each is asked about once. */
+const MAX_KEPT = 10_000;
 
 /** The answer about a text, or that there is none. */
-type Judged = FoundText | { readonly state: "unjudged"; readonly message: string };
+type Judged = FoundText | { readonly state: "unjudged"; readonly kind: ""; readonly message: string };
 
 const STATES: readonly Judged["state"][] = ["live", "refused", "unjudged", "mistyped", "elsewhere", "ended", "unknown"];
 
@@ -24,30 +29,126 @@ const STYLES: Readonly<Record<Judged["state"], Style>> = {
   unknown: "dim",
 };
 
+/** The exit code when nothing that was judged can be used, and something could not be judged. */
+const NOT_JUDGED = 3;
+
 /**
  * Says of each token in what was found what it is. It comes from standard input or is typed without an echo: what stands in a
  * command line is seen by other users of the machine and kept in histories. The exit code is 1 when one of them can be
- * used, could be again, or can't be judged.
+ * used or could be again, else 3 when one can't be judged.
+ *
+ * @param wholeLines whether each of several lines is asked about as a whole too, for ids that were chosen.
  */
-export async function findTexts({ client, terminal, json }: Session): Promise<Called<number>> {
-  const given = await terminal.secret("Text to look for, one line (it is not shown): ");
+export async function findTexts(session: Session, wholeLines: boolean): Promise<Called<number>> {
+  const { terminal } = session;
+  if (!terminal.piped || wholeLines) return findInWhole(session);
+  const input = terminal.lines()[Symbol.asyncIterator]();
+  const first: Line[] = [];
+  // One line may be an id that was chosen, with nothing else about it; of several only the form tells what to ask.
+  while (first.length < 2) {
+    const { value, done } = await input.next();
+    if (done) return findInWhole(session, first[0]?.text ?? "");
+    if (value.text.trim() !== "") first.push(value);
+  }
+  return findInLines(session, first, input);
+}
+
+/** Finds what is in a text that is kept as a whole. */
+async function findInWhole(session: Session, read?: string): Promise<Called<number>> {
+  const given = read ?? (await session.terminal.secret("Text to look for, one line (it is not shown): "));
   const texts = textsToFind(given);
   if (texts.length === 0) return failed("there is no text: give it on standard input");
-  if (texts.length > MAX_TEXTS) return failed(`these are ${texts.length} texts: give at most ${MAX_TEXTS} at a time`);
-  const hasLines = given.trim().includes("\n");
-  const judged: Judged[] = [];
-  for (const text of texts) {
-    terminal.progress(texts.length > 1 ? `${judged.length} of ${texts.length} texts` : null);
-    const found = await judge(client, text);
-    if (!found.ok) return found;
-    judged.push(found.value);
-    terminal.progress(null);
-    const where = hasLines ? `, ${linesText(text)}` : "";
-    if (json) terminal.out(JSON.stringify({ lines: text.lines, ...found.value }));
-    else for (const line of await linesOf({ client, terminal }, found.value, where)) terminal.out(line);
+  const report = new Report(session, given.trim().includes("\n"), true);
+  const asked = await judgeAll(session, texts, report);
+  return asked.ok ? ok(report.end(null)) : asked;
+}
+
+/** Finds what has the form of a credential in lines of any number. */
+async function findInLines(
+  session: Session,
+  first: readonly Line[],
+  input: AsyncIterator<Line>,
+): Promise<Called<number>> {
+  const texts = new FoundTexts(BY_FORM);
+  const report = new Report(session, true, false);
+  let last = 0;
+  for (const line of first) texts.add(line);
+  for (let next = await input.next(); !next.done; next = await input.next()) {
+    texts.add(next.value);
+    last = next.value.number;
+    if (last % SHOWN_EVERY === 0) session.terminal.progress(number(last, "line"));
+    if (texts.size < MAX_KEPT) continue;
+    const asked = await judgeAll(session, texts.take(false), report);
+    if (!asked.ok) return asked;
   }
-  if (texts.length > 1) terminal.say(totalText(judged));
-  return ok(judged.some(isDangerous) ? 1 : 0);
+  const asked = await judgeAll(session, texts.take(true), report);
+  return asked.ok ? ok(report.end(Math.max(last, first.at(-1)?.number ?? 0))) : asked;
+}
+
+/** Lines between two signs of progress. */
+const SHOWN_EVERY = 10_000;
+
+async function judgeAll({ client, terminal }: Session, texts: readonly TextToFind[], report: Report) {
+  for (let at = 0; at < texts.length; at += AT_ONCE) {
+    if (texts.length > 1) terminal.progress(`${at} of ${number(texts.length, "text")}`);
+    const group = texts.slice(at, at + AT_ONCE);
+    const judged = await Promise.all(group.map((text) => judge(client, text)));
+    terminal.progress(null);
+    for (const [index, text] of group.entries()) {
+      const one = judged[index];
+      if (!one?.ok) return one ?? failed("");
+      await report.show(text, one.value);
+    }
+  }
+  return ok(null);
+}
+
+/** Shows answers as they come, and counts them. */
+class Report {
+  readonly #session: Session;
+  readonly #hasLines: boolean;
+  readonly #showsAll: boolean;
+  readonly #counts = new Map<Judged["state"], number>();
+
+  /** @param hasLines whether answers name the lines of their texts. @param showsAll also those that nothing is known of. */
+  constructor(session: Session, hasLines: boolean, showsAll: boolean) {
+    this.#session = session;
+    this.#hasLines = hasLines;
+    this.#showsAll = showsAll;
+  }
+
+  async show(text: TextToFind, judged: Judged): Promise<void> {
+    const { client, terminal, json } = this.#session;
+    this.#counts.set(judged.state, this.#count(judged.state) + 1);
+    if (!this.#showsAll && judged.state === "unknown" && judged.kind === "") return;
+    const where = this.#hasLines ? `, ${linesText(text)}` : "";
+    const { lines, others } = text;
+    if (json) terminal.out(JSON.stringify({ lines, ...(others > 0 && { more_lines: others }), ...judged }));
+    else for (const line of await linesOf({ client, terminal }, judged, where)) terminal.out(line);
+  }
+
+  /** Says how many there were. Returns the exit code. @param lines of which only texts of a form were asked about. */
+  end(lines: number | null): number {
+    const { terminal } = this.#session;
+    const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+    const parts = STATES.flatMap((state) => {
+      const count = this.#count(state);
+      return count === 0 ? [] : [`${count} ${wordOf(state)}`];
+    });
+    const counts = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+    if (lines === null && all > 1) terminal.say(`${number(all, "text")}${counts}`);
+    if (lines !== null)
+      sayProse(
+        terminal,
+        `${number(lines, "line")}, ${number(all, "text")} in the form of a token or another credential${counts}. Ids and secret-ids that were chosen have no form: --whole-lines asks about each line.`,
+      );
+    if (this.#count("live") + this.#count("refused") > 0) return 1;
+    return this.#count("unjudged") > 0 ? NOT_JUDGED : 0;
+  }
+
+  #count(state: Judged["state"]): number {
+    return this.#counts.get(state) ?? 0;
+  }
 }
 
 const IS_SECRET = `${DEPLOYMENT_SECRET_KEPT} Treat it as leaked unless you know that it is not one of this deployment.`;
@@ -55,43 +156,35 @@ const IS_SECRET = `${DEPLOYMENT_SECRET_KEPT} Treat it as leaked unless you know 
 /** Statuses by which the server rejects one text: the others can still be asked about. */
 const NOT_ACCEPTED: ReadonlySet<number | null> = new Set([400, 413]);
 
+const unjudged = (message: string): Judged => ({ state: "unjudged", kind: "", message });
+
 /** Asks about a text; of several candidates about the first one that something is known of. */
 async function judge(client: GroveClient, { candidates }: TextToFind): Promise<Called<Judged>> {
-  if (candidates.length === 0) return ok({ state: "unjudged", message: IS_SECRET });
+  if (candidates.length === 0) return ok(unjudged(IS_SECRET));
   let first: Judged | null = null;
   for (const token of candidates) {
     const found = await client.post("sys/tokens/find", FOUND_TEXT, { token });
     if (!found.ok && !NOT_ACCEPTED.has(found.error.status)) return found;
-    const one: Judged = found.ok
-      ? found.value
-      : { state: "unjudged", message: "The server does not accept this text." };
-    if (one.state !== "unknown" || ("kind" in one && one.kind !== "")) return ok(one);
+    const one: Judged = found.ok ? found.value : unjudged("The server does not accept this text.");
+    if (one.state !== "unknown" || one.kind !== "") return ok(one);
     first ??= one;
   }
-  return ok(first ?? { state: "unjudged", message: "" });
+  return ok(first ?? unjudged(""));
 }
 
 /** `line 3`, `lines 3, 7 and 12 others`. */
-function linesText({ lines }: TextToFind): string {
+function linesText({ lines, others: uncounted }: TextToFind): string {
   const shown = lines.slice(0, SHOWN_LINES).join(", ");
-  const others = lines.length - SHOWN_LINES;
+  const others = lines.length - SHOWN_LINES + uncounted;
   return `${lines.length === 1 ? "line" : "lines"} ${shown}${others > 0 ? ` and ${number(others, "other")}` : ""}`;
 }
 
 const SHOWN_LINES = 3;
 
-/** `6 texts: 1 live, 5 unknown`. */
-function totalText(judged: readonly Judged[]): string {
-  const counts = STATES.map((state) => [state, judged.filter((one) => one.state === state).length] as const);
-  const parts = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${wordOf(state)}`);
-  return `${number(judged.length, "text")}: ${parts.join(", ")}`;
-}
-
 const wordOf = (state: Judged["state"]): string => (state === "unjudged" ? "not judged" : state);
 
 /** A refused token is as dangerous as a live one once its entity is enabled. */
 const isAlive = ({ state }: Judged): boolean => state === "live" || state === "refused";
-const isDangerous = (one: Judged): boolean => isAlive(one) || one.state === "unjudged";
 
 /** @param where the lines of the text; "" for the only one. */
 async function linesOf(
@@ -105,7 +198,7 @@ async function linesOf(
     styled(terminal, STYLES[judged.state], first.slice(0, word.length)) + first.slice(word.length),
     ...more,
   ];
-  if (judged.state === "unjudged") return head;
+  if (!("chosen_id" in judged)) return head;
   return [...head, ...factLines(terminal, judged), ...(await nextLines(client, judged))];
 }
 
@@ -139,20 +232,32 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
 
 /** The list knows the children of a token; its tree knows all below it. */
 const childrenText = (count: number): string =>
-  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (grove tree counts them)`;
+  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (${asCalled("tree")} counts them)`;
 
 /** What to do next. A mistyped text shows the token that it resembles. */
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
   const { state, token, credential, kind } = found;
   if (!isAlive(found) && state !== "ended") return [];
+  if (kind === "secret-id" && credential) return secretIdLines(credential);
   if (token) {
-    const about = `  who made it, and what it did: grove audit ${token.accessor}`;
-    return isAlive(found) ? [about, `  revoke it with all below: grove contain --accessor ${token.accessor}`] : [about];
+    const about = `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`;
+    const end = `  revoke it with all below: ${asCalled(`contain --accessor ${token.accessor}`)}`;
+    return isAlive(found) ? [about, end] : [about];
   }
   if (kind !== "batch") return [];
-  const about = "  what it did: grove audit - (which reads the text as this command does)";
+  const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
   if (!isAlive(found) || !credential) return [about];
   return [about, ...(await batchEndLines(client, credential))];
+}
+
+/** A secret-id is in the list of its role. Tokens that it gave live on, unless the role says that they end with it. */
+function secretIdLines({ accessor, path }: NonNullable<FoundText["credential"]>): string[] {
+  const destroy = writeCommand(`${path}/secret-id-accessor/destroy`, { secret_id_accessor: accessor });
+  return [
+    `  who made it, and its logins: ${asCalled(`audit ${accessor}`)}`,
+    `  destroy it: ${destroy}`,
+    `  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked: also the tokens that it gave)`,
+  ];
 }
 
 /** A batch token is in no list: it ends with its parent, or with all that its path or its entity got. */
@@ -164,15 +269,16 @@ async function batchEndLines(
     const asked = await client.post("sys/tokens/find", FOUND_TEXT, { accessor: parent });
     // Revoking a root token with all its descendants would be out of proportion.
     const isRoot = asked.ok && (asked.value.token?.policies ?? []).includes("root");
-    if (!isRoot) return [`  revoke it with its parent and everything below that: grove contain --accessor ${parent}`];
+    if (!isRoot)
+      return [`  revoke it with its parent and everything below that: ${asCalled(`contain --accessor ${parent}`)}`];
   }
   return [
-    `  revoke it with everything issued at its path: bao lease revoke -prefix ${harmless(path)}`,
+    `  revoke it with everything issued at its path: ${writeCommand(`sys/leases/revoke-prefix/${path}`)}`,
     ...(entity === ""
       ? []
       : [
-          `  or with everything issued to its entity: bao write identity/entity/id/${entity}/not-before not_before=now`,
+          `  or with everything issued to its entity: ${writeCommand(`identity/entity/id/${entity}/not-before`, { not_before: "now" })}`,
         ]),
-    "  (docs/leases.md, What ends at once)",
+    `  (${helpAsCalled("docs/leases.md")}, What ends at once)`,
   ];
 }

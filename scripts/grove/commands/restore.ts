@@ -1,4 +1,5 @@
 import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import { type EndsSince, endsSince } from "../../saved/ends-since.ts";
 import { restorableBackup } from "../../saved/make.ts";
 import { restoreBackup } from "../../saved/restore.ts";
@@ -30,7 +31,7 @@ export async function restoreFrom(
     const warning =
       ends.issuedBefore === ""
         ? `What was revoked after ${at} is valid again: --issued-before now would have ended it. While the old server answers, restore --preview names it.`
-        : `Root tokens are as they were at ${at}, also those that were revoked since: look at grove tokens --policy root.`;
+        : `Root tokens are as they were at ${at}, also those that were revoked since: look at ${asCalled("tokens --policy root")}.`;
     terminal.out(styled(terminal, "yellow", warning));
   }
   return ok(0);
@@ -85,7 +86,7 @@ function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]
   return [
     "restore --issued-before now ends them with all else that was issued before, except for root tokens and tokens of teams.",
     `restore --not-before T ends all that was issued at T or later, root tokens too${all}.`,
-    "Or revoke them again after the restore, before clients return: grove revoke --accessor A (with --include-root for root tokens),",
+    `Or revoke them again after the restore, before clients return: ${asCalled("revoke --accessor A")} (with --include-root for root tokens),`,
     "POST sys/tokens/revoke with the accessors that --json gives, at most 900 a call, and sys/leases/revoke-prefix for paths.",
   ];
 }

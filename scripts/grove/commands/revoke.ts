@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { err, ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
@@ -67,8 +68,8 @@ export async function revokeSelected(
 function jobLines(job: string): string[] {
   return [
     `job ${job}, which continues without this command:`,
-    `  grove revoke --job ${job}   follows it`,
-    `  grove revoke --stop ${job}  stops it`,
+    `  ${asCalled(`revoke --job ${job}`)}   follows it`,
+    `  ${asCalled(`revoke --stop ${job}`)}  stops it`,
   ];
 }
 

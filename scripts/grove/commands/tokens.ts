@@ -2,6 +2,7 @@ import { err, ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
+import { readCommand } from "../curl.ts";
 import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
 import { count } from "./revoke.ts";
@@ -30,7 +31,9 @@ export async function showTokens(
   terminal.progress(null);
   const { policy } = filter;
   if (tokens.length === 0 && typeof policy === "string" && !(await isPolicy(client, policy)))
-    return failed(`there is no policy "${harmless(policy)}", and no token has it: bao policy list names them`);
+    return failed(
+      `there is no policy "${harmless(policy)}", and no token has it: ${readCommand("sys/policies/acl", "list")} names them`,
+    );
   if (json) terminal.out(JSON.stringify(tokens));
   else for (const line of tokenTable(terminal, tokens, true)) terminal.out(line);
   if (!json && terminal.columns !== null && tokens.length > 0) terminal.say("all columns: --json, or into a file");

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import {
   type Branch,
   ENDED_TOKEN,
@@ -92,7 +93,8 @@ function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): No
   const below = `with it would end: ${countText(descendants, "descendant")}, ${countText(leases, "lease")}, ${number(cubbyhole.values, "value")} in its cubbyhole`;
   const hidden = descendants.count - subtree.children.reduce((sum, child) => sum + sizeOf(child), 0);
   const count = descendants.more ? `more than ${hidden}` : String(hidden);
-  const how = token.tree === undefined ? "" : `: grove tokens --tree ${harmless(token.tree)} --limit 0 lists its tree`;
+  const how =
+    token.tree === undefined ? "" : `: ${asCalled(`tokens --tree ${harmless(token.tree)} --limit 0`)} lists its tree`;
   const more = subtree.more ? [leaf({ text: `${count} others below it are not shown${how}`, style: "dim" })] : [];
   const own: Node = {
     label: [...tokenLabel(terminal, token), { text: "<-" }, { text: below, style: "yellow" }],

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { GroveClient } from "../client.ts";
+import { readCommand } from "../curl.ts";
 
 /** What the line of a login has besides that of other requests. */
 export interface LoginLine {
@@ -61,7 +62,7 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
   const texts = [`${time}: ${who}, ${came}`];
   if (status < 400) return texts;
   const check = mount ? await failedCheck(client, mount, line) : null;
-  const read = `bao read ${where}explain/refused`;
+  const read = readCommand(`${where}explain/refused`);
   return [
     ...texts,
     ...(check === null ? [] : [`The check that failed: ${check}`]),

@@ -2,6 +2,8 @@ import { statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
+import { type Line as InputLine, linesIn } from "../../local/pieces.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
@@ -100,10 +102,10 @@ function ofLog(found: { line: Line | null } | null, request: string | null): Cal
   );
 }
 
-async function* linesOfFile(file: string): AsyncIterable<string> {
+async function* linesOfFile(file: string): AsyncIterable<InputLine> {
   const handle = await open(file);
   try {
-    yield* handle.readLines({ autoClose: false });
+    yield* linesIn(handle.createReadStream({ autoClose: false }));
   } finally {
     await handle.close();
   }
@@ -121,10 +123,13 @@ function isRefused(line: Line): boolean {
  * Returns the line of a request, or of the last refused one. Lines that are none of an audit log are passed over. null
  * without any line.
  */
-async function findLine(lines: AsyncIterable<string>, request: string | null): Promise<{ line: Line | null } | null> {
+async function findLine(
+  lines: AsyncIterable<InputLine>,
+  request: string | null,
+): Promise<{ line: Line | null } | null> {
   let found: Line | null = null;
   let isEmpty = true;
-  for await (const text of lines) {
+  for await (const { text } of lines) {
     isEmpty = false;
     if (request !== null && !text.includes(request)) continue;
     const line = readLine(text);
@@ -137,7 +142,7 @@ async function findLine(lines: AsyncIterable<string>, request: string | null): P
 
 /** Among so many failed requests the last refused one is looked for. */
 const LOOKED_AT = 100;
-const NONE_REFUSED = `none of the last ${LOOKED_AT} requests that failed was refused: grove audit --kind refusal shows more`;
+const NONE_REFUSED = `none of the last ${LOOKED_AT} requests that failed was refused: ${asCalled("audit --kind refusal")} shows more`;
 
 /** The same from the audit store. */
 async function findEvent({ client, terminal }: Session, request: string | null): Promise<Called<Line | null>> {
@@ -174,8 +179,8 @@ async function factsOf(client: GroveClient, line: Line): Promise<string[]> {
 
 /** What else the token did, or what else came from the address. */
 function nextCommand({ auth, client_address: address }: Line): string[] {
-  if (auth?.accessor) return [`who made it, and what else was done: grove audit ${auth.accessor}`];
-  return address ? [`what else came from there: grove audit --address ${address}`] : [];
+  if (auth?.accessor) return [`who made it, and what else was done: ${asCalled(`audit ${auth.accessor}`)}`];
+  return address ? [`what else came from there: ${asCalled(`audit --address ${address}`)}`] : [];
 }
 
 /** Why the server can't be asked about this request; null when it can. */
@@ -189,7 +194,7 @@ function unaskable(line: Line): string | null {
       ? "It is a login: policies decide about what its token does, not about the login."
       : "It is a login: no policy refused it, but a check of its method; explain/login of its mount tries one again.";
   if (!auth)
-    return "Its token was not valid, had ended, has a disabled entity, or was none: grove find says of its text which. One that is alive is bound to other networks.";
+    return `Its token was not valid, had ended, has a disabled entity, or was none: ${asCalled("find")} says of its text which. One that is alive is bound to other networks.`;
   if (auth.token_type === "batch")
     return "It is of a batch token, which has no accessor: sys/explain/access takes its text.";
   if (auth.token_type !== "service") return `It is of a ${auth.token_type} token: sys/explain/access takes its text.`;

@@ -32,7 +32,7 @@ function grove(words: string, columns: number | null = null, secret = ""): Promi
   });
   const terminal = {
     ...{ colours: false, interactive: false, columns, progress: () => {}, ask: async () => "" },
-    ...{ secret: async () => secret, lines: async function* () {} },
+    ...{ secret: async () => secret, piped: false, lines: async function* () {} },
     ...{ out: (line: string) => void out.push(line), say: (line: string) => void said.push(line) },
   };
   const command = parseGroveArguments(words.split(" "));
@@ -129,9 +129,9 @@ describe("grove audit", () => {
       },
     ];
     await grove("audit --since 24h");
-    expect(out[1]).toMatch(/ ended 320 tokens: grove contain --job j1\s+r1$/);
+    expect(out[1]).toMatch(/ ended 320 tokens: npm run -s grove -- contain --job j1\s+r1$/);
     expect(out[2]).toMatch(/ counted what would end: 1 token\s+r1$/);
-    expect(out[3]).toMatch(/ began to end tokens: grove contain --job j2\s+r1$/);
+    expect(out[3]).toMatch(/ began to end tokens: npm run -s grove -- contain --job j2\s+r1$/);
   });
 
   it("of the accessor of a secret-id says what was done with it, and not who made a token", async () => {
@@ -287,7 +287,7 @@ describe("grove audit", () => {
       missing = ["/v1/sys/tokens/hmac-sha256%3A0"];
       answers = [{ ...nothing, accessor: "hmac-sha256:0", makers: [] }];
       expect(await grove("audit -", null, "s.leaked")).toMatchObject({
-        error: { message: "nothing is known of this token: grove find says what the text is" },
+        error: { message: "nothing is known of this token: npm run -s grove -- find says what the text is" },
       });
       expect(JSON.stringify(asked.map(({ path }) => path))).not.toContain("s.leaked");
     });

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { Readable } from "node:stream";
 import { parse as parseToml } from "smol-toml";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { findTexts } from "../../../../scripts/grove/commands/find.ts";
 import { DEPLOYMENT_SECRET, TOKEN_FORMS } from "../../../../scripts/grove/secret-like.ts";
+import { linesIn } from "../../../../scripts/local/pieces.ts";
 import { type Leak, leaksOf, namedSecrets, PLACES } from "../../../support/leaks.ts";
 
 /** What is known, by text; of another text nothing is. */
@@ -24,7 +26,7 @@ const TOKEN = {
   ...{ policies: ["ci"], created: "2026-11-22T01:02:03Z", expires: null, children: 3, last_used: null },
 };
 
-async function find(secret: string, json = false): Promise<number> {
+async function find(secret: string, json = false, wholeLines = false): Promise<number> {
   const client = new GroveClient("http://127.0.0.1:1", "s.own", {
     send: async ({ body }) => {
       const text = body as { readonly token?: string; readonly accessor?: string };
@@ -36,15 +38,16 @@ async function find(secret: string, json = false): Promise<number> {
   });
   const terminal = {
     ...{ colours: false, interactive: false, columns: null, progress: () => {}, ask: async () => "" },
-    ...{ secret: async () => secret, lines: async function* () {} },
+    ...{ piped: true, secret: async () => secret, lines: () => linesIn(Readable.from([Buffer.from(secret)])) },
     ...{ out: (line: string) => void out.push(line), say: (line: string) => void said.push(line) },
   };
-  const done = await findTexts({ client, terminal, json });
+  const done = await findTexts({ client, terminal, json }, wholeLines);
   if (done.ok) return done.value;
   said.push(done.error.message);
   return 1;
 }
 
+const findWhole = (secret: string, json = false) => find(secret, json, true);
 const texts = () => asked.map(({ token }) => token);
 
 describe("the texts that grove find asks about", () => {
@@ -102,7 +105,7 @@ describe("the texts that grove find asks about", () => {
   it("are named by their lines, each once, and counted", async () => {
     known[token] = LIVE;
     const file = `# settings\nVAULT_TOKEN=${token}\n\nHOST=example\nheader: Bearer ${token}\n`;
-    expect(await find(file)).toBe(1);
+    expect(await findWhole(file)).toBe(1);
     expect(texts().filter((text) => text === token)).toHaveLength(1);
     expect(out).toEqual([
       "unknown, line 1: Nothing is known.",
@@ -111,13 +114,13 @@ describe("the texts that grove find asks about", () => {
     ]);
     expect(said).toEqual(["3 texts: 1 live, 2 unknown"]);
     out.length = 0;
-    expect(await find(file, true)).toBe(1);
+    expect(await findWhole(file, true)).toBe(1);
     expect(out.map((line) => JSON.parse(line).lines)).toEqual([[1], [2, 5], [4]]);
     expect(JSON.stringify([out, said])).not.toContain(token);
   });
 
-  it.each(namedSecrets())("are no secret of a deployment, and find ends with 1: %s", async (_, text) => {
-    expect(await find(text)).toBe(1);
+  it.each(namedSecrets())("are no secret of a deployment, and find ends with 3: %s", async (_, text) => {
+    expect(await find(text)).toBe(3);
     expect(texts()).toEqual([]);
     expect(out.at(-1)).toMatch(/^not judged(, lines 1, 2)?: .*not sent to the server/);
   });
@@ -134,29 +137,32 @@ describe("the texts that grove find asks about", () => {
     "- name: GROVE_SEAL_KEY\n  # of production\n  value: $KEY",
   ])("are nothing beside the name of a deployment's secret: %s", async (text) => {
     const key = "1:c2VhbCBrZXkgb2YgdGhpcyBkZXBsb3ltZW50IGhlcmU=";
-    expect(await find(text.replace("$KEY", key))).toBe(1);
-    expect(texts().filter((sent) => sent !== "{" && sent !== "}")).toEqual([]);
-    expect(out.filter((line) => line.startsWith("not judged"))).toHaveLength(1);
+    for (const look of [find, findWhole]) {
+      out.length = 0;
+      expect(await look(text.replace("$KEY", key))).toBe(3);
+      expect(texts().filter((sent) => sent !== "{" && sent !== "}")).toEqual([]);
+      expect(out.filter((line) => line.startsWith("not judged"))).toHaveLength(1);
+    }
   });
 
   it("are whole tokens beside such a name, and all that stands further away", async () => {
     const lines = [`VAULT_TOKEN=${token} GROVE_SEAL_KEY=x`, "one", "two", "three", "GROVE_URL=x"];
-    expect(await find(lines.join("\n"))).toBe(1);
+    expect(await findWhole(lines.join("\n"))).toBe(3);
     expect(texts()).toEqual([token, "three", "GROVE_URL=x", "x"]);
     expect(out.find((line) => line.startsWith("not judged"))).toMatch(/^not judged, lines 1, 2, 3: /);
   });
 });
 
 describe("grove find", () => {
-  it("goes on after a text that the server does not take, and ends with 1", async () => {
+  it("goes on after a text that the server does not take, and ends with 3", async () => {
     status = 400;
-    expect(await find("one\ntwo")).toBe(1);
+    expect(await findWhole("one\ntwo")).toBe(3);
     expect(said).toEqual(["2 texts: 2 not judged"]);
   });
 
   it("ends with 0 when nothing can be used", async () => {
     known.one = { ...UNKNOWN, state: "mistyped" };
-    expect(await find("one\ntwo")).toBe(0);
+    expect(await findWhole("one\ntwo")).toBe(0);
     expect(said).toEqual(["2 texts: 1 mistyped, 1 unknown"]);
   });
 
@@ -164,9 +170,60 @@ describe("grove find", () => {
     known.one = { ...LIVE, token: TOKEN };
     const ended = { at: "2026-11-22T05:06:07Z", how: "revoked", by: null, request_id: "" };
     known.two = { ...LIVE, state: "ended", token: TOKEN, ended };
-    await find("one\ntwo");
+    await findWhole("one\ntwo");
     expect(out.filter((line) => line.includes("below it"))).toEqual([
-      "  below it   3 children, with all below them (grove tree counts them)",
+      "  below it   3 children, with all below them (npm run -s grove -- tree counts them)",
+    ]);
+  });
+
+  it("asks only about what has the form of a credential in several lines, and shows what is known", async () => {
+    const secretId = "3ec50187-719e-463c-9e51-ded1453cb163";
+    const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl";
+    const token = `s.${"A".repeat(40)}`;
+    known[token] = { ...LIVE, state: "ended" };
+    known[jwt] = { ...LIVE, state: "unjudged", kind: "jwt" };
+    const lines = [
+      ...Array.from({ length: 3_000 }, (_, at) => `GET /x/${at} 200 request_id=${crypto.randomUUID()}`),
+      `{"secret_id":"${secretId}","secret_id_accessor":"${crypto.randomUUID()}"}`,
+      `export SECRET_ID=${secretId}`,
+      `Authorization: Bearer ${jwt}`,
+      token,
+    ];
+    expect(await find(lines.join("\n"))).toBe(3);
+    expect(texts()).toEqual([secretId, jwt, token]);
+    expect(out).toEqual(["not judged, line 3003: It is alive.", "ended, line 3004: It is alive."]);
+    expect(said.join()).toContain(
+      "3004 lines, 3 texts in the form of a token or another credential: 1 not judged, 1 ended, 1 unknown.",
+    );
+    out.length = 0;
+    expect(await find(lines.slice(0, 9).join("\n"))).toBe(0);
+    expect(out).toEqual([]);
+    expect(said.at(-1)).toMatch(/^9 lines, 0 texts .*--whole-lines/);
+  });
+
+  it("takes more texts than it keeps, and a line that is longer than it keeps", async () => {
+    const all = Array.from({ length: 10_050 }, (_, at) => `hvs.${String(at).padStart(20, "x")}`);
+    expect(await find([...all, "", all[0]].join("\n"))).toBe(0);
+    expect(new Set(texts())).toEqual(new Set(all));
+    asked = [];
+    const token = `s.${"A".repeat(84)}`;
+    known[token] = LIVE;
+    expect(await find(`${"x ".repeat(300_000)}${token} ${"y ".repeat(300_000)}\nend`)).toBe(1);
+    expect(texts()).toEqual([token]);
+    expect(out.at(-1)).toContain("live, line 1: ");
+  });
+
+  it("says of a secret-id whose it is and how to destroy it", async () => {
+    const credential = {
+      ...{ accessor: "acc", display_name: "", policies: [], metadata: {}, entity_id: "", created: null, expires: null },
+      ...{ parent: null, path: "auth/ap pr$(x)'/role/deploy" },
+    };
+    known.one = { ...LIVE, kind: "secret-id", credential };
+    expect(await find("one")).toBe(1);
+    expect(out.slice(-3)).toEqual([
+      "  who made it, and its logins: npm run -s grove -- audit acc",
+      `  destroy it: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" -d '{"secret_id_accessor":"acc"}' "$VAULT_ADDR/v1/auth/ap%20pr%24%28x%29%27/role/deploy/secret-id-accessor/destroy"`,
+      "  (docs/runbook.md, A secret-id has leaked: also the tokens that it gave)",
     ]);
   });
 
@@ -183,8 +240,8 @@ describe("grove find", () => {
       expect(await find("one")).toBe(1);
       expect(asked).toEqual([{ token: "one" }, { accessor: "p" }]);
       expect(out.slice(-2)).toEqual([
-        "  what it did: grove audit - (which reads the text as this command does)",
-        "  revoke it with its parent and everything below that: grove contain --accessor p",
+        "  what it did: npm run -s grove -- audit - (which reads the text as this command does)",
+        "  revoke it with its parent and everything below that: npm run -s grove -- contain --accessor p",
       ]);
     });
 
@@ -196,8 +253,8 @@ describe("grove find", () => {
       known.p = { ...LIVE, token: { ...TOKEN, policies: ["root"] } };
       expect(await find("one")).toBe(1);
       expect(out.slice(-3)).toEqual([
-        "  revoke it with everything issued at its path: bao lease revoke -prefix auth/approle/login",
-        "  or with everything issued to its entity: bao write identity/entity/id/e1/not-before not_before=now",
+        '  revoke it with everything issued at its path: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/leases/revoke-prefix/auth/approle/login"',
+        `  or with everything issued to its entity: curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN" -d '{"not_before":"now"}' "$VAULT_ADDR/v1/identity/entity/id/e1/not-before"`,
         "  (docs/leases.md, What ends at once)",
       ]);
     });

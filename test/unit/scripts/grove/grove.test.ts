@@ -62,6 +62,7 @@ const terminal = (change: Partial<Terminal> = {}): Terminal => ({
   progress: () => {},
   ask: async () => "",
   secret: async () => "",
+  piped: false,
   lines: async function* () {},
   columns: null,
   ...change,
@@ -133,7 +134,9 @@ describe("grove tokens", () => {
     expect(await grove("tokens --policy unused")).toBe(0);
     expect(await grove("tokens --policy hidden")).toBe(0);
     expect(await grove("tokens --policy nope")).toBe(1);
-    expect(said.at(-1)).toBe('grove: there is no policy "nope", and no token has it: bao policy list names them');
+    expect(said.at(-1)).toBe(
+      'grove: there is no policy "nope", and no token has it: curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/policies/acl?list=true" names them',
+    );
   });
 
   it("names by tree those that are alone in theirs", async () => {
@@ -257,7 +260,7 @@ describe("grove tree", () => {
       "└── name-a a",
       "    └── name-b b <- with it would end: more than 100 descendants, 2 leases, 1 value in its cubbyhole",
       "        ├── name-c c (7 descendants)",
-      "        └── more than 99 others below it are not shown: grove tokens --tree t1 --limit 0 lists its tree",
+      "        └── more than 99 others below it are not shown: npm run -s grove -- tokens --tree t1 --limit 0 lists its tree",
     ]);
   });
 });
@@ -333,7 +336,7 @@ describe("grove revoke", () => {
       expected_total: 1168,
     });
     expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
-    const commands = said.flatMap((text) => /grove (.*?) {2,}/.exec(text)?.[1] ?? []);
+    const commands = said.flatMap((text) => /grove -- (.*?) {2,}/.exec(text)?.[1] ?? []);
     expect(commands).toEqual(["revoke --job j1", "revoke --stop j1"]);
     for (const words of commands) expect(parseGroveArguments(words.split(" ")).ok).toBe(true);
   });
@@ -604,7 +607,9 @@ it("a failure and its advice fit the terminal", async () => {
   expect(await grove("tree", { columns: 80 })).toBe(1);
   expect(said.length).toBeGreaterThan(1);
   for (const line of said) expect(line.length).toBeLessThanOrEqual(80);
-  expect(said.join(" ")).toMatch(/^grove: permission denied \(VAULT_TOKEN needs .* see grove explain\)$/);
+  expect(said.join(" ")).toMatch(
+    /^grove: permission denied \(VAULT_TOKEN needs .* see npm run -s grove -- explain PATH\)$/,
+  );
 });
 
 it("ends with 2 for an address that is no URL", async () => {
@@ -808,7 +813,7 @@ describe("grove find", () => {
     expect(asked).toEqual([{ request: "POST /v1/sys/tokens/find", body: { token: "s.leaked" } }]);
     expect(out[0]).toBe("live: It is alive.");
     expect(out).toContain("  metadata   owner=payments");
-    expect(out.at(-1)).toBe("  revoke it with all below: grove contain --accessor a");
+    expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a");
     expect(JSON.stringify([out, said])).not.toContain("s.leaked");
   });
 
@@ -816,7 +821,7 @@ describe("grove find", () => {
     replies["POST /v1/sys/tokens/find"] = found({ state: "refused", message: "Refused.", token: token("a") });
     expect(await grove("find", { secret: async () => "s.leaked" })).toBe(1);
     expect(out[0]).toBe("refused: Refused.");
-    expect(out.at(-1)).toBe("  revoke it with all below: grove contain --accessor a");
+    expect(out.at(-1)).toBe("  revoke it with all below: npm run -s grove -- contain --accessor a");
   });
 
   it("says how it ended, of which team it is, and of each line", async () => {
@@ -970,7 +975,7 @@ describe("grove why", () => {
     });
   const log = (...lines: readonly string[]) => ({
     lines: async function* () {
-      yield* lines;
+      for (const [at, text] of lines.entries()) yield { number: at + 1, text };
     },
   });
   const explanation = {
@@ -996,7 +1001,7 @@ describe("grove why", () => {
     });
     expect(said[0]).toBe("2026-11-22T05:06:07Z: update sys/mounts, status 403: permission denied");
     expect(said).toContain("No rule.");
-    expect(said.at(-1)).toBe("who made it, and what else was done: grove audit a");
+    expect(said.at(-1)).toBe("who made it, and what else was done: npm run -s grove -- audit a");
   });
 
   it("takes the last refused request for -", async () => {
@@ -1037,7 +1042,7 @@ describe("grove why", () => {
       expect(said.slice(0, 3)).toEqual([
         "2026-11-22T05:06:07Z: a login by AppRole at auth/approle/, for the role web, from 192.0.2.1, was refused with status 400: invalid role or secret ID",
         "The check that failed: secret_id (It has a use left.)",
-        "what was refused there lately, and why: bao read auth/approle/explain/refused",
+        'what was refused there lately, and why: curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/auth/approle/explain/refused"',
       ]);
       asksNothingOfPolicies();
     });
@@ -1089,7 +1094,7 @@ describe("grove why", () => {
       "GET /v1/sys/audit/events?request_id=r1&limit=1",
       "GET /v1/sys/audit/events?kind=refusal&limit=100",
     ]);
-    expect(said.at(-1)).toBe("what else came from there: grove audit --address 192.0.2.1");
+    expect(said.at(-1)).toBe("what else came from there: npm run -s grove -- audit --address 192.0.2.1");
   });
 
   it("asks the audit store when there is no log on standard input", async () => {
@@ -1100,7 +1105,7 @@ describe("grove why", () => {
   });
 
   it("reads no standard input for the id of a request: it is the list of a loop", async () => {
-    const lines = (): AsyncIterable<string> => {
+    const lines = (): AsyncIterable<never> => {
       throw new Error("standard input was read");
     };
     expect(await grove("why r1", { lines })).toBe(1);

@@ -52,7 +52,9 @@ describe("a refusal of what selects tokens", () => {
     const filter = { tree: "t", mount: "nonsense" };
     expect(messageOf(refused("tree is not the id of a tree"), { filter })).toMatch(/^"t" is no id of a tree/);
     const mount = refused("no auth method is mounted at the path of mount");
-    expect(messageOf(mount, { filter })).toBe('no auth method is mounted at "nonsense": bao auth list names them');
+    expect(messageOf(mount, { filter })).toBe(
+      'no auth method is mounted at "nonsense": curl -f -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR/v1/sys/auth" names them',
+    );
   });
 
   it("is known by what the server says", () => {

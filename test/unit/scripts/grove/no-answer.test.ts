@@ -37,7 +37,7 @@ const nobody = async (): Promise<never> => {
 };
 const unasked = (say: (line: string) => void): Terminal => ({
   ...{ colours: false, interactive: false, columns: null, out: () => {}, progress: () => {} },
-  ...{ ask: nobody, secret: nobody, lines: async function* () {}, say },
+  ...{ ask: nobody, secret: nobody, piped: false, lines: async function* () {}, say },
 });
 
 /** Every command that asks a server. */

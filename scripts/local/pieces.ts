@@ -1,0 +1,36 @@
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+
+/** A line of an input, or a piece of one that is too long to be kept. */
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** Characters of a line that are kept. Longer than any token. */
+const MAX_LINE = 262_144;
+/** Characters at the end of a piece that the next one begins with, so that no token is cut in two. */
+const OVERLAP = 32_768;
+
+/** The lines of an input of any length. A line that is too long is given in pieces that overlap. */
+export async function* linesIn(input: Readable | AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  const decoder = new StringDecoder("utf8");
+  let [number, rest] = [1, ""];
+  for await (const piece of input) {
+    const lines = (rest + decoder.write(Buffer.from(piece))).split("\n");
+    rest = lines.pop() ?? "";
+    for (const text of lines) {
+      yield { number, text: withoutReturn(text) };
+      number++;
+    }
+    while (rest.length > MAX_LINE) {
+      yield { number, text: rest.slice(0, MAX_LINE) };
+      rest = rest.slice(MAX_LINE - OVERLAP);
+    }
+  }
+  rest += decoder.end();
+  if (rest !== "") yield { number, text: withoutReturn(rest) };
+}
+
+const withoutReturn = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
