@@ -242,7 +242,12 @@ const EVENT = z.looseObject({
   status: z.number().optional(),
   error: z.string().optional(),
   auth: EVENT_TOKEN.optional(),
-  response: z.looseObject({ auth: EVENT_TOKEN.optional() }).optional(),
+  response: z
+    .looseObject({
+      auth: EVENT_TOKEN.optional(),
+      wrap_info: z.looseObject({ accessor: z.string().optional() }).optional(),
+    })
+    .optional(),
   target_accessor: z.string().optional(),
   target_accessors: z.array(z.string()).optional(),
   target_entities: z.array(z.string()).optional(),

@@ -1,10 +1,9 @@
 import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { type CommandOf, type NotRun, readWords } from "../local/command-line.ts";
+import { type CommandOf, type NotRun, readWords, tokenProblem } from "../local/command-line.ts";
 import { didYouMean } from "../local/nearest.ts";
 import type { EndedByRestore } from "../saved/restore.ts";
 import { readAudit } from "./audit-arguments.ts";
-import { hasToken } from "./secret-like.ts";
 import {
   COMMAND_NAMES,
   COMMANDS,
@@ -51,9 +50,8 @@ export function parseGroveArguments(
   now: Ms = Date.now(),
   programs: readonly string[] = [],
 ): Result<GroveCommand, NotRun> {
-  // Other users of the machine see the words of a command, shells keep them, and most would get into an address.
-  const reader = argv[0] === "audit" ? "grove audit -" : "grove find";
-  if (argv.some(hasToken)) return err(`this looks like a token, which no command line takes: ${reader} reads it`);
+  const token = tokenProblem(argv, argv[0] === "audit" ? "audit -" : "find");
+  if (token !== null) return err(token);
   const [first, about] = argv;
   const called = first === "help" ? about : first;
   // Before --help is obeyed: help of all would hide that there is no such command.
@@ -74,9 +72,24 @@ export function parseGroveArguments(
   const read = readValues(given, options, now);
   if (!read.ok) return read;
   const values = { ...given, ...read.value };
+  const empty = emptyRange(values);
+  if (empty !== null) return err(empty);
   if (name === "help") return err({ show: "help" });
   const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values);
   return command.ok ? ok({ ...command.value, json }) : command;
+}
+
+/** Options that begin and end a time. */
+const RANGES = [
+  ["since", "until"],
+  ["created-after", "created-before"],
+  ["ends-after", "ends-before"],
+] as const;
+
+/** What is wrong with times between which there is none: the answer would look like one of nothing. */
+function emptyRange(values: Values): string | null {
+  const range = RANGES.find(([from, to]) => Date.parse(values[from] ?? "") >= Date.parse(values[to] ?? ""));
+  return range === undefined ? null : `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
 }
 
 const noCommand = (name: string, programs: readonly string[]) =>

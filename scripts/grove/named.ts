@@ -1,3 +1,4 @@
+import { asCalled, helpAsCalled } from "../local/command-line.ts";
 import type { CallFailure } from "./client.ts";
 import { readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
@@ -38,7 +39,7 @@ const NAMED = {
     none: "no request that is known has the id",
     form: UUID,
     formText: UUID_TEXT,
-    unknown: "it is mistyped, or its events are not kept any more",
+    unknown: "",
   },
   job: {
     noun: "id of a job",
@@ -68,11 +69,17 @@ export function isMalformed(kind: NamedKind, text: string): boolean {
  * interface.
  */
 export function nothingIs(kind: NamedKind, text: string): string {
-  const { noun, none, formText, unknown } = NAMED[kind];
+  const { noun, none, formText } = NAMED[kind];
+  const unknown = kind === "request" ? noRequest() : NAMED[kind].unknown;
   if (!isMalformed(kind, text)) return `${none} ${text}: ${unknown}`;
   if (kind === "accessor" && /^(?:…|\.\.\.)[\w-]+$/.test(text))
     return `"${harmless(text)}" is only the end of an accessor: ${formText}`;
   return `"${harmless(text)}" is no ${noun}: ${formText}`;
+}
+
+/** Reads are in the log alone: the store has what changes something, logins, refusals and faults. */
+function noRequest(): string {
+  return `it is mistyped, its events are not kept any more, or it was a request that was allowed and changed nothing, which the audit store does not have one by one; by the audit log: ${asCalled("why ID --log FILE")} (${helpAsCalled("docs/audit.md")})`;
 }
 
 interface Selected {

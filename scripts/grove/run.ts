@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { asCalled, isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
+import { asCalled, fileFailure, isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
 import { tokenIn } from "../local/token-text.ts";
 import type { GroveCommand } from "./arguments.ts";
@@ -71,7 +71,8 @@ const UNDONE: Readonly<Partial<Record<GroveCommand["kind"], string>>> = {
 
 function failedHere(error: unknown): Called<never> | "interrupted" {
   if (error instanceof Interrupted) return "interrupted";
-  if (isOfFile(error) || error instanceof InputTooLong) return failed(error.message);
+  if (isOfFile(error)) return failed(fileFailure(error));
+  if (error instanceof InputTooLong) return failed(error.message);
   throw error;
 }
 

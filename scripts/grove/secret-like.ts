@@ -29,12 +29,20 @@ const TOKENS = [...Object.values(TOKEN_FORMS), JWT, RESEMBLING];
 const CREDENTIALS = [...TOKENS, SECRET_ID];
 const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
+/** The same as long as tokens are, and where it stands right behind a name, a dot or dashes: `metadata.s.…`, `--s.…`. */
+const IS_BESIDE =
+  /(?:^|[\W_])((?:s|b|r)\.[\w-]{40,}|hv[sbr]\.[\w-]{20,}|\w+\.atlasv1\.\w+|e[wy][\w-]{8,}\.e[wy][\w-]+\.[\w-]{16,})/;
+
 /** True for a text with a part that looks like a token. An accessor is none. */
 export function hasToken(text: string): boolean {
+  return [text, decoded(text)].some((one) => IS_TOKEN.test(one) || IS_BESIDE.test(one));
+}
+
+function decoded(text: string): string {
   try {
-    return IS_TOKEN.test(decodeURIComponent(text.replaceAll("+", " ")));
+    return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    return IS_TOKEN.test(text);
+    return text;
   }
 }
 

@@ -145,8 +145,10 @@ export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
   // A reader such as `head` may close the pipe early.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit();
+    if (error.code === "EPIPE") process.exit();
+    // What was asked for is done, and what it said is lost.
+    stderr.write(`standard output can't be written: ${error.code === "ENOSPC" ? "no space is left" : error.code}\n`);
+    process.exit(1);
   });
   const interactive = stdin.isTTY === true && stderr.isTTY === true;
   return {

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { hasToken } from "../grove/secret-like.ts";
 import { codeOf } from "./error-code.ts";
 import { helpInLines } from "./lines.ts";
 import { didYouMean } from "./nearest.ts";
@@ -39,6 +40,8 @@ export function readWords<const T extends Options>(
   mostPositionals = 0,
   meant: readonly string[] = Object.keys(options),
 ): Result<ReturnType<typeof parseArgs<Words<T>>>, NotRun> {
+  const token = tokenProblem(argv);
+  if (token !== null) return err(token);
   const end = argv.indexOf("--");
   const asked = (end === -1 ? argv : argv.slice(0, end)).find((word) => Object.hasOwn(ASKED, word));
   if (asked !== undefined && ASKED[asked]) return err(ASKED[asked]);
@@ -47,6 +50,18 @@ export function readWords<const T extends Options>(
   const read = parseArgs<Words<T>>({ args: args.value, options, allowPositionals: true });
   const stray = read.positionals[mostPositionals];
   return stray === undefined ? ok(read) : err(`unexpected word "${stray}"`);
+}
+
+/**
+ * What is wrong with a command line that has a token in it, before any word of it is used: other users of the machine see
+ * the words of a command, shells keep them, and messages and addresses would repeat them. null: it has none.
+ *
+ * @param reader the command that reads a token in another way.
+ */
+export function tokenProblem(argv: readonly string[], reader = "find"): string | null {
+  if (!argv.some(hasToken)) return null;
+  const command = asCalled(reader);
+  return `this looks like a token, which no command line takes: it is in the history of the shell now, and others on this machine may have seen it. Take it out of the history and treat it as leaked; ${command} reads it from a file (${command} < FILE), or typed when it asks`;
 }
 
 /**
@@ -123,6 +138,11 @@ export function asCalled(words: string): string {
   return helpAsCalled(`npm run -s grove -- ${words}`);
 }
 
+/** Names the commands in a text of the server as they can be pasted: it does not know how this one is called. */
+export function commandsAsCalled(text: string): string {
+  return text.replace(/(?<![-\w./])grove (?=[a-z])/g, asCalled(""));
+}
+
 /** Characters in a line of the help of a program. */
 const HELP_COLUMNS = 80;
 
@@ -152,7 +172,7 @@ export async function runCommand<Command>(
       return await run(parsed.value);
     } catch (error) {
       if (!isOfFile(error)) throw error;
-      say(error.message);
+      say(fileFailure(error));
       return 1;
     }
   }
@@ -169,6 +189,24 @@ export async function runCommand<Command>(
 export function isOfFile(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error && "path" in error && codeOf(error) !== undefined;
 }
+
+/** Says for an operator what has failed with a file. */
+export function fileFailure(error: Error): string {
+  const path = "path" in error && typeof error.path === "string" ? error.path : "";
+  const reason = FILE_FAILURES[codeOf(error) ?? ""];
+  return reason === undefined || path === "" ? error.message : `${path}: ${reason}`;
+}
+
+const FILE_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or directory",
+  ENOTDIR: "a part of the path is no directory",
+  EISDIR: "it is a directory",
+  EEXIST: "something is there already",
+  EACCES: "this user may not open it",
+  EPERM: "this user may not do that",
+  EROFS: "its file system is read-only",
+  ENOSPC: "no space is left on the disk",
+};
 
 function textOf(help: string | (() => string)): string {
   return typeof help === "string" ? shownHelp(help) : help();

@@ -12,7 +12,8 @@ export const QUOTA_EXCEEDED = "rate limit quota exceeded";
 
 export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 
-const UNINITIALIZED = "Grove is not initialized: send PUT /v1/sys/init once to get the root token";
+const UNINITIALIZED =
+  "Grove is not initialized: send PUT /v1/sys/init once to get the root token, with the secret GROVE_INIT_TOKEN as its token where the deployment has one";
 
 const SETUP_UNFINISHED =
   "Grove is not initialized: its start from a file has begun and is not complete; grove init FILE, or serve --init FILE, completes it";

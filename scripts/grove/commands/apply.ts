@@ -1,3 +1,4 @@
+import { accessSync, constants } from "node:fs";
 import { ok, type Result } from "../../../src/base/result.ts";
 import type { DeclaredRequest } from "../../declare/declaration.ts";
 import { applyRequests, type Outcome, type Step, stepFor } from "../../declare/service.ts";
@@ -124,6 +125,8 @@ export async function initFromFile(
   initToken: string,
   environment: Environment,
 ): Promise<Called<number>> {
+  // A server that starts at each boot needs its file once; who types a name means a file.
+  accessSync(file, constants.R_OK);
   const warn = (line: string): void => terminal.say(styled(terminal, "yellow", harmless(line)));
   const started: Result<string, string> = await startFromFile(file, environment, {
     as: (token) => client.as(token),

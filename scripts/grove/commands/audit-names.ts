@@ -58,7 +58,8 @@ function nameText({ request_id: request, entity_id: entity, role, mount }: Field
 }
 
 function noEventOf(kind: "request" | "entity", text: string): string {
-  return isMalformed(kind, text) ? nothingIs(kind, text) : `no event is of the ${kind} ${text}: ${MISTYPED}`;
+  if (kind === "request" || isMalformed(kind, text)) return nothingIs(kind, text);
+  return `no event is of the ${kind} ${text}: ${MISTYPED}`;
 }
 
 function isKnown({ events, next, makers = [], uses = [], attempts = [], below = [] }: AuditEvents): boolean {

@@ -45,7 +45,7 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
   const accessors = new ShownAccessors(terminal);
   // Of a secret-id the events say who made it.
   const isToken = !SECRET_ID.test(accessor ?? "");
-  for (const line of makers && isToken ? originLines(terminal, makers, events) : []) terminal.out(line);
+  for (const line of makers && isToken ? originLines(terminal, makers, events, accessor) : []) terminal.out(line);
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
   // With its label in one line: a terminal shows it in two rows, and copies it as one word.
   if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
@@ -77,8 +77,13 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
 }
 
 /** Who made a token, then how its maker was made, and so on. */
-function originLines(terminal: Terminal, makers: readonly MadeToken[], events: readonly AuditEvent[]): string[] {
-  if (makers.length === 0) return ["who made it is not known: there is no record of it, or not any more"];
+function originLines(
+  terminal: Terminal,
+  makers: readonly MadeToken[],
+  events: readonly AuditEvent[],
+  accessor: string | undefined,
+): string[] {
+  if (makers.length === 0) return unmadeLines(terminal, events, accessor);
   return makers.flatMap((made, at) => {
     const { made_by: maker, time, path, client_address: address, request_id: request } = made;
     const known = events.find((event) => event.request_id === request)?.auth ?? makers[at + 1];
@@ -92,6 +97,16 @@ function originLines(terminal: Terminal, makers: readonly MadeToken[], events: r
     const text = terminal.columns === null ? `${who} ${maker}: ${how}` : `${who}: ${how}, accessor ${maker}`;
     return prose(terminal, harmless(text), `${indent}  `, start);
   });
+}
+
+/** A wrapping token has no maker of its own: it is the answer to a request, whose event names it. */
+function unmadeLines(terminal: Terminal, events: readonly AuditEvent[], accessor: string | undefined): string[] {
+  const event = events.find(({ response }) => accessor !== undefined && response?.wrap_info?.accessor === accessor);
+  if (!event) return ["who made it is not known: there is no record of it, or not any more"];
+  const { auth, operation = "", path = "", time, client_address: address, request_id: request } = event;
+  const who = auth ? askerText(auth) : "a request without a token";
+  const how = `${operation} ${path}, ${preciseTime(time)}${address ? ` from ${address}` : ""}${request ? `, request ${request}` : ""}`;
+  return prose(terminal, harmless(`made by ${who}, to wrap the answer: ${how}`), "  ", "");
 }
 
 /** What ended a token: no event is of one that ended with its parent, by a time of creation or with its entity. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type * as Api from "../../../client/answers.d.ts";
 import { ok } from "../../../src/base/result.ts";
+import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
@@ -46,7 +47,7 @@ function show(terminal: Session["terminal"], checks: readonly Check[]): void {
     const { state, seen, advice, link } = checks[at] ?? { state: "ok", seen: "", advice: "", link: "" };
     const [first = "", ...more] = prose(terminal, harmless(seen), " ".repeat(margin), start.padEnd(margin));
     terminal.out(styled(terminal, STYLES[state] ?? "dim", first.slice(0, state.length)) + first.slice(state.length));
-    const todo = `${harmless(advice)}${link === "" ? "" : ` (${harmless(link)})`}`;
+    const todo = `${commandsAsCalled(harmless(advice))}${link === "" ? "" : ` (${helpAsCalled(harmless(link))})`}`;
     for (const line of [...more, ...(advice === "" ? [] : prose(terminal, todo, "    "))]) terminal.out(line);
   }
 }
@@ -72,6 +73,9 @@ const HEALTH = z.object({
   grove_version: z.string().default("unknown"),
 });
 
+const NOT_INITIALISED =
+  "Send PUT /v1/sys/init once, with the GROVE_INIT_TOKEN of the deployment as the token where it has one, or start from a file by grove init FILE.";
+
 async function checkServer(client: GroveClient): Promise<Check> {
   const [name, title] = ["server", "Server"];
   const answered = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
@@ -79,8 +83,7 @@ async function checkServer(client: GroveClient): Promise<Check> {
   const health = HEALTH.safeParse(answered.value.body);
   if (!health.success) return failing(name, title, "it does not speak this interface", "Is VAULT_ADDR right?");
   const { initialized, sealed, grove_version: version } = health.data;
-  if (!initialized)
-    return failing(name, title, "not initialised", "Send PUT /v1/sys/init once.", "docs/operations.md#first-start");
+  if (!initialized) return failing(name, title, "not initialised", NOT_INITIALISED, "docs/self-hosting.md");
   const lost = "docs/runbook.md#seal-key-lost-or-wrong";
   return sealed
     ? failing(name, title, "sealed", "The seal key is missing or another one.", lost)

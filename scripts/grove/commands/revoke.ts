@@ -5,9 +5,10 @@ import { asCalled } from "../../local/command-line.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
-import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
+import { byWhatWasTyped, nothingIs } from "../named.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
+import { unknownName } from "./unknown-names.ts";
 
 const LOOK_EVERY_MS = 500;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
@@ -46,9 +47,8 @@ export async function revokeSelected(
   const { count: matched, total } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
-  const entity = "entity_id" in filter ? filter.entity_id : null;
-  if (matched === 0 && typeof entity === "string" && isMalformed("entity", entity))
-    return failed(nothingIs("entity", entity));
+  const unknown = matched === 0 ? await unknownName(client, filter) : null;
+  if (unknown !== null) return failed(unknown);
   if (dryRun || total === 0) return ok({ code: 0, job: null });
   // The numbers are not shown that a question would be about.
   if (json && !yes)

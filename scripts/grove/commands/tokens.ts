@@ -1,12 +1,12 @@
 import { err, ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
-import { type Called, failed, type GroveClient } from "../client.ts";
-import { readCommand } from "../curl.ts";
-import { byWhatWasTyped, isMalformed, nothingIs } from "../named.ts";
+import { type Called, failed } from "../client.ts";
+import { byWhatWasTyped } from "../named.ts";
 import { harmless, renderTable, type Session } from "../terminal.ts";
 import { count } from "./revoke.ts";
 import { number, tokenTable } from "./token-lines.ts";
+import { unknownName } from "./unknown-names.ts";
 
 const PAGE_SIZE = 1000;
 
@@ -29,11 +29,8 @@ export async function showTokens(
     if (next !== "") terminal.progress(`${tokens.length} tokens`);
   } while (next !== "" && tokens.length < most);
   terminal.progress(null);
-  const { policy } = filter;
-  if (tokens.length === 0 && typeof policy === "string" && !(await isPolicy(client, policy)))
-    return failed(
-      `there is no policy "${harmless(policy)}", and no token has it: ${readCommand("sys/policies/acl", "list")} names them`,
-    );
+  const unknown = tokens.length === 0 ? await unknownName(client, filter) : null;
+  if (unknown !== null) return failed(unknown);
   if (json) terminal.out(JSON.stringify(tokens));
   else for (const line of tokenTable(terminal, tokens, true)) terminal.out(line);
   if (!json && terminal.columns !== null && tokens.length > 0) terminal.say("all columns: --json, or into a file");
@@ -41,9 +38,7 @@ export async function showTokens(
   const of = next === "" ? "" : ` of ${await totalText(session, filter)}: --limit 0 shows all`;
   terminal.say(`${number(tokens.length, "token")}${of}`);
   if (!json) {
-    const { display_name: name, entity_id: entity } = filter;
-    if (tokens.length === 0 && typeof entity === "string" && isMalformed("entity", entity))
-      terminal.say(nothingIs("entity", entity));
+    const { display_name: name } = filter;
     if (tokens.length === 0 && typeof name === "string") {
       terminal.say(
         `names of tokens begin with their method, such as token-${harmless(name)}: --search finds parts of names`,
@@ -51,12 +46,6 @@ export async function showTokens(
     }
   }
   return ok(0);
-}
-
-/** False for a name that no policy has; true also where the token may not read policies. */
-async function isPolicy(client: GroveClient, name: string): Promise<boolean> {
-  const read = await client.call("GET", `sys/policies/acl/${encodeURIComponent(name)}`);
-  return read.ok || read.error.status !== 404;
 }
 
 /** The number of all tokens that match, or that there are more where the token may not count. */

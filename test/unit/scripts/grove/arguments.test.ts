@@ -1,12 +1,20 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { COMMAND_NAMES, COMMANDS, isCommand, optionsOf } from "../../../../scripts/grove/table.ts";
+import { parseUpgradeArguments } from "../../../../scripts/upgrade/arguments.ts";
 import { AUDIT_KINDS } from "../../../../src/audit/question.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const TOKEN = `s.${"A".repeat(84)}`;
+const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJlc2lnbmF0dXJl";
+/** What is said of a token in a command line. */
+const looksLike = (reader: string) => {
+  const called = `npm run -s grove -- ${reader}`;
+  return `this looks like a token, which no command line takes: it is in the history of the shell now, and others on this machine may have seen it. Take it out of the history and treat it as leaked; ${called} reads it from a file (${called} < FILE), or typed when it asks`;
+};
 const CONTAIN = {
   ...{ kind: "contain", job: null, accessors: [], dryRun: false, includeRoot: false, includeSelf: false, yes: false },
   json: false,
@@ -161,16 +169,68 @@ describe("the command line of grove", () => {
     [["audit", "archive"], "audit archive needs a directory"],
     [["audit", "verify", "--since", "1"], "audit verify takes no --since"],
     [["audit", "verify", "x"], "audit verify takes no word"],
-    [["audit", TOKEN], "this looks like a token, which no command line takes: grove audit - reads it"],
-    [["audit", "--entity", TOKEN], "this looks like a token, which no command line takes: grove audit - reads it"],
+    [["audit", TOKEN], looksLike("audit -")],
+    [["audit", "--entity", TOKEN], looksLike("audit -")],
     [["find", "x"], 'find does not take "x"'],
-    [["tree", TOKEN], "this looks like a token, which no command line takes: grove find reads it"],
-    [
-      ["explain", "sys/mounts", `--accessor=${TOKEN}`],
-      "this looks like a token, which no command line takes: grove find reads it",
-    ],
+    [["tree", TOKEN], looksLike("find")],
+    [["explain", "sys/mounts", `--accessor=${TOKEN}`], looksLike("find")],
     [["doctor", "--wrong"], "there is no option --wrong"],
   ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));
+
+  describe.each([TOKEN, JWT, `hvs.${"x".repeat(24)}`, "TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6"])("%s", (token) => {
+    /** Each place in which a word of a command line can have it. */
+    const places = [
+      [token],
+      [`--${token}`],
+      [`-${token}`],
+      ["tokens", `--${token}=1`],
+      ["tokens", "--count-by", `metadata.${token}`],
+      ["tokens", `--count-by=metadata.${token}`],
+      ["tokens", "--metadata", `owner=${token}`],
+      ["tokens", "--search", `x${encodeURIComponent(` ${token}`)}`],
+      ["explain", `sys/tokens/${token}`],
+      ["help", token],
+      ["tokens", "--help", token],
+      ["tokens", "--", token],
+      ["apply", `./${token}`],
+      ...COMMAND_NAMES.flatMap((name) =>
+        Object.entries(optionsOf(name)).flatMap(([option, { type }]) =>
+          type === "string" ? [[name, `--${option}`, token]] : [],
+        ),
+      ),
+    ];
+
+    it.each(places.map((words) => [words]))("is refused in %j, and not repeated", (words) => {
+      const read = parseGroveArguments(words);
+      expect(read).toEqual({ ok: false, error: looksLike(words[0] === "audit" ? "audit -" : "find") });
+    });
+
+    it("is refused by the other programs too", () => {
+      for (const parse of [parseBackupArguments, (words: string[]) => parseUpgradeArguments(words, {})])
+        for (const words of [[token], ["--data", token], [`--${token}`]])
+          expect(parse(words)).toEqual({ ok: false, error: looksLike("find") });
+    });
+  });
+
+  it("takes what only resembles one", () => {
+    for (const text of ["x".repeat(84), "users.internal", "https://grove.s.example.com", "b.example", "a.b-c-d-e"])
+      expect(parseGroveArguments(["tokens", "--search", text]).ok, text).toBe(true);
+  });
+
+  it.each([
+    ["audit --since 1h --until 2h", "since", "until"],
+    ["audit --since 2026-11-22T00:00:00Z --until 2026-11-22T00:00:00Z", "since", "until"],
+    ["tokens --created-after 1h --created-before 2h", "created-after", "created-before"],
+    ["revoke --ends-after 2h --ends-before 1h", "ends-after", "ends-before"],
+  ])("%s has no time in it", (words, from, to) => {
+    const error = `there is no time from --${from} to --${to}: the first is not earlier`;
+    expect(parseGroveArguments(words.split(" "), NOW)).toEqual({ ok: false, error });
+  });
+
+  it("takes a time between two others, and one without an end", () => {
+    for (const words of ["audit --since 2h --until 1h", "audit --since 1h", "tokens --created-before 1h"])
+      expect(parseGroveArguments(words.split(" "), NOW).ok).toBe(true);
+  });
 
   it("suggests a program of the binary for a mistyped one", () => {
     const error = 'there is no command "srve"; did you mean serve?';

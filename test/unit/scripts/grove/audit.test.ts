@@ -267,7 +267,10 @@ describe("grove audit", () => {
       [`audit ${GONE}`, /^nothing is known of A{84}: no token has this accessor, and no event is of it$/],
       [`audit ${ID}`, /^nothing is known of 3ec50187-719e-463c-9e51-ded1453cb163: /],
       ["audit --request r9", /^"r9" is no id of a request: it has the form /],
-      [`audit --request ${ID}`, /^no event is of the request 3ec50187-719e-463c-9e51-ded1453cb163: /],
+      [
+        `audit --request ${ID}`,
+        /^no request that is known has the id 3ec50187-719e-463c-9e51-ded1453cb163: .*changed nothing.*--log FILE/,
+      ],
       ["audit --entity e9", /^"e9" is no id of an entity: /],
       [`audit --entity ${ID}`, /^no event is of the entity 3ec50187-719e-463c-9e51-ded1453cb163: /],
       ["audit --role web --mount auth/aws/", /^no event is of the role "web" of auth\/aws\/: /],

@@ -28,7 +28,11 @@ describe("a text that names nothing", () => {
   it.each([
     ["accessor", ACCESSOR, `no token has the accessor ${ACCESSOR}: it is mistyped, was made by another server, or `],
     ["entity", ID, `no entity has the id ${ID}: it is mistyped, or was deleted`],
-    ["request", ID, `no request that is known has the id ${ID}: it is mistyped, or its events are not kept any more`],
+    [
+      "request",
+      ID,
+      `no request that is known has the id ${ID}: it is mistyped, its events are not kept any more, or it was a request that was allowed and changed nothing`,
+    ],
     ["job", ID, `no job has the id ${ID}: it is mistyped, or not kept any more`],
     ["tree", TREE, `no tree has the id ${TREE}: it is mistyped, or of another server`],
   ] as const)("as %s of the right form is said to be unknown", (kind, text, message) => {

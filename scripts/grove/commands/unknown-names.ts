@@ -1,0 +1,50 @@
+import * as z from "zod";
+import { inPool } from "../../../src/base/parallel.ts";
+import type { Filter } from "../arguments.ts";
+import type { GroveClient } from "../client.ts";
+import { readCommand } from "../curl.ts";
+import { isMalformed, nothingIs } from "../named.ts";
+import { harmless } from "../terminal.ts";
+
+const MOUNTS = z.record(z.string(), z.looseObject({ type: z.string() }));
+/** Mounts that are asked about a role, and how many at once. */
+const ASKED_MOUNTS = 50;
+const AT_ONCE = 8;
+
+/**
+ * Says which name of a filter that selects nothing is the name of nothing: a mistyped name must not look like a service
+ * that has no tokens. null: none, or the token may not look.
+ */
+export async function unknownName(client: GroveClient, filter: Filter): Promise<string | null> {
+  const { entity_id: entity, policy, role, mount } = filter;
+  if (typeof entity === "string" && isMalformed("entity", entity)) return nothingIs("entity", entity);
+  if (typeof policy === "string" && (await isMissing(client, `sys/policies/acl/${encodeURIComponent(policy)}`)))
+    return `there is no policy "${harmless(policy)}", and no token has it: ${readCommand("sys/policies/acl", "list")} names them`;
+  if (typeof role === "string" && (await isNoRole(client, role, typeof mount === "string" ? mount : null)))
+    return `there is no role "${harmless(role)}"${typeof mount === "string" ? ` at ${harmless(mount)}` : ""}, and no token was created by it`;
+  return null;
+}
+
+/** True for the name of a role that none of the mounts has. False also where the token may not read all of them. */
+async function isNoRole(client: GroveClient, role: string, mount: string | null): Promise<boolean> {
+  const mounts = mount === null ? await mountsOf(client) : [mount];
+  if (mounts === null) return false;
+  const name = encodeURIComponent(role);
+  const missing = await inPool(mounts, AT_ONCE, (path) =>
+    isMissing(client, `${path.replace(/\/*$/, "/")}${/^auth\/token\/*$/.test(path) ? "roles" : "role"}/${name}`),
+  );
+  return missing.every((one) => one);
+}
+
+/** The mounts, with `auth/`; null where they are not known, or are more than are asked. */
+async function mountsOf(client: GroveClient): Promise<readonly string[] | null> {
+  const read = await client.get("sys/auth", MOUNTS);
+  if (!read.ok) return null;
+  const paths = Object.keys(read.value).map((path) => `auth/${path}`);
+  return paths.length > ASKED_MOUNTS ? null : paths;
+}
+
+async function isMissing(client: GroveClient, path: string): Promise<boolean> {
+  const read = await client.call("GET", path);
+  return !read.ok && read.error.status === 404;
+}
