@@ -95,8 +95,8 @@ export VAULT_ADDR=http://127.0.0.1:8200
 curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" $VAULT_ADDR/v1/sys/init
 \`\`\`
 
-The answer has the root token and is given once. Sign in to the console with it, or \`export VAULT_TOKEN=\` it and ask
-\`npx grove doctor\`.
+The answer has the root token and is given once. Sign in to the console with it, or paste it after
+\`read -rs VAULT_TOKEN && export VAULT_TOKEN\`, and ask \`npx grove doctor\`.
 
 ## Backup
 
@@ -121,7 +121,11 @@ Tokens that were revoked since the backup are valid again. So before the address
 folder, with the token of an administrator:
 
 \`\`\`
-export VAULT_ADDR=http://127.0.0.1:8200 VAULT_TOKEN=...
+export VAULT_ADDR=http://127.0.0.1:8200
+read -rs VAULT_TOKEN && export VAULT_TOKEN    # paste the token, unseen; then the rest
+\`\`\`
+
+\`\`\`
 npx grove tokens --policy root
 npx grove contain --include-root --policy root
 curl -X PUT -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/sys/leases/revoke-prefix/auth
