@@ -1,0 +1,106 @@
+/**
+ * Prints what a Vault, OpenBao or Grove server has as a declaration for `grove apply` (docs/moving-from-vault.md): policies,
+ * auth methods with their configuration and roles, token roles, entities and groups. Only reads:
+ *
+ *   node declare-from-vault.js [policies] [auth] [identity] > moved.json     # all three unless some are named
+ *
+ * VAULT_ADDR and VAULT_TOKEN are those of the server that is read; VAULT_NAMESPACE may name one of its namespaces. What is
+ * not in the file is said on standard error.
+ */
+const { VAULT_ADDR: address = "", VAULT_TOKEN: token = "", VAULT_NAMESPACE: namespace = "" } = process.env;
+const KINDS = ["policies", "auth", "identity"];
+/** Types that Grove has, with the paths of their configuration. */
+const CONFIGS = {
+  approle: [],
+  jwt: ["config"],
+  oidc: ["config"],
+  kubernetes: ["config"],
+  aws: ["config/client", "config/identity"],
+};
+/** No server shows these again. */
+const SECRETS = { oidc: "oidc_client_secret", kubernetes: "token_reviewer_jwt", aws: "secret_key" };
+const TUNED = ["default_lease_ttl", "max_lease_ttl", "token_type", "listing_visibility"];
+
+const say = (line) => console.error(line);
+const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
+
+/** The `data` of an answer; null for what is not there. */
+async function read(path, query = "") {
+  const headers = { "X-Vault-Token": token, ...(namespace !== "" && { "X-Vault-Namespace": namespace }) };
+  const response = await fetch(`${address}/v1/${encoded(path)}${query}`, { headers, redirect: "error" });
+  if (response.status === 404) return null;
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return body.data ?? body;
+  throw new Error(`GET ${path}: ${response.status} ${(body.errors ?? []).join("; ")}`);
+}
+
+const list = async (path) => (await read(path, "?list=true"))?.keys ?? [];
+
+/** False for what a field is when it is not set. A boolean may be something else. */
+const isSet = (value) =>
+  typeof value === "object" ? value !== null && Object.keys(value).length > 0 : value !== "" && value !== 0;
+
+/** Without what is not set, and without old names beside new ones (`period` beside `token_period`). */
+function settingsOf(record, without = []) {
+  const isMoved = (name) => !without.includes(name) && !(`token_${name}` in record);
+  return Object.fromEntries(Object.entries(record).filter(([name, value]) => isSet(value) && isMoved(name)));
+}
+
+const requests = {};
+function declare(path, data) {
+  requests[`r${Object.keys(requests).length + 1}`] = { operation: "update", path, data };
+}
+
+async function policies() {
+  for (const name of (await list("sys/policies/acl")).filter((known) => known !== "root"))
+    declare(`sys/policies/acl/${name}`, { policy: (await read(`sys/policies/acl/${name}`)).policy });
+}
+
+async function auth() {
+  for (const role of await list("auth/token/roles"))
+    declare(`auth/token/roles/${role}`, settingsOf(await read(`auth/token/roles/${role}`), ["name"]));
+  for (const [path, { type, description, config = {} }] of Object.entries(await read("sys/auth"))) {
+    const at = `auth/${path.replace(/\/$/, "")}`;
+    if (type === "token" || type === "ns_token") continue;
+    if (!(type in CONFIGS)) {
+      say(`${at}: left out, Grove has no method of the type ${type}`);
+      continue;
+    }
+    const tuned = settingsOf(Object.fromEntries(TUNED.map((name) => [name, config[name] ?? null])));
+    declare(`sys/${at}`, { type, ...settingsOf({ description, config: tuned }) });
+    for (const name of CONFIGS[type]) {
+      const settings = await read(`${at}/${name}`);
+      if (settings) declare(`${at}/${name}`, settingsOf(settings));
+      if (settings && name !== "config/identity" && type in SECRETS)
+        say(`${at}/${name}: no server shows ${SECRETS[type]}; write it into the file if it is used`);
+    }
+    for (const role of await list(`${at}/role`)) {
+      declare(`${at}/role/${role}`, settingsOf(await read(`${at}/role/${role}`), ["role_id", "name"]));
+      if (type === "approle") declare(`${at}/role/${role}/role-id`, await read(`${at}/role/${role}/role-id`));
+    }
+  }
+}
+
+async function identity() {
+  for (const kind of ["entity", "group"]) {
+    for (const name of await list(`identity/${kind}/name`)) {
+      const { policies, metadata, disabled, type } = await read(`identity/${kind}/name/${name}`);
+      declare(`identity/${kind}/name/${name}`, settingsOf({ policies, metadata, type, ...(disabled && { disabled }) }));
+    }
+  }
+  say("identity: aliases of entities and members of groups have ids of their server, and are not in the file");
+}
+
+const named = process.argv.slice(2);
+if (!/^https?:\/\//.test(address) || token === "" || named.some((kind) => !KINDS.includes(kind))) {
+  say("usage: VAULT_ADDR=… VAULT_TOKEN=… node declare-from-vault.js [policies] [auth] [identity] > moved.json");
+  process.exit(2);
+}
+try {
+  const wanted = named.length === 0 ? KINDS : named;
+  for (const kind of wanted) await { policies, auth, identity }[kind]();
+  console.log(JSON.stringify({ initialize: { moved: { request: requests } } }, null, 2));
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}
