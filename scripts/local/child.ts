@@ -109,10 +109,10 @@ const NO_CONNECTION =
 
 /**
  * The runtime's list of alarms and an object differ about when: after a stop, the object decides, and the alarm is run or
- * was moved. An alarm that fails is another line.
+ * was moved. An alarm that fails is another line. Wrangler puts its own word in the place of the source.
  */
 const ALARM_MOVED =
-  /\bworkerd\/io\/actor-sqlite\.c\+\+:\d+: warning: NOSENTRY SQLite alarm (?:overdue, running|handler canceled)/;
+  /(?:^workerd\/io\/actor-sqlite\.c\+\+:\d+: warning:|^\S+ \[WARNING\]) NOSENTRY SQLite alarm (?:overdue, running|handler canceled)/;
 
 /** True for lines of workerd that do not help an operator: stack traces, and failures that Grove reports itself. */
 export function isNoise(line: string): boolean {

@@ -16,6 +16,11 @@ describe("sortLine", () => {
     ["[wrangler:info] GET /v1/sys/health 200 OK (3ms)", "chatter"],
     ['env.GROVE_SEAL_KEY ("(hidden)")                Environment Variable      local', "chatter"],
     ["", "chatter"],
+    [
+      "▲ [WARNING] NOSENTRY SQLite alarm overdue, running despite AlarmManager mismatch; scheduledTime = 1s; actorId = 55cf",
+      "chatter",
+    ],
+    ["✘ [ERROR] NOSENTRY SQLite reschedule later alarm failed; e = kj/exception", "message"],
     ["✘ [ERROR] Build failed with 1 error:", "broken"],
     ["⎔ Local server updated and ready", "updated"],
     ["▲ [WARNING] Scheduled Workers are not automatically triggered during local development.", "chatter"],
