@@ -227,7 +227,8 @@ export const COMMANDS = {
     brief: "makes a script for a shell",
     word: "SHELL",
     words: SHELLS,
-    about: "a script that completes commands, options and their values, for bash, zsh or fish",
+    about:
+      "a script that completes commands, options and their values of grove, for bash, zsh or fish; where it is called as npx grove, put alias grove='npx grove' beside it",
     options: {},
   },
   restore: {

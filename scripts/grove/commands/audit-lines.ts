@@ -39,10 +39,17 @@ const HEAD = ["TIME", "RESULT", "REQUEST", "BY", "FROM", "ABOUT", "REQUEST ID"];
 /**
  * Events, the newest first. A terminal gets two or more lines for each, in which nothing is cut: what came of which
  * request, and below it whose it was, what it was about, and its id.
+ *
+ * @param names of entities, by id.
  */
-export function eventLines(terminal: Terminal, events: readonly AuditEvent[], accessors: ShownAccessors): string[] {
+export function eventLines(
+  terminal: Terminal,
+  events: readonly AuditEvent[],
+  accessors: ShownAccessors,
+  names: ReadonlyMap<string, string> = new Map(),
+): string[] {
   if (events.length === 0) return [];
-  const all = events.map((event) => factsOf(event, accessors.name));
+  const all = events.map((event) => factsOf(event, accessors.name, names));
   if (terminal.columns !== null) return narrowLines(terminal, all);
   const rows = all.map(({ time, result, request, by, from, about, error, id }) =>
     [time, result, request, by, from, [...about, error].filter((part) => part !== "").join(", "), id].map(harmless),
@@ -67,7 +74,7 @@ function narrowLines(terminal: Terminal, events: readonly ReturnType<typeof fact
   return [styled(terminal, "bold", head), ...lines];
 }
 
-function factsOf(event: AuditEvent, name: (accessor: string) => string) {
+function factsOf(event: AuditEvent, name: (accessor: string) => string, names: ReadonlyMap<string, string>) {
   const { kind, type, time, operation, path, auth, status = 0, client_address: address, request_id: request } = event;
   return {
     time: preciseTime(time),
@@ -75,7 +82,7 @@ function factsOf(event: AuditEvent, name: (accessor: string) => string) {
     request: path === undefined ? type : `${operation} ${path}`,
     by: auth ? `${name(auth.accessor)} ${auth.display_name}`.trim() : "",
     from: address ?? "",
-    about: aboutTexts(event, name),
+    about: aboutTexts(event, name, names),
     error: event.error ?? "",
     id: request ?? "",
   };
@@ -85,7 +92,11 @@ function factsOf(event: AuditEvent, name: (accessor: string) => string) {
 export const SECRET_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** What the request made, ended or was about. */
-function aboutTexts(event: AuditEvent, name: (accessor: string) => string): string[] {
+function aboutTexts(
+  event: AuditEvent,
+  name: (accessor: string) => string,
+  names: ReadonlyMap<string, string>,
+): string[] {
   const { response, target_accessor: target, target_accessors: targets = [], target_entities: entities = [] } = event;
   const { role, principal, count, revocation } = event;
   const made = response?.auth;
@@ -94,7 +105,7 @@ function aboutTexts(event: AuditEvent, name: (accessor: string) => string): stri
     revocation && revocationText(revocation),
     target && (SECRET_ID.test(target) ? `secret-id ${target}` : `token ${name(target)}`),
     targets.length > 0 && targets.map(name).join(" "),
-    entities.length > 0 && `entity ${entities.join(" ")}`,
+    entities.length > 0 && `entity ${entities.map((id) => `${names.get(id) ?? ""} ${id}`.trim()).join(" ")}`,
     role && `role ${role}`,
     principal,
     count !== undefined && String(count),

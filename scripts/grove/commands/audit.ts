@@ -15,6 +15,7 @@ import { withAllBelow } from "./audit-below.ts";
 import { eventLines, SECRET_ID, ShownAccessors, useLines } from "./audit-lines.ts";
 import { problemOfName } from "./audit-names.ts";
 import { readEvents } from "./audit-pages.ts";
+import { entityNames } from "./entity-names.ts";
 import { oneTokenIn } from "./find-texts.ts";
 import { askerText, number, preciseTime } from "./token-lines.ts";
 
@@ -36,11 +37,11 @@ export async function showEvents(
   const found = own.value.below ? await withAllBelow(client, terminal, fields, own.value, most) : own;
   if (!found.ok) return found;
   if (json) terminal.out(JSON.stringify(found.value));
-  else showAnswer(terminal, found.value);
+  else showAnswer(terminal, found.value, await entityNames(client, found.value.events));
   return ok(0);
 }
 
-function showAnswer(terminal: Terminal, answer: AuditEvents): void {
+function showAnswer(terminal: Terminal, answer: AuditEvents, names: ReadonlyMap<string, string>): void {
   const { accessor, makers, ended, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
   const accessors = new ShownAccessors(terminal);
   // Of a secret-id the events say who made it.
@@ -49,7 +50,7 @@ function showAnswer(terminal: Terminal, answer: AuditEvents): void {
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
   // With its label in one line: a terminal shows it in two rows, and copies it as one word.
   if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
-  for (const line of eventLines(terminal, events, accessors)) terminal.out(line);
+  for (const line of eventLines(terminal, events, accessors, names)) terminal.out(line);
   if (uses.length > 0) {
     terminal.out("");
     for (const line of useLines(terminal, uses, below, accessors)) terminal.out(line);

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import project from "../../../package.json" with { type: "json" };
-import { readWords, runCommand } from "../../../scripts/local/command-line.ts";
+import { commandsAsCalled, readWords, runCommand } from "../../../scripts/local/command-line.ts";
 import { ok } from "../../../src/base/result.ts";
 
 const OPTIONS = { name: { type: "string", default: "x" }, all: { type: "boolean", default: false } } as const;
@@ -82,6 +82,12 @@ describe("a script", () => {
     expect(await start(["--wrong"])).toBe(2);
     expect(said).toEqual(["there is no option --wrong", "--help lists the options"]);
     expect(run).not.toHaveBeenCalled();
+  });
+
+  it("names the commands in a text of the server as they can be pasted", () => {
+    const text = "See which (grove tokens --never-ends), or ask grove-setup and docs/grove x.";
+    const called = "See which (npm run -s grove -- tokens --never-ends), or ask grove-setup and docs/grove x.";
+    expect(commandsAsCalled(text)).toBe(called);
   });
 
   it("says which file can't be used and ends with 1, and throws what is a bug", async () => {

@@ -134,6 +134,38 @@ describe("grove audit", () => {
     expect(out[3]).toMatch(/ began to end tokens: npm run -s grove -- contain --job j2\s+r1$/);
   });
 
+  it("names entities by one look-up for all of them, and goes without where it is refused", async () => {
+    const other = ID.replace("3", "4");
+    const about = (ids: readonly string[]) => event({ path: "identity/entity/merge", target_entities: ids });
+    const events = [about([other, ID]), about([other])];
+    answers = [{ events, next: "" }, { key_info: { [ID]: { name: "alice" }, x: { name: "bob" } } }];
+    await grove("audit --since 24h");
+    expect(asked.slice(1).map(({ path }) => path)).toEqual([
+      `/v1/identity/entity/id?list=true&limit=1000&after=${ID.slice(0, -1)}`,
+    ]);
+    expect(out[1]).toContain(`entity ${other} alice ${ID}`);
+    expect(out[2]).toContain(`entity ${other} `);
+    [asked, out] = [[], []];
+    missing = [`/v1/identity/entity/id?list=true&limit=1000&after=${ID.slice(0, -1)}`];
+    answers = [{ events, next: "" }];
+    await grove("audit --since 24h");
+    expect(out[1]).toContain(`entity ${other} ${ID}`);
+    [asked, answers] = [[], [{ events: [event()], next: "" }]];
+    await grove("audit --since 24h");
+    expect(asked).toHaveLength(1);
+  });
+
+  it("of a wrapping token names the request whose answer it wraps", async () => {
+    const wrapping = event({ response: { wrap_info: { accessor: "w" } } });
+    answers = [{ events: [event(), wrapping], next: "", accessor: "w", makers: [], uses: [] }];
+    await grove("audit w");
+    expect(out[0]).toMatch(/^made by ci \S+, to wrap the answer: update auth\/token\/create, 2026-.*, request r1$/);
+    answers = [{ events: [event()], next: "", accessor: "w", makers: [], uses: [] }];
+    out = [];
+    await grove("audit w");
+    expect(out[0]).toMatch(/^who made it is not known/);
+  });
+
   it("of the accessor of a secret-id says what was done with it, and not who made a token", async () => {
     const making = event({ path: "auth/approle/role/web/secret-id", target_accessor: ID });
     answers = [{ events: [making], next: "", accessor: ID, makers: [] }];

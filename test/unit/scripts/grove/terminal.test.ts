@@ -1,5 +1,8 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { InputTooLong, Interrupted, readAll, typed } from "../../../../scripts/grove/terminal.ts";
 
 /** What comes of a question when these characters are typed. */
@@ -30,4 +33,30 @@ it("an input that is too long is not taken in part", async () => {
   const whole = new PassThrough();
   whole.end("one\ntwo");
   expect(await readAll(whole)).toBe("one\ntwo");
+});
+
+describe("the commands of grove as programs", () => {
+  const program = join(import.meta.dirname, "../../../../scripts/grove.ts");
+
+  it.runIf(existsSync("/dev/full"))("say that standard output can't be written, and end with 1", () => {
+    const full = openSync("/dev/full", "w");
+    const { status, stderr } = spawnSync(process.execPath, [program, "version"], {
+      stdio: ["ignore", full, "pipe"],
+      encoding: "utf8",
+    });
+    closeSync(full);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: "standard output can't be written: no space is left\n" });
+  });
+
+  it("init of a file that is not there asks no server, and ends with 1", () => {
+    const environment = { ...process.env, VAULT_ADDR: "http://127.0.0.1:1", VAULT_TOKEN: "" };
+    const { status, stderr } = spawnSync(process.execPath, [program, "init", "/nonexist"], {
+      env: environment,
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "grove: /nonexist: there is no such file or directory\n",
+    });
+  });
 });

@@ -1,0 +1,23 @@
+import * as z from "zod";
+import type { AuditEvent } from "../answers.ts";
+import type { GroveClient } from "../client.ts";
+
+const LIST = z.object({ key_info: z.record(z.string(), z.looseObject({ name: z.string() })) });
+/** Entities of the one page that is read. */
+const PAGE_SIZE = "1000";
+
+/**
+ * Returns the names of entities that events are about, by id. One page of the list is read, from the first of them on:
+ * of many entities some may have no name here, and none has one where the token may not list them.
+ */
+export async function entityNames(
+  client: GroveClient,
+  events: readonly AuditEvent[],
+): Promise<ReadonlyMap<string, string>> {
+  const [first] = events.flatMap(({ target_entities: ids = [] }) => ids).sort();
+  if (first === undefined) return new Map();
+  // The page begins after a text: this one is before the id, and after all that are before it.
+  const after = first.slice(0, -1);
+  const list = await client.get("identity/entity/id", LIST, { list: "true", limit: PAGE_SIZE, after });
+  return new Map(list.ok ? Object.entries(list.value.key_info).map(([id, { name }]) => [id, name]) : []);
+}
