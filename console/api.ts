@@ -1,5 +1,5 @@
 import { type Parameters, policyPathOf, queryOf, TEAMS_BASE } from "./href.ts";
-import { type Answer, done, failed, type Problem, type Refusal } from "./result.ts";
+import { type Answer, done, failed, notSent, type Problem, type Refusal } from "./result.ts";
 import { hasToken } from "./secret-like.ts";
 
 /** Longest wait for an answer (ms). The longest calls are pages over many trees. */
@@ -88,7 +88,7 @@ export class Api {
       signal,
     } = options;
     const address = `${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`;
-    if (hasToken(address)) return failed({ status: 400, messages: [NO_TOKEN_IN_ADDRESS], requestId: "" });
+    if (hasToken(address)) return notSent(NO_TOKEN_IN_ADDRESS);
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
     // A list without names is no fault: the browser would log a 404 as one.
     if (query.list === true) headers.Prefer = "empty-list";

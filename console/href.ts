@@ -26,3 +26,9 @@ export const TEAMS_BASE = /^\/api\/v2\//;
 
 /** The path of a call as policies name it. */
 export const policyPathOf = (path: string): string => decodeURIComponent(path.replace(TEAMS_BASE, ""));
+
+/** The values of a form that its request has in its address, or whose record has a page by its name. */
+export const addressedValues = (path: string, values: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.entries(values).flatMap(([name, value]) =>
+    typeof value === "string" && value !== "" && (name === "name" || policyPathOf(path).includes(value)) ? [value] : [],
+  );

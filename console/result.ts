@@ -24,3 +24,5 @@ export interface Refusal {
 
 export const done = <T>(value: T): Answer<T> => ({ ok: true, value });
 export const failed = (problem: Problem): Answer<never> => ({ ok: false, problem });
+/** A call that was not made. */
+export const notSent = (message: string): Answer<never> => failed({ status: 400, messages: [message], requestId: "" });

@@ -40,6 +40,7 @@ export const ASKED_PATHS = {
   summary: "sys/tokens/summary",
   map: "sys/tokens/map",
   ended: "sys/tokens/ended",
+  find: "sys/tokens/find",
   revoke: "sys/tokens/revoke",
   leases: "sys/leases/lookup/",
   create: "auth/token/create",

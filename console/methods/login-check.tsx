@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { LoginExplanation } from "../../client/answers.d.ts";
-import type { Api, Envelope } from "../api.ts";
+import type { Envelope } from "../api.ts";
 import { needsOf } from "../needs.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
-import { type Answer, done, failed, type Problem } from "../result.ts";
-import { useSession } from "../session.ts";
+import { type Answer, done, failed, notSent, type Problem } from "../result.ts";
+import { refusalOfParts } from "../search/address.ts";
+import { type Session, useSession } from "../session.ts";
 import {
   AllowedButton,
   End,
@@ -42,7 +43,8 @@ interface LoginCheckProps {
 
 /** Explains a login: the result of each check, in order. No token is made. */
 export function LoginCheck({ mount, part, given }: LoginCheckProps) {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const listPath = belowMount(mount, part.rolesPath);
   const roles = useLoad(listPath, () => api.list(listPath));
   const [role, setRole] = useState(given?.role ?? "");
@@ -57,7 +59,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isEmpty) || busy) return;
     setBusy(true);
-    const ofRole = await roleFields(api, mount, part, role.trim());
+    const ofRole = await roleFields(session, mount, part, role.trim());
     if (!ofRole.ok) {
       setBusy(false);
       setAnswer(null);
@@ -149,14 +151,16 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
 
 /** The fields that name the role of a login. */
 async function roleFields(
-  api: Api,
+  session: Session,
   mount: string,
   { roleIdAt }: LoginCheckOfMount,
   role: string,
 ): Promise<Answer<RecordValue>> {
   if (role === "") return done({});
   if (roleIdAt === undefined) return done({ role });
-  const found = await api.read<RecordValue>(belowMount(mount, roleIdAt(role)));
+  const refusal = await refusalOfParts(session, [role]);
+  if (refusal !== "") return notSent(refusal);
+  const found = await session.api.read<RecordValue>(belowMount(mount, roleIdAt(role)));
   if (found.ok || found.problem.status !== 404) return found;
   return failed({ ...found.problem, messages: [`There is no role ${role}.`] });
 }

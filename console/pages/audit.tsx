@@ -3,7 +3,9 @@ import { isAddress, isRequestId, partOfIdText } from "../audit/question.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
+import { refusalOfParts, TOKEN_TYPED } from "../search/address.ts";
 import { hasToken } from "../secret-like.ts";
+import { useSession } from "../session.ts";
 import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
 
 function placeOf(text: string): string {
@@ -19,9 +21,18 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const text = typed.trim();
   const isToken = hasToken(text);
   const [tried, attempt] = useTried();
+  const session = useSession();
+  const [refusal, setRefusal] = useState("");
+  const type = (next: string): void => {
+    setTyped(next);
+    setRefusal("");
+  };
   const part = partOfIdText(text);
-  const submit = (event: Event): void => {
-    if (attempt(event, !isToken && part === "")) go(placeOf(text));
+  const submit = async (event: Event): Promise<void> => {
+    if (!attempt(event, !isToken && part === "")) return;
+    const found = await refusalOfParts(session, [text]);
+    setRefusal(found);
+    if (found === "") go(placeOf(text));
   };
   const title = address !== "" ? `Events from ${address}` : path !== "" ? `Events at ${path}…` : "Events";
   return (
@@ -32,17 +43,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       />
       <div class="stack">
         <form class="find-events" aria-label="Find events" onSubmit={submit}>
-          <Field
-            label="Request id, address or path"
-            wrong={
-              isToken
-                ? "This looks like a token: the search (Ctrl K) says what it is, and leads to its page"
-                : tried
-                  ? part
-                  : ""
-            }
-          >
-            <TextInput value={typed} onText={setTyped} placeholder="The id that a refused client was given" />
+          <Field label="Request id, address or path" wrong={isToken ? TOKEN_TYPED : tried ? part || refusal : ""}>
+            <TextInput value={typed} onText={type} placeholder="The id that a refused client was given" />
           </Field>
           <button type="submit" class="button primary">
             Find

@@ -1,8 +1,9 @@
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
+import { isTokenInSearch } from "../search/found-text.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { areColumns, type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
@@ -22,6 +23,7 @@ import {
   Empty,
   Icon,
   MoreButton,
+  Notice,
   PageHead,
   ProblemNotice,
   Scroll,
@@ -52,6 +54,14 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
+  // Somebody followed or typed an address with a token: at least it does not stay there.
+  const isToken = pages.problem !== null && isTokenInSearch(pages.problem);
+  const [wasToken, setWasToken] = useState(false);
+  useEffect(() => {
+    if (!isToken) return;
+    setWasToken(true);
+    show({ search: "" });
+  }, [isToken]);
   const going = pages.tokens.filter((token) => isGoing(token)).length;
 
   const show = (change: Readonly<Record<string, string>>): void => {
@@ -81,6 +91,11 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
         </AllowedLink>
       </PageHead>
       <UnknownValues names={unknown} />
+      {wasToken && !("search" in filter) && (
+        <Notice tone="warn" title="The address had a token in it, and has it no more">
+          The history of the browser and logs may keep it: the search (Ctrl K) says what it is, and leads to its page.
+        </Notice>
+      )}
       <div class="stack">
         <FilterBar filter={filter} onChange={(next) => show({ ...cleared(), ...next })} />
         {pages.problem && <ProblemNotice problem={pages.problem} onRetry={pages.reload} />}

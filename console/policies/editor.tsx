@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { PolicyVersion, StoredPolicy } from "../../client/answers.d.ts";
 import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
-import type { Problem } from "../result.ts";
+import { notSent, type Problem } from "../result.ts";
+import { refusalOfParts } from "../search/address.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
@@ -29,7 +30,8 @@ interface EditorProps {
  * what that changes, and it is saved only over the version that was looked at.
  */
 export function Editor({ name, policy, isFixed = false, restored = null, onName, onTyped, onChanged }: EditorProps) {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const isNew = policy.version === -1;
   const { typed, seen, isKept, type, take, keepMine, noteSaved } = usePolicyText(isNew ? "" : name, policy);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -65,7 +67,8 @@ export function Editor({ name, policy, isFixed = false, restored = null, onName,
     if (!attempt(event, name !== "") || busy || idle !== "") return;
     setBusy(true);
     const body = { ...settingsOf(policy), policy: typed, cas: seen };
-    const answer = await api.call(endpointOf(name), { body });
+    const refusal = isNew ? await refusalOfParts(session, [name]) : "";
+    const answer = refusal === "" ? await api.call(endpointOf(name), { body }) : notSent(refusal);
     setBusy(false);
     setSaved(answer.ok);
     if (answer.ok) noteSaved();

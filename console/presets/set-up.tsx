@@ -70,7 +70,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   const isUnknown = met.busy || met.problem !== null;
   const isReady = outcome.sent.length > 0 && outcome.refused === null && !busy;
   const submit = (event: Event): void => {
-    if (attempt(event, wrong.size === 0) && !busy && !isUnknown) void run(left);
+    if (attempt(event, wrong.size === 0) && !busy && !isUnknown) void run(left, [mount, role]);
   };
   const [first] = left;
   const isSent = ({ what }: PlanStep): boolean => outcome.sent.some((step) => step.what === what);

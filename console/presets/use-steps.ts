@@ -3,7 +3,8 @@ import type { StoredPolicy } from "../../client/answers.d.ts";
 import { belowMount, ofMount } from "../methods/mount-paths.ts";
 import { endpointOf } from "../policies/policy.ts";
 import type { RecordValue } from "../records/field.ts";
-import { type Answer, done, type Problem } from "../result.ts";
+import { type Answer, done, notSent, type Problem } from "../result.ts";
+import { refusalOfParts } from "../search/address.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 import type { MountSettings } from "./mount-settings.ts";
@@ -89,19 +90,21 @@ const NONE: Outcome = { of: "", sent: [], warnings: [], refused: null, problem: 
  * @param onSent something was written
  */
 export function useSteps(of: string, onSent: () => void) {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const [busy, setBusy] = useState(false);
   const [last, setLast] = useState(NONE);
   const [written, setWritten] = useState<Written>(new Map());
   const outcome = last.of === of ? last : NONE;
-  const run = async (steps: readonly PlanStep[]): Promise<void> => {
+  const run = async (steps: readonly PlanStep[], names: readonly string[]): Promise<void> => {
     setBusy(true);
     // Those that went well before, where one was refused.
     const sent = [...outcome.sent];
     const warnings = [...outcome.warnings];
     let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
+    const refusal = await refusalOfParts(session, names);
     for (const step of steps) {
-      const answer = await api.call(step.request.path, { body: step.request.body });
+      const answer = refusal === "" ? await api.call(step.request.path, { body: step.request.body }) : notSent(refusal);
       if (!answer.ok) {
         refused = { refused: step, problem: answer.problem };
         break;

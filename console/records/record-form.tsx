@@ -1,8 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
+import { addressedValues } from "../href.ts";
 import { type Needs, needsOf } from "../needs.ts";
-import type { Problem } from "../result.ts";
+import { notSent, type Problem } from "../result.ts";
+import { refusalOfParts } from "../search/address.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Field as Labelled, Notice, SendProblem, useDraft, useTried, Warnings } from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
@@ -45,7 +47,8 @@ interface RecordFormProps<T> {
 /** A form that makes or changes a record. It sends only changed fields. */
 export function RecordForm<T>(props: RecordFormProps<T>) {
   const { groups, record, action, request, mistake, terraform, onCancel, onSaved } = props;
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
   const [typed, change] = useDraft(record ? before : suggestedDraft(fields));
@@ -77,7 +80,8 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
     const values = valuesNow();
     setBusy(true);
     const { path, ...options } = request(values);
-    const answer = await api.call<T>(path, options);
+    const refusal = await refusalOfParts(session, addressedValues(path, values));
+    const answer = refusal === "" ? await api.call<T>(path, options) : notSent(refusal);
     setBusy(false);
     setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return setSaved(null);

@@ -1,20 +1,29 @@
 import type { FoundText } from "../../client/answers.d.ts";
-import type { Api } from "../api.ts";
+import { needsOf, refusalOf } from "../needs.ts";
+import { ASKED_PATHS, type Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { listTokens } from "../tokens/token.ts";
-import { type Found, SHOWN_OF_KIND } from "./found.ts";
-import { foundToken, type Itself, itselfOf } from "./found-text.ts";
+import { SHOWN_OF_KIND } from "./found.ts";
+import { A_TOKEN, foundToken, type Itself, isTokenInSearch, itselfOf, NOTHING, notAsked } from "./found-text.ts";
 
 /** Tokens that the inventory's search finds. */
-export async function tokensByText(api: Api, text: string): Promise<readonly Found[]> {
-  if (text.length < MIN_SEARCH) return [];
+export async function tokensByText({ api }: Session, text: string): Promise<Itself> {
+  if (text.length < MIN_SEARCH) return NOTHING;
   const answer = await listTokens(api, { search: text, limit: SHOWN_OF_KIND });
-  return answer.ok ? answer.value.tokens.map(foundToken) : [];
+  if (answer.ok) return { ...NOTHING, found: answer.value.tokens.map(foundToken) };
+  // It has become a token since it was asked about.
+  if (isTokenInSearch(answer.problem)) return { found: [], note: A_TOKEN, isKept: true };
+  return { ...NOTHING, note: answer.problem.messages.join(" ") };
 }
 
-/** What this text is: a token or an accessor, alive or not, of whom. The text is sent in a body only. */
-export async function textItself(api: Api, text: string): Promise<Itself> {
-  const answer = await api.call<FoundText>("sys/tokens/find", { body: { token: text } });
-  if (!answer.ok) return { found: [], note: answer.problem.messages.join(" "), isKnown: false };
-  return itselfOf(answer.value.data);
+/**
+ * What this text is: a token or an accessor, alive or not, of whom. The text is sent in a body only. Where the server
+ * can't be asked, its form decides whether an address may have it.
+ */
+export async function textItself({ api, capabilities }: Session, text: string): Promise<Itself> {
+  const refusal = refusalOf(needsOf(ASKED_PATHS.find), capabilities.of(ASKED_PATHS.find));
+  if (refusal !== "") return notAsked(text, refusal);
+  const answer = await api.call<FoundText>(ASKED_PATHS.find, { body: { token: text } });
+  if (!answer.ok) return notAsked(text, answer.problem.messages.join(" "), answer.problem.status === 403);
+  return itselfOf(answer.value.data, text);
 }

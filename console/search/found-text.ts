@@ -1,21 +1,14 @@
 import type { FoundText, Token } from "../../client/answers.d.ts";
 import { exact, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
+import type { Problem } from "../result.ts";
+import { isSecretLike, looksChosen } from "../secret-like.ts";
 import { nameOf } from "../tokens/model.ts";
 import type { Found } from "./found.ts";
-
-/** What the server says of a whole text: results with pages, and a sentence. */
-export interface Itself {
-  readonly found: readonly Found[];
-  readonly note: string;
-  /** False for a text that the server knows nothing of. */
-  readonly isKnown: boolean;
-}
 
 /** Pairs of metadata beside a result. */
 const PAIRS = 2;
 
-/** A token as a result. */
 export const foundToken = (token: Token): Found => ({
   kind: "Tokens",
   name: nameOf(token),
@@ -32,16 +25,46 @@ export const foundToken = (token: Token): Found => ({
   href: href(["tokens", token.accessor]),
 });
 
-/** What an answer says of a text, as results and a sentence. */
-export function itselfOf(answer: FoundText): Itself {
-  const { state, kind, token, credential, message, ended } = answer;
-  const isNothing = state === "unknown" && kind === "";
-  const note = ended ? `${message} ${endText(ended)}` : isNothing ? "Nothing is known by this." : message;
-  const isKnown = !isNothing;
-  if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKnown };
-  if (!credential) return { found: [], note, isKnown };
-  return { found: [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)], note, isKnown };
+/** What the server says of a whole text: results with pages, and a sentence. */
+export interface Itself {
+  readonly found: readonly Found[];
+  readonly note: string;
+  /** True: no address may have the text. */
+  readonly isKept: boolean;
 }
+
+export const NOTHING: Itself = { found: [], note: "", isKept: false };
+
+export const A_TOKEN = "This is a token: no address gets it.";
+
+/** The inventory refuses a token in an address, whatever its form. */
+export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
+  status === 400 && messages.some((message) => message.startsWith("search must not contain a token"));
+
+/** What the page makes of the answer about a text. An accessor is no secret. */
+export function itselfOf({ state, kind, token, credential, message, ended }: FoundText, text: string): Itself {
+  // Not all that could know it was asked: its form decides, or no word could be searched for.
+  if (kind === "" && state === "unjudged") {
+    const mayBe = looksChosen(text);
+    return { found: [], note: mayBe ? message : "", isKept: mayBe };
+  }
+  const isNothing = kind === "" && state === "unknown";
+  const isKept = isSecretLike(text) || (!isNothing && token?.accessor !== text);
+  if (isNothing) return { found: [], note: isKept ? `Nothing is known by this. ${LOOKS_LIKE}` : "", isKept };
+  const note = ended ? `${message} ${endText(ended)}` : message;
+  if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
+  if (!credential) return { found: [], note, isKept };
+  return { found: [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)], note, isKept };
+}
+
+/** What is shown where nothing was answered. @param isRefused false: it can be asked again, and until then nothing is sent elsewhere */
+export function notAsked(text: string, why: string, isRefused = true): Itself {
+  if (!isRefused) return { found: [], note: why, isKept: true };
+  const isKept = looksChosen(text);
+  return { found: [], note: isKept ? `It can't be asked whether this is a token: ${why}. ${LOOKS_LIKE}` : "", isKept };
+}
+
+const LOOKS_LIKE = "It looks like a secret, so no address gets it.";
 
 const tokenInState = (token: Token, state: string, how = ""): Found => {
   const found = foundToken(token);

@@ -1,9 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
-import { href } from "../href.ts";
 import { go } from "../router.ts";
-import { isSecretLike, tokenIn } from "../secret-like.ts";
-import { MIN_SEARCH } from "../tokens/filter.ts";
+import { tokenIn } from "../secret-like.ts";
 import { Icon } from "../ui/index.ts";
 import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
 import { useFound } from "./use-found.ts";
@@ -17,10 +15,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const id = useId();
   const text = tokenIn(typed.trim());
   const { found, note, busy } = useFound(text, isPasted);
-  const isSearched = text.length >= MIN_SEARCH && !isSecretLike(text);
-  const hasTokens = isSearched && found.some(({ kind }) => kind === "Tokens");
-  const all = hasTokens ? [...found, listOf(text)] : found;
-  const results = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind));
+  const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
   useEffect(() => {
     const element = dialog.current;
@@ -122,6 +117,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
 function foundText(found: readonly Found[]): string {
   if (found.length === 0) return "Nothing is known by this.";
   return KINDS.flatMap((kind) => {
+    if (kind === "Lists") return [];
     const of = found.filter((one) => one.kind === kind).length;
     const first = of === SHOWN_OF_KIND ? "the first " : "";
     return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
@@ -149,14 +145,6 @@ const COMBOBOX = {
 } as const;
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
-
-/** The page with all tokens that the text finds. */
-const listOf = (text: string): Found => ({
-  kind: "Lists",
-  name: `All tokens with “${text}”`,
-  detail: "",
-  href: href(["tokens"], { search: text }),
-});
 
 /** Opens the search; Ctrl-K and ⌘K do so from everywhere. */
 export function SearchButton() {

@@ -2,11 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import { isRequestId, partOfIdText } from "../audit/question.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
-import { isSecretLike } from "../secret-like.ts";
+import { mayBeToken } from "../secret-like.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { MIN_SEARCH } from "../tokens/filter.ts";
 import { textItself, tokensByText } from "./find-tokens.ts";
 import { type Found, matching } from "./found.ts";
-import type { Itself } from "./found-text.ts";
+import { type Itself, NOTHING } from "./found-text.ts";
 import { namesOf } from "./names.ts";
 
 /** Pause in typing before the server is asked (ms). */
@@ -28,15 +29,16 @@ export interface Search {
 }
 
 /**
- * Results for the typed text.
+ * Results for the typed text. It may be a token in any form: only when the server knows none by it, it is searched for
+ * in addresses, and results lead to addresses with it.
  *
- * @param isWhole the text was pasted, so that it may be a token in any form: it is compared as a whole before it is searched for
+ * @param isWhole the text was pasted: no more of it follows
  */
 export function useFound(text: string, isWhole: boolean): Search {
   const session = useSession();
   const { api } = session;
   const [names, setNames] = useState<readonly Found[]>([]);
-  const [tokens, setTokens] = useState<Itself & { readonly text: string }>(NOTHING);
+  const [tokens, setTokens] = useState<Itself & { readonly text: string }>({ ...NOTHING, text: "" });
   useEffect(() => {
     namesOf(api, Date.now()).then(setNames);
   }, [api]);
@@ -45,25 +47,25 @@ export function useFound(text: string, isWhole: boolean): Search {
     if (text === "") return;
     let isOld = false;
     const ask = async (): Promise<void> => {
-      const isSecret = isSecretLike(text);
-      const itself = isSecret || (isWhole && !/\s/.test(text)) ? await textItself(api, text) : NOTHING;
+      const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
       if (isOld) return;
-      const isSearched = itself.found.length === 0 && !itself.isKnown && !isSecret && mayList;
-      const found = isSearched ? await tokensByText(api, text) : itself.found;
-      // A word that was pasted is no token: it is searched for.
-      if (!isOld) setTokens({ ...itself, text, found, note: isSearched && found.length > 0 ? "" : itself.note });
+      if (itself.isKept || itself.found.length > 0) return setTokens({ ...itself, text });
+      const searched = mayList ? await tokensByText(session, text) : NOTHING;
+      if (isOld) return;
+      const found = searched.isKept ? [] : [...requestOf(text), ...searched.found, ...listOf(text, searched.found)];
+      setTokens({ ...searched, text, found });
     };
     const timer = window.setTimeout(ask, isWhole ? 0 : PAUSE_MS);
     return () => {
       isOld = true;
       window.clearTimeout(timer);
     };
-  }, [api, text, isWhole, mayList]);
+  }, [session.api, text, isWhole, mayList]);
   if (text === "") return { found: PAGES, note: "", busy: false };
   // The previous results stay until the next answer, so that the list does not jump.
   const busy = tokens.text !== text;
-  const found = [...requestOf(text), ...tokens.found, ...matching([...names, ...PAGES], text)];
-  return { found, note: busy || (isRequestId(text) && !tokens.isKnown) ? "" : tokens.note || partOfIdText(text), busy };
+  const found = [...tokens.found, ...matching([...names, ...PAGES], text)];
+  return { found, note: busy || isRequestId(text) ? "" : tokens.note || partOfIdText(text), busy };
 }
 
 /** The page of a request, for a text with the form of its id. Entities have ids of this form too. */
@@ -79,4 +81,8 @@ const requestOf = (text: string): readonly Found[] =>
       ]
     : [];
 
-const NOTHING = { text: "", found: [], note: "", isKnown: false };
+/** The page with all tokens that the text finds. */
+const listOf = (text: string, tokens: readonly Found[]): readonly Found[] =>
+  tokens.length === 0 || text.length < MIN_SEARCH
+    ? []
+    : [{ kind: "Lists", name: `All tokens with “${text}”`, detail: "", href: href(["tokens"], { search: text }) }];

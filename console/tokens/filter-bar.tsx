@@ -1,8 +1,18 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { localTime, queryTime, ZONE } from "../format.ts";
+import { refusalOfParts, TOKEN_TYPED } from "../search/address.ts";
 import { hasToken } from "../secret-like.ts";
+import { useSession } from "../session.ts";
 import { Field, Icon, isNarrow, useDraft } from "../ui/index.ts";
-import { FILTER_FIELDS, type Filter, type FilterField, linesOfPairs, MAIN_FIELDS, pairsOfLines } from "./filter.ts";
+import {
+  FILTER_FIELDS,
+  type Filter,
+  type FilterField,
+  linesOfPairs,
+  MAIN_FIELDS,
+  pairsOfLines,
+  valuesOfPairs,
+} from "./filter.ts";
 import { SearchField } from "./search-field.tsx";
 
 interface FilterBarProps {
@@ -53,11 +63,26 @@ interface FilterInputProps {
 }
 
 function FilterInput({ field, value, onChange }: FilterInputProps) {
+  const session = useSession();
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
-  const isToken = hasToken(typed);
-  const send = (): void => {
-    if (!isToken) onChange(isPairs ? linesOfPairs(typed) : typed.trim());
+  const [refused, setRefused] = useState("");
+  /** What the server is asked about: an answer to an older text changes nothing. */
+  const asked = useRef<string | null>(null);
+  const leave = (): void => {
+    asked.current = null;
+  };
+  useEffect(() => leave, []);
+  const send = async (): Promise<void> => {
+    const next = isPairs ? linesOfPairs(typed) : typed.trim();
+    // Enter and the loss of the focus both send it.
+    if (next === value || next === asked.current) return;
+    asked.current = next;
+    const refusal = await refusalOfParts(session, isPairs ? valuesOfPairs(next) : [next]);
+    if (asked.current !== next) return;
+    asked.current = null;
+    setRefused(refusal);
+    if (refusal === "") onChange(next);
   };
   if (field.kind === "flag") {
     return (
@@ -82,14 +107,19 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
     );
   }
   return (
-    <Field label={field.label} wrong={isToken ? "This looks like a token: the search above says what it is" : ""}>
+    <Field label={field.label} wrong={hasToken(typed) ? TOKEN_TYPED : refused}>
       <input
         type="search"
         value={typed}
         placeholder={field.placeholder}
         spellcheck={false}
         autocomplete="off"
-        onInput={({ currentTarget }) => change(() => currentTarget.value)}
+        onInput={({ currentTarget }) => {
+          const { value: now } = currentTarget;
+          leave();
+          setRefused("");
+          change(() => now);
+        }}
         onChange={send}
         onKeyDown={(event) => {
           if (event.key === "Enter") send();

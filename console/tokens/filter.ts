@@ -95,6 +95,9 @@ export const linesOfPairs = (typed: string): string =>
     .trim()
     .split(/\s*,\s*(?=[^,=]+=)/)
     .join("\n");
+/** The values of pairs, one a line. */
+export const valuesOfPairs = (lines: string): readonly string[] =>
+  lines.split("\n").map((line) => line.slice(line.indexOf("=") + 1).trim());
 export const pairsOfLines = (lines: string): string => lines.replaceAll("\n", ", ");
 
 /** True when a selection includes a token, by the fields of the inventory. */

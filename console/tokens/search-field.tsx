@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { textItself } from "../search/find-tokens.ts";
-import { isSecretLike, tokenIn } from "../secret-like.ts";
+import { NOTHING } from "../search/found-text.ts";
+import { mayBeToken, tokenIn } from "../secret-like.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
@@ -14,32 +15,43 @@ interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** The search of the inventory. A pasted token is sent in a body and leads to its page; no address has it. */
+/**
+ * The search of the inventory. What may be a token is sent in a body first: a token leads to its page, and no address has
+ * it.
+ */
 export function SearchField({ value, onChange }: SearchFieldProps) {
-  const { api } = useSession();
+  const session = useSession();
   const [typed, change] = useDraft(value);
   const [wrong, setWrong] = useState("");
   const timer = useRef(0);
-  useEffect(() => () => window.clearTimeout(timer.current), []);
-  const send = async (isPasted: boolean, given: string): Promise<void> => {
+  /** What the server is asked about: an answer to an older text changes nothing. */
+  const asked = useRef("");
+  const leave = (): void => {
+    window.clearTimeout(timer.current);
+    asked.current = "";
+  };
+  useEffect(() => leave, []);
+  const send = async (given: string): Promise<void> => {
     const text = tokenIn(given.trim());
     window.clearTimeout(timer.current);
+    // Enter and the loss of the focus both send it.
+    if (text === value || (text !== "" && text === asked.current)) return;
     setWrong("");
-    if (text === value) return;
-    if (isSecretLike(text) || (isPasted && text !== "" && !/\s/.test(text))) {
-      const itself = await textItself(api, text);
-      const [found] = itself.found;
-      if (found) return go(found.href);
-      if (isSecretLike(text) || itself.isKnown) return setWrong(itself.note);
-    }
+    asked.current = text;
     if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
+    const itself = mayBeToken(text) ? await textItself(session, text) : NOTHING;
+    if (asked.current !== text) return;
+    asked.current = "";
+    const [found] = itself.found;
+    if (found) return go(found.href);
+    if (itself.isKept) return setWrong(itself.note);
     onChange(text);
   };
   /** While somebody types nothing is wrong yet. */
   const sendSoon = (text: string): void => {
-    window.clearTimeout(timer.current);
+    leave();
     const isWhole = text.trim() === "" || [...text.trim()].length >= MIN_SEARCH;
-    if (isWhole && !isSecretLike(text.trim())) timer.current = window.setTimeout(() => send(false, text), PAUSE_MS);
+    if (isWhole) timer.current = window.setTimeout(() => send(text), PAUSE_MS);
   };
   return (
     <Field label="Search" wrong={wrong}>
@@ -52,12 +64,12 @@ export function SearchField({ value, onChange }: SearchFieldProps) {
         onInput={({ currentTarget, inputType }) => {
           const { value: now } = currentTarget;
           change(() => now);
-          if (inputType === "insertFromPaste") send(true, now);
+          if (inputType === "insertFromPaste") send(now);
           else sendSoon(now);
         }}
-        onChange={() => send(false, typed)}
+        onChange={() => send(typed)}
         onKeyDown={(event) => {
-          if (event.key === "Enter") send(false, typed);
+          if (event.key === "Enter") send(typed);
         }}
       />
     </Field>

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { FoundText } from "../../../client/answers.d.ts";
+import { addressedValues } from "../../../console/href.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
-import { itselfOf } from "../../../console/search/found-text.ts";
-import { hasToken, isSecretLike, tokenIn } from "../../../console/secret-like.ts";
+import { isTokenInSearch, itselfOf } from "../../../console/search/found-text.ts";
+import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-like.ts";
 
+const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
 
 const KNOWN = { message: "It is known.", chosen_id: false };
@@ -14,7 +17,7 @@ const SECRET_ID = {
 describe("the console says of a pasted text", () => {
   it("that it is a secret-id, and leads to its role, where it can be destroyed", () => {
     const live = { ...KNOWN, state: "live" as const, kind: "secret-id", credential: SECRET_ID };
-    expect(itselfOf(live)).toEqual({
+    expect(itselfOf(live, "a secret")).toEqual({
       found: [
         {
           kind: "Roles",
@@ -24,15 +27,19 @@ describe("the console says of a pasted text", () => {
         },
       ],
       note: "It is known.",
-      isKnown: true,
+      isKept: true,
     });
   });
 
   it("what the server could not judge, and whether it knows anything", () => {
     const jwt = { ...KNOWN, state: "unjudged" as const, kind: "jwt" };
-    expect(itselfOf(jwt)).toEqual({ found: [], note: "It is known.", isKnown: true });
+    expect(itselfOf(jwt, JWT)).toEqual({ found: [], note: "It is known.", isKept: true });
     const unknown = { ...KNOWN, state: "unknown" as const, kind: "" };
-    expect(itselfOf(unknown)).toMatchObject({ isKnown: false });
+    expect(itselfOf(unknown, "payments")).toMatchObject({ isKept: false });
+    // Where not all that could know it was asked, a word is searched for, and what may be chosen is not.
+    const notAsked = { ...KNOWN, state: "unjudged" as const, kind: "" };
+    expect(itselfOf(notAsked, "payments")).toEqual({ found: [], note: "", isKept: false });
+    expect(itselfOf(notAsked, "a-secret-of-somebody-1")).toEqual({ found: [], note: "It is known.", isKept: true });
   });
 });
 
@@ -45,13 +52,63 @@ describe("the search of the console", () => {
       "hvb.AAAAAQLs8TGQ",
       "s.BbRfSCKGDl2RzEEw",
       "TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
-      "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
       "x".repeat(84),
+      JWT,
+      "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
+      "AKIAIOSFODNN7EXAMPLE",
+      "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+      "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+      "glpat-0123456789abcdefghij",
     ];
     for (const secret of secrets) expect(isSecretLike(secret), secret).toBe(true);
-    for (const word of ["payments-api", "alice@example.com", "s.3", "run-1004", "auth/token/create", "", "two words"]) {
+    for (const word of [
+      "payments-api",
+      "alice@example.com",
+      "s.3",
+      "run-1004",
+      "auth/token/create",
+      "auth/kubernetes/role/deploy-of-the-north-1",
+      "",
+      "two words",
+    ]) {
       expect(isSecretLike(word), word).toBe(false);
     }
+  });
+
+  it("has the server asked about any word that may be the id that somebody chose, and about no shorter text", () => {
+    for (const text of ["dev-qN3uYyTzUJY4xCJ2l0pQ7tTn", "root", "payments-api"]) expect(mayBeToken(text)).toBe(true);
+    for (const text of ["", "ab", "two words"]) expect(mayBeToken(text)).toBe(false);
+  });
+
+  it("where the server can't be asked, takes a long word with a digit for a token", () => {
+    for (const text of ["dev-qN3uYyTzUJY4xCJ2l0pQ7tTn", JWT]) expect(looksChosen(text), text).toBe(true);
+    for (const text of ["payments-api", "run-1004", "a sentence of 4 words"])
+      expect(looksChosen(text), text).toBe(false);
+  });
+
+  it("keeps out of addresses what the server knows as a token or login, and what looks like one, and no accessor", () => {
+    const answer: FoundText = {
+      state: "unknown",
+      kind: "",
+      message: "Nothing is known by this text.",
+      chosen_id: false,
+    };
+    const token = { accessor: "x".repeat(84), mount: "auth/token/", role: "", metadata: {}, display_name: "a" };
+    const live = { ...answer, state: "live", kind: "service", token } as unknown as FoundText;
+    expect(itselfOf(answer, "payments-api")).toEqual({ found: [], note: "", isKept: false });
+    expect(itselfOf(answer, JWT)).toMatchObject({ isKept: true, note: expect.stringMatching(/looks like a secret/) });
+    expect(itselfOf(live, "dev-root")).toMatchObject({ isKept: true, found: [{ kind: "Tokens" }] });
+    expect(itselfOf({ ...answer, state: "elsewhere" }, "b.AAAA").isKept).toBe(true);
+    expect(itselfOf({ ...answer, kind: "secret-id", state: "live" }, "a-chosen-secret").isKept).toBe(true);
+    expect(itselfOf({ ...live, message: "the accessor" }, token.accessor).found[0]?.href).toContain(token.accessor);
+  });
+
+  it("knows which values of a form its address has, and the refusal of a token there", () => {
+    const values = { "name of the record": "deploy/x y", description: "of the team", name: "alice", ttl: "" };
+    expect(addressedValues("auth/a/role/deploy%2Fx%20y", values)).toEqual(["deploy/x y", "alice"]);
+    const problem = { status: 400, messages: ["search must not contain a token: sys/tokens/find …"], requestId: "" };
+    expect(isTokenInSearch(problem)).toBe(true);
+    expect(isTokenInSearch({ ...problem, messages: ["search has 3 to 100 characters"] })).toBe(false);
   });
 
   it("knows a token in any part of an address, and lets accessors and names through", () => {
@@ -60,8 +117,10 @@ describe("the search of the console", () => {
       "/ui/tokens?display_name=hvs.CAESIJlWVG&x=1",
       "sys/tokens?metadata=owner%3Db.AAAAAAAAAAAAAAAAAAAAAAAA",
       "/api/v2/authentication-tokens/TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
-      "sys/tokens?search=eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
       "a%20s.BbRfSCKGDl2RzEEwBbRfSCKG",
+      `/ui/audit?path=${JWT}`,
+      "sys/tokens?search=eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJqb2IifQ.c2lnbmF0dXJl",
+      "/ui/tokens?policy=AKIAIOSFODNN7EXAMPLE",
     ]) {
       expect(hasToken(address), address).toBe(true);
     }
@@ -80,7 +139,18 @@ describe("the search of the console", () => {
     for (const text of [token, `VAULT_TOKEN=${token}`, `export A="${token}",`, `Bearer ${token}`, `'${token}'`]) {
       expect(tokenIn(text), text).toBe(token);
     }
-    for (const text of ["payments-api", "release.s.payments-api-of-the-north-1", ""]) expect(tokenIn(text)).toBe(text);
+    const chosen = "dev-qN3uYyTzUJY4xCJ2l0pQ7tTn";
+    for (const text of [
+      `VAULT_TOKEN=${chosen}`,
+      `X-Vault-Token: ${chosen}`,
+      `"token": "${chosen}",`,
+      `Bearer ${chosen}`,
+    ]) {
+      expect(tokenIn(text), text).toBe(chosen);
+    }
+    expect(tokenIn(`jwt=${JWT}`)).toBe(JWT);
+    for (const text of ["payments-api", "release.s.payments-api-of-the-north-1", "token-admins of a", ""])
+      expect(tokenIn(text)).toBe(text);
   });
 
   it("finds names whatever their case: the name itself first, then names that begin so, then names with it, then details", () => {
