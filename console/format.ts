@@ -91,6 +91,10 @@ export function queryTime(local: string): string {
   return Number.isNaN(ms) ? "" : new Date(ms).toISOString();
 }
 
+/** What a form has for a date without a time, or another part: it is neither a time nor empty. */
+export const UNFINISHED = "unfinished";
+export const WHOLE_TIME = "A date and a time, both whole; or empty both";
+
 /** The name of the time zone of this place: `UTC`, `GMT+1`. */
 export const ZONE =
   new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")

@@ -1,4 +1,4 @@
-import { localTime, queryTime } from "../format.ts";
+import { localTime, queryTime, WHOLE_TIME } from "../format.ts";
 
 /** The kind of a field decides its input and the value that is sent. */
 export type FieldKind =
@@ -136,6 +136,7 @@ export function mistakeIn(field: Field, text: string): string {
   if (value === "") return field.required ? "Needed" : "";
   if (field.kind === "duration" && !DURATION.test(value)) return DURATION_HINT;
   if (field.kind === "number" && !/^-?\d+$/.test(value)) return "A whole number";
+  if (field.kind === "time" && queryTime(value) === "") return WHOLE_TIME;
   if (field.kind === "pairs" && linesOf(text).some((line) => !/^[^=]+=/.test(line))) return "name=value, one a line";
   if (field.kind === "json" && !isObject(value)) return 'An object in JSON, like {"name": "value"}';
   return "";

@@ -6,7 +6,16 @@ import { type Needs, needsOf } from "../needs.ts";
 import { notSent, type Problem } from "../result.ts";
 import { refusalOfParts } from "../search/address.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, Field as Labelled, Notice, SendProblem, useDraft, useTried, Warnings } from "../ui/index.ts";
+import {
+  AllowedButton,
+  Field as Labelled,
+  Notice,
+  SendProblem,
+  TimeInput,
+  useDraft,
+  useTried,
+  Warnings,
+} from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -216,7 +225,7 @@ function Input({ field, value, wrong, warning, offered, fixed, onChange }: Input
     if (kind === "json" || kind === "long text") {
       return <textarea {...typing} class="mono" rows={Math.min(16, Math.max(4, lines + 1))} />;
     }
-    if (kind === "time") return <input type="datetime-local" {...typing} />;
+    if (kind === "time") return <TimeInput {...{ value, name, readOnly: fixed }} onTime={onChange} />;
     return <input {...typing} inputMode={kind === "number" ? "numeric" : undefined} />;
   };
   const wide = kind === "json" || kind === "long text";

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { localTime, queryTime, ZONE } from "../format.ts";
+import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts";
 import { refusalOfParts, TOKEN_TYPED } from "../search/address.ts";
 import { hasToken } from "../secret-like.ts";
 import { useSession } from "../session.ts";
-import { Field, Icon, isNarrow, useDraft } from "../ui/index.ts";
+import { Field, Icon, isNarrow, TimeInput, useDraft } from "../ui/index.ts";
 import {
   FILTER_FIELDS,
   type Filter,
@@ -62,7 +62,39 @@ interface FilterInputProps {
   readonly onChange: (value: string) => void;
 }
 
-function FilterInput({ field, value, onChange }: FilterInputProps) {
+function FilterInput(props: FilterInputProps) {
+  const { field, value, onChange } = props;
+  if (field.kind === "flag") {
+    return (
+      <Field label={field.label}>
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">either</option>
+          <option value="true">yes</option>
+          <option value="false">no</option>
+        </select>
+      </Field>
+    );
+  }
+  return field.kind === "time" ? <FilterTime {...props} /> : <FilterText {...props} />;
+}
+
+function FilterTime({ field, value, onChange }: FilterInputProps) {
+  const [typed, change] = useDraft(localTime(value));
+  return (
+    <Field label={`${field.label}, ${ZONE}`} wrong={typed === UNFINISHED ? WHOLE_TIME : ""}>
+      <TimeInput
+        value={typed}
+        onTime={(next) => {
+          change(() => next);
+          // Part of a time filters nothing, and takes no filter away.
+          if (next !== UNFINISHED) onChange(queryTime(next));
+        }}
+      />
+    </Field>
+  );
+}
+
+function FilterText({ field, value, onChange }: FilterInputProps) {
   const session = useSession();
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
@@ -84,28 +116,6 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
     setRefused(refusal);
     if (refusal === "") onChange(next);
   };
-  if (field.kind === "flag") {
-    return (
-      <Field label={field.label}>
-        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">either</option>
-          <option value="true">yes</option>
-          <option value="false">no</option>
-        </select>
-      </Field>
-    );
-  }
-  if (field.kind === "time") {
-    return (
-      <Field label={`${field.label}, ${ZONE}`}>
-        <input
-          type="datetime-local"
-          value={localTime(value)}
-          onChange={(event) => onChange(queryTime(event.currentTarget.value))}
-        />
-      </Field>
-    );
-  }
   return (
     <Field label={field.label} wrong={hasToken(typed) ? TOKEN_TYPED : refused}>
       <input

@@ -17,6 +17,7 @@ export * from "./notice.tsx";
 export * from "./page-head.tsx";
 export * from "./shown-once.tsx";
 export * from "./time.tsx";
+export * from "./time-input.tsx";
 export * from "./unknown-values.tsx";
 export * from "./use-draft.ts";
 export * from "./use-drawn-rows.ts";

@@ -233,9 +233,34 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
       headers: { Authorization: `Bearer ${second}` },
     });
     expect(await shown.json()).toMatchObject({ data: { attributes: { description: null } } });
+  });
+
+  it("makes no token of a team without a description, nor one whose end is only a part of a time", async () => {
+    const made: string[] = [];
+    page.on("request", (request) => made.push(`${request.method()} ${request.url()}`));
+    const dialog = page.getByRole("dialog");
     await page.getByRole("button", { name: "New token…" }).click();
-    await dialog.getByText("takes the place of the team's token without a description").waitFor();
+    await dialog.getByRole("button", { name: "Make the token" }).click();
+    await expect.poll(() => focusedField(page)).toBe("Description");
+    await dialog.getByLabel("Description").fill("half an end");
+    await dialog.getByLabel("Ends").focus();
+    await page.keyboard.type("12012026");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("A date and a time, both whole").waitFor();
+    await dialog.getByRole("button", { name: "Make the token" }).click();
+    await expect.poll(() => focusedField(page)).toBe("Ends");
+    await expectAccessible(page);
     await page.keyboard.press("Escape");
+    await openPlace(page, "tokens?ends_before=2026-12-01T00:00:00.000Z");
+    await page.getByLabel(/^Ends before/).fill("");
+    await page.waitForURL((url) => !url.search.includes("ends_before"));
+    await page.getByLabel(/^Ends before/).focus();
+    await page.keyboard.type("12012026");
+    await page.keyboard.press("Enter");
+    await page.getByText("A date and a time, both whole").waitFor();
+    expect(page.url()).not.toContain("ends_before");
+    page.removeAllListeners("request");
+    expect(made.filter((request) => request.startsWith("POST") && request.includes("/authentication-token"))).toEqual([]);
   });
 
   it("says at sign-in what is wrong with a pasted token", async () => {

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entity } from "../../../client/answers.d.ts";
+import { UNFINISHED, WHOLE_TIME } from "../../../console/format.ts";
 import { aliasNames } from "../../../console/identity/records.ts";
 import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
 import { agentConfig, loginCommands } from "../../../console/methods/approle-client.ts";
@@ -244,6 +245,9 @@ describe("a form", () => {
       'An object in JSON, like {"name": "value"}',
     ]);
     expect(mistakeIn({ name: "", label: "", kind: "text", required: true }, " ")).toBe("Needed");
+    const time = { name: "", label: "", kind: "time" } as const;
+    expect(mistakeIn(time, UNFINISHED)).toBe(WHOLE_TIME);
+    for (const text of ["", "2026-12-01T10:30"]) expect(mistakeIn(time, text), text).toBe("");
   });
 });
 
