@@ -6,7 +6,7 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { newTokenForm, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
+import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
 import {
   listResources,
   type Organization,
@@ -129,17 +129,12 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
       {adding && (
         <Dialog title="New token" onClose={() => setAdding(false)}>
           <RecordForm
-            groups={newTokenForm(tokens.some(isUndescribed))}
+            groups={NEW_TEAM_TOKEN}
             record={null}
             action="Make the token"
             onCancel={() => setAdding(false)}
             request={(attributes) =>
-              resourceRequest(
-                "POST",
-                teamsPath("teams", id, attributes.description ? "authentication-tokens" : "authentication-token"),
-                TOKEN_TYPE,
-                attributes,
-              )
+              resourceRequest("POST", teamsPath("teams", id, "authentication-tokens"), TOKEN_TYPE, attributes)
             }
             terraform={{ resource: { type: "tfe_team_token" }, given: { team_id: id } }}
             onSaved={made}
@@ -168,10 +163,6 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
     </Card>
   );
 }
-
-/** True for the token that a new one without a description replaces. */
-const isUndescribed = ({ attributes: { description, "rotated-at": rotated } }: Resource<TeamToken>): boolean =>
-  !description && rotated === undefined;
 
 const titleOf = ({ description, "team-name": team }: TeamToken): string =>
   description === null || description === ""

@@ -56,8 +56,11 @@ export const TEAM: readonly FieldGroup[] = [
 
 export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
 
-/** The form of a new token. @param replaces true when the team has a token without a description */
-export const newTokenForm = (replaces: boolean): readonly FieldGroup[] => [
+/**
+ * The form of a new token. A description is needed here: without one it would take the place of the team's token without a
+ * description, which is refused at once. A rotation does that, with an overlap.
+ */
+export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
   {
     title: "Token",
     fields: [
@@ -65,9 +68,8 @@ export const newTokenForm = (replaces: boolean): readonly FieldGroup[] => [
         name: "description",
         label: "Description",
         kind: "text",
-        hint: replaces
-          ? "Empty: it takes the place of the team's token without a description, which is refused at once."
-          : "A team has one token without.",
+        required: true,
+        hint: "What it is for: lists show it.",
       },
       { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: never, or what the organization says." },
     ],

@@ -260,7 +260,9 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await page.getByText("A date and a time, both whole").waitFor();
     expect(page.url()).not.toContain("ends_before");
     page.removeAllListeners("request");
-    expect(made.filter((request) => request.startsWith("POST") && request.includes("/authentication-token"))).toEqual([]);
+    expect(made.filter((request) => request.startsWith("POST") && request.includes("/authentication-token"))).toEqual(
+      [],
+    );
   });
 
   it("says at sign-in what is wrong with a pasted token", async () => {

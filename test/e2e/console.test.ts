@@ -447,7 +447,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Policies of its tokens").fill("deploy");
     await page.getByRole("button", { name: "Make the team" }).click();
     await page.getByRole("heading", { level: 1, name: "platform" }).waitFor();
-    for (const description of ["", "pipeline"]) {
+    for (const description of ["laptop", "pipeline"]) {
       await page.getByRole("button", { name: "New token…" }).click();
       await page.getByRole("textbox", { name: "Description" }).fill(description);
       await page.getByRole("button", { name: "Make the token" }).click();
