@@ -13,6 +13,7 @@ const issuerOf = (body: SettingsOfMount["body"]): SettingsOfMount => ({
       : keys
         ? `takes tokens by the keys at ${keys}`
         : "takes tokens by keys of its own",
+  effect: "The tokens of all its roles have to be of this issuer then. Logins with tokens of another one fail.",
 });
 
 const GITHUB_ISSUER = "https://token.actions.githubusercontent.com";

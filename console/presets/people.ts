@@ -64,6 +64,7 @@ export const PEOPLE: Preset = {
       client
         ? `signs people in at ${url} as the client ${client}, with its secret${role ? `, by the role ${role} unless another is named` : ""}`
         : "is set up without a client at a provider, for signed tokens only",
+    effect: "Logins by all its roles then go to this provider as this client. Where it does not know them, they fail.",
   },
   role: ({ group = "" }, place) => ({
     role_type: "oidc",

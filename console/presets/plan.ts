@@ -36,6 +36,28 @@ export interface Existing {
   readonly policies: readonly string[];
   /** The settings of the mount of the plan; null where there is no mount, or nothing is set. */
   readonly settings: MountSettings;
+  /** Names of the roles of the mount; "hidden" where they may not be listed. */
+  readonly roles: readonly string[] | "hidden";
+}
+
+/** Who else logs in at the mount of a plan, as the end of a sentence; "" for nobody. A change of its settings meets them. */
+export function othersAt({ roles }: Pick<Existing, "roles">, role: string): string {
+  if (roles === "hidden") return "roles that you may not list";
+  const others = roles.filter((name) => name !== role && name !== role.toLowerCase());
+  const named = others.slice(0, NAMED_ROLES).join(", ");
+  return others.length === 0
+    ? ""
+    : `the ${others.length === 1 ? "role" : "roles"} ${named}${others.length > NAMED_ROLES ? ", …" : ""}`;
+}
+
+const NAMED_ROLES = 5;
+
+/** What somebody has agreed to, of what changes a mount that is there. */
+export interface Agreed {
+  /** The secret of the mount is set, and the rest of its settings stays. */
+  readonly setsSecret: boolean;
+  /** The settings are made for a mount that has none, and other roles. */
+  readonly setsUp: boolean;
 }
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
@@ -131,23 +153,22 @@ function stepsOf(
 
 /**
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
- * same type and its settings.
- *
- * @param setsSecret the secret of the mount is set, and the rest of its settings stays
+ * same type and its settings. The settings of a mount with other roles are made only where that was agreed to.
  */
 export function stepsLeft(
   { steps, place }: LoginPlan,
   { method }: Preset,
-  { mounts, policies, settings }: Existing,
-  setsSecret = false,
+  { mounts, policies, settings, roles }: Existing,
+  { setsSecret, setsUp }: Agreed = { setsSecret: false, setsUp: false },
 ) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
   const hasPolicy = policies.includes(place.role.toLowerCase());
+  const isAlone = othersAt({ roles }, place.role) === "";
   const kept = (what: PlanStep["what"]): boolean =>
     (what === "policy" && hasPolicy) ||
     (what === "mount" && type !== undefined) ||
-    (what === "settings" && type !== undefined && settings !== null && !setsSecret);
+    (what === "settings" && type !== undefined && !(settings === null ? isAlone || setsUp : setsSecret));
   const other = conflictOf(steps.find(({ what }) => what === "settings")?.request.body ?? {}, settings);
   const where = `auth/${place.mount}/`;
   return {

@@ -42,6 +42,8 @@ export interface SettingsOfMount {
   readonly body: (values: PresetValues, place: PresetPlace) => RecordValue;
   /** What those of a mount say that is there already, as the end of a sentence that begins with "It". */
   readonly found: (settings: RecordValue) => string;
+  /** What setting them does to the logins of other roles of the mount, as a sentence. */
+  readonly effect: string;
   /** True: a mount that is there already has no secret of this kind yet. */
   readonly lacksSecret?: (settings: RecordValue) => boolean;
 }

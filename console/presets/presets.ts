@@ -41,6 +41,8 @@ kubectl -n grove create token reviewer --duration=8760h
     body: ({ host = "", reviewer }) => ({ kubernetes_host: host.replace(/\/$/, ""), token_reviewer_jwt: reviewer }),
     found: ({ kubernetes_host: host, token_reviewer_jwt_set: isSet }) =>
       `asks ${host}, and has ${isSet === true ? "the token of a reviewer" : "no token of a reviewer"}`,
+    effect:
+      "The tokens of all its roles are then checked at this API server as this reviewer. Where it does not accept them, their logins fail.",
     lacksSecret: ({ token_reviewer_jwt_set: isSet }) => isSet === false,
   },
   role: ({ account = "" }) => {
@@ -81,6 +83,8 @@ const AWS: Preset = {
     label: "The server id",
     body: (_, { address }) => ({ iam_server_id_header_value: hostOf(address) }),
     found: ({ iam_server_id_header_value: id }) => `takes requests that name ${id}`,
+    effect:
+      "Clients of all its roles then have to sign the header X-Vault-AWS-IAM-Server-ID with this name. Logins of those that do not send it fail.",
   },
   role: (values) => ({
     auth_type: "iam",

@@ -18,7 +18,7 @@ import {
 } from "../ui/index.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
-import { configPath, type Existing, type LoginPlan, type PlanStep, planOf, stepsLeft } from "./plan.ts";
+import { configPath, type Existing, type LoginPlan, othersAt, type PlanStep, planOf, stepsLeft } from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
 import { useFound, useSteps } from "./use-steps.ts";
@@ -26,7 +26,7 @@ import { mistakesIn, trimmed, valuesWithUsual } from "./values.ts";
 
 interface SetUpProps {
   readonly preset: Preset;
-  readonly existing: Omit<Existing, "settings">;
+  readonly existing: Omit<Existing, "settings" | "roles">;
   /** Something was written. */
   readonly onSent: () => void;
 }
@@ -44,20 +44,26 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
     met.reload();
   });
   const met = useFound(preset, mount, role, existing, written);
-  const { settings, policy } = met.found;
+  const { settings, policy, roles } = met.found;
+  const others = othersAt({ roles }, role);
   // A choice is for the mount that it was made at.
   const [choice, setChoice] = useState({ mount: "", sets: false });
+  const sets = choice.mount === mount ? choice.sets : null;
   const place = { address, mount, role };
   const hasMistake = mistakes.size > 0;
   const unused = hasMistake || met.busy ? null : unusedSettings(preset, values, place, settings);
-  const setsSecret = unused?.canSetSecret === true && (choice.mount === mount ? choice.sets : unused.lacksSecret);
+  // What meets other roles is not done without a word.
+  const setsSecret = unused?.canSetSecret === true && (sets ?? (unused.lacksSecret && others === ""));
+  const hasMount = existing.mounts[`${mount}/`] === preset.method;
+  const isUnset = hasMount && preset.settingsOfMount !== undefined && settings === null && others !== "";
+  const setsUp = isUnset && sets === true;
   const plan = hasMistake
     ? null
     : planOf(preset, values, {
         address,
         mount,
-        hasMount: existing.mounts[`${mount}/`] === preset.method,
-        hasSettings: settings !== null,
+        hasMount,
+        hasSettings: settings !== null || (isUnset && !setsUp),
         kept: setsSecret && settings !== "hidden" && settings !== null ? settings : undefined,
         policy,
       });
@@ -65,7 +71,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
     problem: taken = "",
     left = [],
     kept = [],
-  } = plan ? stepsLeft(plan, preset, { ...existing, settings }, setsSecret) : {};
+  } = plan ? stepsLeft(plan, preset, { ...existing, settings, roles }, { setsSecret, setsUp }) : {};
   const wrong = taken === "" ? mistakes : new Map([["mount", taken]]);
   const isUnknown = met.busy || met.problem !== null;
   const isReady = outcome.sent.length > 0 && outcome.refused === null && !busy;
@@ -88,9 +94,25 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
           <Unused
             mount={mount}
             unused={unused}
+            effect={others === "" ? "" : effectText(preset, others)}
             setsSecret={setsSecret}
             onSetsSecret={(sets) => setChoice({ mount, sets })}
           />
+        )}
+        {isUnset && !met.busy && !busy && taken === "" && (
+          <>
+            <Notice tone="warn" title={`auth/${mount}/ has ${others}, and no such settings: they are not made`}>
+              {effectText(preset, others)}
+            </Notice>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={setsUp}
+                onChange={(event) => setChoice({ mount, sets: event.currentTarget.checked })}
+              />
+              <span>Write them all the same: {lowerFirst(preset.settingsOfMount?.label ?? "")}</span>
+            </label>
+          </>
         )}
         <Names title="Exists, and stays as it is" steps={stays.filter((step) => !isOfPage(step))} />
         <Names title="Written here before, and stays as it is" steps={stays.filter(isOfPage)} />
@@ -133,6 +155,9 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   );
 }
 
+const effectText = ({ settingsOfMount }: Preset, others: string): string =>
+  `It has ${others}. ${settingsOfMount?.effect ?? ""}`;
+
 /** A line with what some steps are about. */
 function Names({ title, steps }: { readonly title: string; readonly steps: readonly PlanStep[] }) {
   if (steps.length === 0) return null;
@@ -146,12 +171,14 @@ function Names({ title, steps }: { readonly title: string; readonly steps: reado
 interface UnusedProps {
   readonly mount: string;
   readonly unused: UnusedSettings;
+  /** What setting the secret does to other roles; "" without any. */
+  readonly effect: string;
   readonly setsSecret: boolean;
   readonly onSetsSecret: (sets: boolean) => void;
 }
 
 /** Says before anything is sent what of the fields would have no effect, and offers to set a secret. */
-function Unused({ mount, unused, setsSecret, onSetsSecret }: UnusedProps) {
+function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps) {
   const { labels, found, canSetSecret, lacksSecret } = unused;
   const names = labels.map((label) => `“${label}”`).join(", ");
   return (
@@ -169,7 +196,7 @@ function Unused({ mount, unused, setsSecret, onSetsSecret }: UnusedProps) {
             Set {names} there
             <span class="hint">
               {" "}
-              {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays.
+              {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays. {effect}
             </span>
           </span>
         </label>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { StoredPolicy } from "../../client/answers.d.ts";
 import { belowMount, ofMount } from "../methods/mount-paths.ts";
+import { PARTS } from "../methods/parts.ts";
 import { endpointOf } from "../policies/policy.ts";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, notSent, type Problem } from "../result.ts";
@@ -12,12 +13,12 @@ import { configPath, type Existing, type PlanStep } from "./plan.ts";
 import type { Preset } from "./preset.ts";
 
 /** What the installation has at the places of a plan. */
-interface Found extends Pick<Existing, "settings"> {
+interface Found extends Pick<Existing, "settings" | "roles"> {
   /** The text of the policy; undefined where there is none, null where it may not be read. */
   readonly policy: string | null | undefined;
 }
 
-const NOTHING: Found = { settings: null, policy: undefined };
+const NOTHING: Found = { settings: null, roles: [], policy: undefined };
 
 /** What the steps of a page wrote, by the paths of their requests. */
 export type Written = ReadonlyMap<string, RecordValue>;
@@ -31,7 +32,7 @@ export function useFound(
   preset: Preset,
   mount: string,
   role: string,
-  { mounts, policies }: Omit<Existing, "settings">,
+  { mounts, policies }: Omit<Existing, "settings" | "roles">,
   written: Written,
 ) {
   const { api } = useSession();
@@ -39,26 +40,33 @@ export function useFound(
   const name = role.toLowerCase();
   const hasPolicy = policies.includes(name);
   const path = belowMount(mount, configPath(preset));
+  const mayHaveRoles = type === preset.method && !written.has(ofMount(mount));
   const mayHaveSettings =
-    preset.settingsOfMount !== undefined &&
-    type === preset.method &&
-    (written.has(path) || !written.has(ofMount(mount)));
-  const key = JSON.stringify([mount, type, mayHaveSettings, hasPolicy && name]);
+    preset.settingsOfMount !== undefined && type === preset.method && (written.has(path) || mayHaveRoles);
+  const key = JSON.stringify([mount, type, mayHaveSettings, mayHaveRoles, hasPolicy && name]);
   const found = useLoad(key, async () => {
-    const [settings, policy] = await Promise.all([
+    const [settings, policy, roles] = await Promise.all([
       // A mount can be there without settings, which were refused then.
       mayHaveSettings ? ifShown(api.read<RecordValue>(path)) : done<MountSettings>(null),
       hasPolicy ? ifShown(api.read<StoredPolicy>(endpointOf(name))) : done(null),
+      mayHaveRoles ? ifShown(api.list(rolesPath(preset, mount))) : done([]),
     ]);
     if (!settings.ok) return settings;
     if (!policy.ok) return policy;
+    if (!roles.ok) return roles;
     const text = policy.value === "hidden" ? null : policy.value?.policy;
-    return done({ at: key, is: { settings: settings.value, policy: text } });
+    return done({ at: key, is: { settings: settings.value, roles: roles.value ?? [], policy: text } });
   });
   // The answer for what was typed before is none for what stands there now.
   const isNow = found.value?.at === key;
   const { problem, reload } = found;
   return { found: isNow ? (found.value?.is ?? NOTHING) : NOTHING, problem, reload, busy: found.busy || !isNow };
+}
+
+/** Where the names of the roles of a mount are listed. */
+function rolesPath({ method }: Preset, mount: string): string {
+  const part = (PARTS[method] ?? []).find((one) => one.part === "roles");
+  return belowMount(mount, part?.kind === "collection" ? (part.listPath ?? part.itemPath) : "role");
 }
 
 /** A record that is not there is null, and one that may not be read is hidden. */

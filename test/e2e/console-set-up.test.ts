@@ -81,6 +81,25 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     expect(await clusterAt("lacks-one")).toMatchObject({ token_reviewer_jwt_set: true });
   });
 
+  it("leaves a mount with other roles as it is, unless somebody agrees to what that does to them", async () => {
+    await data("POST", "sys/auth/fleet", { type: "aws" });
+    const principal = ["arn:aws:iam::111111111111:role/web"];
+    const role = { auth_type: "iam", bound_iam_principal_arn: principal, resolve_aws_unique_ids: false };
+    await data("POST", "auth/fleet/role/web", role);
+    await openPlace(page, "methods?setup=aws");
+    await fill({ Account: "111111111111", "IAM role": "jobs", Role: "jobs", Path: "fleet" });
+    await page.getByText("auth/fleet/ has the role web, and no such settings: they are not made").waitFor();
+    await page.getByText(/Logins of those that do not send it fail/).waitFor();
+    await expectAccessible(page);
+    await button("Set up AWS").click();
+    await page.getByText("The role jobs: written").waitFor();
+    expect((await send("GET", "auth/fleet/config/client")).status).toBe(404);
+    await page.getByRole("checkbox", { name: "Write them all the same: the server id" }).check();
+    await button("Set up AWS").click();
+    await page.getByText("The server id of auth/fleet/: written").waitFor();
+    expect(await data("GET", "auth/fleet/config/client")).toMatchObject({ iam_server_id_header_value: "127.0.0.1" });
+  });
+
   it("says after a failure what is written and what is left, goes on with that, and asks for nothing that is not there", async () => {
     const failed: string[] = [];
     const note = (answer: Response): unknown => answer.status() >= 400 && failed.push(new URL(answer.url()).pathname);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { type MountSettings, unusedSettings } from "../../../console/presets/mount-settings.ts";
-import { type Existing, planOf, stepsLeft } from "../../../console/presets/plan.ts";
+import { type Existing, othersAt, planOf, stepsLeft } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
 import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/values.ts";
@@ -207,30 +207,61 @@ describe("the steps that are left", () => {
   const whatIsLeft = (existing: Existing) => stepsLeft(plan, preset ?? fail(), existing);
 
   it("are all where nothing is there", () => {
-    expect(whatIsLeft({ mounts: {}, policies: [], settings: null }).left).toEqual(plan.steps);
+    expect(whatIsLeft({ mounts: {}, policies: [], settings: null, roles: [] }).left).toEqual(plan.steps);
   });
 
   it("leave a policy and a mount alone that exist", () => {
     const own = plan.steps.find(({ what }) => what === "settings")?.request.body ?? {};
     for (const settings of [own, { ...own, oidc_discovery_url: "" }, "hidden"] as const) {
-      const { left, problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], settings });
+      const { left, problem } = whatIsLeft({
+        mounts: { "github/": "jwt" },
+        policies: ["deploy"],
+        settings,
+        roles: ["web"],
+      });
       expect([left.map(({ what }) => what), problem]).toEqual([["role"], ""]);
     }
   });
 
   it("have the settings again where only the mount could be made", () => {
-    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], settings: null });
+    const { left } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: ["deploy"], settings: null, roles: [] });
     expect(left.map(({ what }) => what)).toEqual(["settings", "role"]);
+  });
+
+  it.each(cases.filter(([, { settingsOfMount }]) => settingsOfMount))(
+    "leave a mount with other roles as it is, unless its change is agreed to: %s",
+    (id, one) => {
+      const all = planOf(one, valuesOf(id), { address: ADDRESS });
+      const mounts = { [`${one.mount}/`]: one.method };
+      const left = (roles: Existing["roles"], setsUp: boolean) =>
+        stepsLeft(all, one, { mounts, policies: [], settings: null, roles }, { setsSecret: false, setsUp }).left.some(
+          ({ what }) => what === "settings",
+        );
+      expect([left([], false), left(["deploy"], false)]).toEqual([true, true]);
+      for (const roles of [["web"], ["deploy", "web"], "hidden"] as const) {
+        expect([left(roles, false), left(roles, true)]).toEqual([false, true]);
+      }
+      expect(one.settingsOfMount?.effect).toMatch(/all its roles.* fail/s);
+    },
+  );
+
+  it("name the others that a change of the mount would meet", () => {
+    expect(othersAt({ roles: ["deploy"] }, "Deploy")).toBe("");
+    expect(othersAt({ roles: ["deploy", "web"] }, "deploy")).toBe("the role web");
+    expect(othersAt({ roles: ["a", "b", "c", "d", "e", "f"] }, "x")).toBe("the roles a, b, c, d, e, …");
+    expect(othersAt({ roles: "hidden" }, "x")).toBe("roles that you may not list");
   });
 
   it("can't be taken at a mount with another issuer", () => {
     const settings = { oidc_discovery_url: "https://sso.example.com", bound_issuer: "" };
-    const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], settings });
+    const { problem } = whatIsLeft({ mounts: { "github/": "jwt" }, policies: [], settings, roles: [] });
     expect(problem).toBe("auth/github/ is set up for https://sso.example.com: choose another path.");
   });
 
   it("can't be taken at a path of another method", () => {
-    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [], settings: null }).problem).toContain("type aws");
+    expect(whatIsLeft({ mounts: { "github/": "aws" }, policies: [], settings: null, roles: [] }).problem).toContain(
+      "type aws",
+    );
   });
 });
 
@@ -359,8 +390,8 @@ describe("what was typed for a mount that has settings already", () => {
     expect(plan.curl).toContain('"token_reviewer_jwt": "<Token of the reviewer>"');
     expect(plan.terraform).toContain('resource "vault_kubernetes_auth_backend_config" "');
     expect(plan.terraform).not.toMatch(/_set|ey\.secret/);
-    const existing = { mounts: { "kubernetes/": "kubernetes" }, policies: ["deploy"], settings: kept };
-    const { left, problem } = stepsLeft(plan, preset, existing, true);
+    const existing = { mounts: { "kubernetes/": "kubernetes" }, policies: ["deploy"], settings: kept, roles: ["web"] };
+    const { left, problem } = stepsLeft(plan, preset, existing, { setsSecret: true, setsUp: false });
     expect([left.map(({ what }) => what), problem]).toEqual([["settings", "role"], ""]);
     expect(stepsLeft(plan, preset, existing).left.map(({ what }) => what)).toEqual(["role"]);
   });
