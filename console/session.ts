@@ -7,11 +7,12 @@ import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
 import { missingOf, type Needs, refusalOf } from "./needs.ts";
 import { renewedTerm, type Term, termOf } from "./renewal.ts";
-import { type Answer, done } from "./result.ts";
+import { type Answer, done, failed } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
 import { tokenOf } from "./sign-in/exchange.ts";
 import type { GivenToken } from "./sign-in/given-token.ts";
 import { nameOf } from "./sign-in/name-of.ts";
+import { uselessTeamToken } from "./sign-in/of-team.ts";
 import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
 import { useRenewal } from "./use-renewal.ts";
 
@@ -68,16 +69,22 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const term = termOf(self.value, Date.now());
   const { entity_id: entityId, accessor } = self.value;
   const owner = entityId || accessor;
-  keepUnsavedOf(owner);
   const capabilities = new Capabilities(async (paths) => {
     const answer = await api.call<Readonly<Record<string, readonly string[]>>>("sys/capabilities-self", {
       body: { paths },
     });
     return answer.ok ? answer.value.data : null;
   });
+  const asked = Object.values(ASKED_PATHS);
   const entityPath = `identity/entity/id/${pathOf(entityId)}`;
   // A refused question leaves the capabilities unknown; each page then shows the server's refusals.
-  await capabilities.ask([...Object.values(ASKED_PATHS), ...(entityId === "" ? [] : [entityPath])]);
+  await capabilities.ask([...asked, ...(entityId === "" ? [] : [entityPath])]);
+  const useless = uselessTeamToken(
+    self.value,
+    asked.map((path) => capabilities.of(path)),
+  );
+  if (useless !== "") return failed({ status: 0, messages: [useless], requestId: "" });
+  keepUnsavedOf(owner);
   const has = capabilities.of(entityPath);
   const mayRead = has !== undefined && missingOf([entityPath, "read"], has).length === 0;
   const entity = mayRead ? await api.read<Entity>(entityPath) : null;

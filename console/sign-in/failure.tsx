@@ -9,14 +9,24 @@ interface FailureProps {
   readonly of: ChosenMethod | string;
 }
 
+const WRAPPING = "wrapping token";
+
 /** The message of a failed sign-in. */
 export function Failure({ problem, of }: FailureProps) {
   const { status, messages, requestId } = problem;
+  if (status === 0 && requestId === "" && of === "token") {
+    return (
+      <Notice tone="bad" title="You are not signed in.">
+        {messages.join(" ")}
+      </Notice>
+    );
+  }
   if (status !== 400 && status !== 403) return <ProblemNotice problem={problem} />;
   if (typeof of === "string") {
     return (
       <Notice tone="bad" title={`This ${of} is not valid here.`}>
         It may have expired, been used up or been revoked, or its policies let it do nothing, not even look itself up.
+        {of === WRAPPING && " If it was not you who unwrapped it, tell who sent it: somebody else has what was inside."}
       </Notice>
     );
   }

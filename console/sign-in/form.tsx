@@ -11,6 +11,7 @@ import { Failure } from "./failure.tsx";
 import { MethodFields } from "./method-fields.tsx";
 import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
 import { offerAnswer } from "./other-tab.ts";
+import { isWrappingToken } from "./recognise.ts";
 import {
   type ChosenMethod,
   firstMethod,
@@ -83,6 +84,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [problem, setProblem] = useState<Problem | null>(null);
   const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
   const [isOver, setIsOver] = useState(false);
+  const [wasRecognised, setWasRecognised] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
   const isElsewhere = way === "method" && isAtProvider(method.type, values);
 
@@ -99,6 +101,17 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     begin();
     const answer = await signIn(credential);
     if (!answer.ok) fail(answer.problem);
+  };
+  /** A wrapping token in the place of another one is spent by nothing but its unwrapping. */
+  const sendToken = async (token: string): Promise<void> => {
+    begin();
+    const isWrapping = await isWrappingToken(token);
+    if (!isWrapping.ok) return fail(isWrapping.problem);
+    if (!isWrapping.value) return send({ kind: "token", token });
+    setBusy(false);
+    setValues((before) => ({ ...before, token: "", "wrapping token": token }));
+    setWay("wrapping token");
+    setWasRecognised(true);
   };
   const goToProvider = async (): Promise<void> => {
     begin();
@@ -120,6 +133,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const change = (next: { readonly way?: Way; readonly method?: ChosenMethod }): void => {
     if (next.way) setWay(next.way);
     if (next.method) setMethod(next.method);
+    setWasRecognised(false);
     setProblem(null);
   };
 
@@ -147,6 +161,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const submit = (event: Event): void => {
     if (!attempt(event, isRight) || busy) return;
     if (isElsewhere) void goToProvider();
+    else if (way === "token") void sendToken(given);
     else void send(way === "method" ? loginOf(method, values) : { kind: way, token: given });
   };
   const onText = (name: string, text: string): void => setValues((before) => ({ ...before, [name]: text }));
@@ -178,6 +193,13 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
           </Field>
         )}
       </div>
+      {wasRecognised && !problem && (
+        <Focused on={wasRecognised}>
+          <Notice title="This is a wrapping token">
+            Nothing of it was used. It is unwrapped once, when you sign in: only then what is inside is yours.
+          </Notice>
+        </Focused>
+      )}
       {problem && (
         <Focused on={problem}>
           <Failure problem={problem} of={way === "method" ? method : way} />

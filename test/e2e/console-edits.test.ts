@@ -272,6 +272,28 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await field.fill("hvs.абв");
     await guest.getByText("It has a character that no token has: copy it again.").waitFor();
     expect(await guest.getByText("npm run").count()).toBe(0);
+    // A token of a team would sign in to pages that refuse all it asks.
+    const contentType = "application/vnd.api+json";
+    const post = async (path: string, type: string, attributes: object) => {
+      const body = { data: { type, attributes } };
+      const sent = await call(server, "POST", `/api/v2/${path}`, { token: server.rootToken, contentType, body });
+      return sent.body.data as { readonly id: string; readonly attributes: { readonly token: string } };
+    };
+    await post("organizations", "organizations", { name: "guests", email: "ops@example.com" });
+    const team = await post("organizations/guests/teams", "teams", { name: "builders" });
+    const made = await post(`teams/${team.id}/authentication-token`, "authentication-tokens", {});
+    await field.fill(made.attributes.token);
+    await guest.getByRole("button", { name: "Sign in" }).click();
+    await guest.getByText(/^This is a token of the team builders of guests\./).waitFor();
+    await expectAccessible(guest);
+    // A wrapping token that was unwrapped says that somebody did.
+    await guest.getByText("Wrapping token", { exact: true }).click();
+    await guest
+      .getByLabel("Wrapping token")
+      .last()
+      .fill(`s.${"A".repeat(84)}`);
+    await guest.getByRole("button", { name: "Sign in" }).click();
+    await guest.getByText(/If it was not you who unwrapped it, tell who sent it/).waitFor();
     expect(faults).toEqual([]);
     await guest.close();
   });

@@ -4,6 +4,7 @@ import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../consol
 import { callbackPath, readArrival } from "../../../console/sign-in/arrival.ts";
 import { unwrappedToken } from "../../../console/sign-in/given-token.ts";
 import { nameOf } from "../../../console/sign-in/name-of.ts";
+import { uselessTeamToken } from "../../../console/sign-in/of-team.ts";
 import {
   firstMethod,
   isAtProvider,
@@ -178,4 +179,16 @@ describe("where somebody signs in", () => {
       fields: { role_id: "r" },
     });
   });
+});
+
+it("the token of a team is told that it can do nothing here, unless its policies or its team let it", () => {
+  const path = "teams/team-1/authentication-token";
+  const meta = { organization: "acme", team: "platform" };
+  const refused = [undefined, undefined];
+  expect(uselessTeamToken({ path, meta }, refused)).toMatch(/^This is a token of the team platform of acme\./);
+  expect(uselessTeamToken({ path, meta }, [["deny"], []])).not.toBe("");
+  expect(uselessTeamToken({ path, meta }, [["deny"], ["read"]])).toBe("");
+  expect(uselessTeamToken({ path, meta: { ...meta, team: "owners" } }, refused)).toBe("");
+  expect(uselessTeamToken({ path: "organizations/acme/authentication-token", meta }, refused)).toBe("");
+  expect(uselessTeamToken({ path: "auth/token/create", meta: null }, refused)).toBe("");
 });
