@@ -10,6 +10,7 @@ const PASTED: ReadonlySet<string> = new Set([
 /** Fields that are read otherwise, and how. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "explain/login identity": "is base64, or JSON",
+  "sys/tokens/find token": "is read both ways: a secret-id that was chosen may have white space in it",
   ...Object.fromEntries(
     ["lookup", "renew", "revoke", "revoke-orphan", "sys/capabilities", "sys/explain/access", "sys/wrapping/unwrap"].map(
       (path) => [`${path} token`, "is read by readToken"],
