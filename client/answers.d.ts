@@ -436,6 +436,19 @@ export interface components {
                 };
             };
         };
+        readonly EntityNames: {
+            readonly key_info: {
+                readonly [key: string]: {
+                    readonly name: string;
+                    readonly aliases: readonly {
+                        readonly name: string;
+                        readonly metadata: {
+                            readonly [key: string]: string;
+                        };
+                    }[];
+                };
+            };
+        };
         readonly Group: {
             readonly id: string;
             readonly name: string;
@@ -1091,6 +1104,7 @@ export type RefusedLogins = components['schemas']['RefusedLogins'];
 export type RoleTag = components['schemas']['RoleTag'];
 export type Entity = components['schemas']['Entity'];
 export type EntityList = components['schemas']['EntityList'];
+export type EntityNames = components['schemas']['EntityNames'];
 export type Group = components['schemas']['Group'];
 export type TokenPage = components['schemas']['TokenPage'];
 export type TokenDetail = components['schemas']['TokenDetail'];

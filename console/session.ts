@@ -5,7 +5,9 @@ import { Api } from "./api.ts";
 import { Capabilities } from "./capabilities.ts";
 import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
+import type { Names } from "./names.ts";
 import { missingOf, type Needs, refusalOf } from "./needs.ts";
+import { readEntityNames, readTokenNames } from "./read-names.ts";
 import { renewedTerm, type Term, termOf } from "./renewal.ts";
 import { type Answer, done, failed } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
@@ -21,6 +23,8 @@ export interface Session {
   readonly api: Api;
   readonly self: Self;
   readonly capabilities: Capabilities;
+  readonly entityNames: Names;
+  readonly tokenNames: Names;
   /** Who is signed in: the entity's name, or that of the token. */
   readonly name: string;
   /** Id of the entity, or the accessor without one. A sign-in by the same owner keeps the page. */
@@ -127,6 +131,11 @@ export function useSessionState(): SessionState {
       forget(token, "Your session has ended: the token expired or was revoked.");
   }, [token, forget]);
   const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
+  const names = useMemo(() => {
+    // What may not be read stays without a name: it does not make the session look up its token.
+    const quiet = new Api(token);
+    return { entityNames: readEntityNames(quiet), tokenNames: readTokenNames(quiet) };
+  }, [token]);
 
   const ends = known?.term.ends ?? null;
   useEffect(() => {
@@ -170,6 +179,7 @@ export function useSessionState(): SessionState {
 
   const session: Session | null = known && {
     ...known,
+    ...names,
     api,
     renew,
     signInAgain: signIn,

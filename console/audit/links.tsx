@@ -1,5 +1,6 @@
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
+import { useTokenName } from "../use-names.ts";
 
 /** Accessors of tokens. Keyed hashes have no page. */
 const ACCESSOR = /^[\w-]{20,}$/;
@@ -14,11 +15,13 @@ interface TokenLinkProps {
 
 /** A token of an event, alive or not, by its name; of a secret-id its accessor. */
 export function TokenLink({ accessor, name }: TokenLinkProps) {
+  const isToken = ACCESSOR.test(accessor) && !SECRET_ID_ACCESSOR.test(accessor);
+  const known = useTokenName(isToken && !name ? accessor : "");
   if (SECRET_ID_ACCESSOR.test(accessor)) return <span class="mono break">{accessor}</span>;
   if (!ACCESSOR.test(accessor)) return <span title={accessor}>{name || "a token without an accessor"}</span>;
   return (
     <a href={href(["tokens", accessor])} title={accessor}>
-      {name || <span class="mono">{shortAccessor(accessor)}</span>}
+      {name || known || <span class="mono">{shortAccessor(accessor)}</span>}
     </a>
   );
 }

@@ -47,6 +47,22 @@ function joined(frame: Item, by: GroupBy, opens: OpensGroup): Item {
   return { ...frame, items };
 }
 
+/** The keys of the groups that are drawn as one area. */
+export const groupsIn = (items: readonly Item[]): readonly string[] => [
+  ...new Set(items.flatMap((frame) => (frame.items ?? []).flatMap(({ joined, name }) => (joined ? [name] : [])))),
+];
+
+/** The areas of groups by their names, where those are known. */
+export const withNames = (items: readonly Item[], names: ReadonlyMap<string, string>): readonly Item[] =>
+  items.map((frame) =>
+    frame.items
+      ? {
+          ...frame,
+          items: frame.items.map((item) => (item.joined ? { ...item, name: names.get(item.name) ?? item.name } : item)),
+        }
+      : frame,
+  );
+
 function joinedItem(mount: string, group: string, of: readonly Item[], opens: OpensGroup): Item {
   return {
     key: `${mount} ${group}`,

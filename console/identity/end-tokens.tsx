@@ -63,7 +63,7 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
         onEnded(counted);
       }}
     >
-      <Numbers id={id} name={name} onCounted={setCounted} />
+      <Numbers id={id} onCounted={setCounted} />
       <p>
         All tokens that it got until now are refused, with everything below them.{" "}
         {disabled ? "It is disabled: it can't log in again." : "It can log in again, unless it is disabled."}
@@ -85,11 +85,10 @@ export function EndTokens({ entity: { id, name, disabled }, onEnded }: EndTokens
 
 interface NumbersProps {
   readonly id: string;
-  readonly name: string;
   readonly onCounted: (counted: EndOfTokens) => void;
 }
 
-function Numbers({ id, name, onCounted }: NumbersProps) {
+function Numbers({ id, onCounted }: NumbersProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -118,7 +117,7 @@ function Numbers({ id, name, onCounted }: NumbersProps) {
   if (!preview) return <p class="muted">Counting what would end…</p>;
   return (
     <>
-      <PreviewFacts preview={preview} owners={{ [id]: name }} />
+      <PreviewFacts preview={preview} />
       <p class="small muted">Batch tokens end too. No list has them, so they are not counted.</p>
     </>
   );

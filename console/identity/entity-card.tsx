@@ -3,6 +3,7 @@ import type { Entity } from "../../client/answers.d.ts";
 import type { AuditQuestion } from "../audit/read.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
+import { entityName, isGenerated } from "../names.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
 import { type EndOfTokens, EndTokens } from "./end-tokens.tsx";
@@ -21,6 +22,7 @@ export function EntityCard(props: CardProps) {
       title="Entity"
       groups={ENTITY}
       deletion="Its aliases go with it, and it leaves its groups. Its tokens are refused."
+      calledBy={(entity) => (isGenerated(entity.name) ? entityName(entity) : "")}
       alsoKnown={aliasNames}
       actions={(entity, reload) => (
         <>

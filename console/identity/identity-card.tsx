@@ -5,7 +5,7 @@ import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { Card, Time, useLoad } from "../ui/index.ts";
+import { Card, Time, useLoad, useTabTitle } from "../ui/index.ts";
 
 /** The entity or group, and how the page reacts to a new name and to its deletion. */
 export interface CardProps {
@@ -21,6 +21,8 @@ interface IdentityCardProps<T> extends CardProps {
   readonly groups: readonly FieldGroup[];
   /** Consequences of its deletion. */
   readonly deletion: string;
+  /** What people call it, where its own name says nothing to them; "" where it does. */
+  readonly calledBy?: (found: T) => string;
   /** How others know it, beside its name. */
   readonly alsoKnown?: (found: T) => string;
   /** Buttons beside "Delete". */
@@ -33,11 +35,15 @@ type Named = Pick<Entity, "id" | "name" | "creation_time">;
 
 /** One entity or group: its fields, and its deletion. */
 export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
-  const { by, value, kind, title, groups, deletion, alsoKnown, actions, children, onRenamed, onDeleted } = props;
+  const { by, value, kind, title, groups, deletion, calledBy, alsoKnown, actions, children, onRenamed, onDeleted } =
+    props;
   const { api } = useSession();
   const record = useLoad(`${by} ${value}`, () => api.read<T>(`identity/${kind}/${by}/${pathOf(value)}`));
   const found = record.value;
   const known = (found && alsoKnown?.(found)) ?? "";
+  const called = (found && calledBy?.(found)) ?? "";
+  const name = found?.name ?? value;
+  useTabTitle(found ? `${title} ${called || name}` : "");
   const path = `identity/${kind}/id/${pathOf(found?.id ?? "")}`;
   return (
     <div class="stack">
@@ -45,8 +51,9 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
         of={record}
         title={
           <span class="break">
-            {title} {found?.name ?? value}
-            {known !== "" && <span class="muted"> · {known}</span>}
+            {title} {called || name}
+            {called !== "" && <span class="muted"> · {name}</span>}
+            {known !== "" && known !== called && <span class="muted"> · {known}</span>}
           </span>
         }
         beside={

@@ -4,7 +4,7 @@ import { ColourChoice, colourOf, isColour } from "../forest/colour-choice.tsx";
 import { Largest } from "../forest/largest.tsx";
 import { goingIn, type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
 import { readMap } from "../forest/read.ts";
-import { groupsText, itemsByGroup, itemsOfGroup } from "../forest/services.ts";
+import { groupsIn, groupsText, itemsByGroup, itemsOfGroup, withNames } from "../forest/services.ts";
 import { Tree } from "../forest/tree.tsx";
 import { Treemap } from "../forest/treemap.tsx";
 import { useRefresh } from "../forest/use-refresh.ts";
@@ -16,6 +16,7 @@ import { filterOfGroup, type GroupBy, groupingOf, isGrouping, treeCounterOf } fr
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { useWatermarks } from "../tokens/use-watermarks.ts";
 import { Empty, PageHead, ProblemNotice, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 
 /** A map of all trees, of one method, of a group, or of the descendants of a token. */
 export function ForestPage({ query }: { readonly query: URLSearchParams }) {
@@ -65,7 +66,7 @@ function Forest({ view, show, unknown }: ForestProps) {
   const counter = treeCounterOf(by);
   const map = useLoad(`map ${counter}`, () => readMap(api, counter));
   const all = useMemo(() => (map.value ? itemsOfMap(map.value) : []), [map.value]);
-  const items = useMemo(() => {
+  const grouped = useMemo(() => {
     const shown = all.filter((item) => mount === "" || item.mount === mount);
     if (!map.value || by === TREE) return shown;
     if (group !== "") return itemsOfGroup(map.value, shown, by, group);
@@ -73,6 +74,8 @@ function Forest({ view, show, unknown }: ForestProps) {
       href([], parametersOf({ ...view, mount: of, group: name })),
     );
   }, [all, mount, group, by, colour]);
+  const entities = useEntityNames(by !== "entity" ? [] : group === "" ? groupsIn(grouped) : [group]);
+  const items = useMemo(() => withNames(grouped, entities), [grouped, entities]);
   const keys = useMemo(() => [...new Set(all.flatMap(keysOf))], [all]);
   useRefresh(map.reload, items);
   useWatermarks();
@@ -82,7 +85,7 @@ function Forest({ view, show, unknown }: ForestProps) {
   const hasTrees = items.some((item) => (item.items ?? []).some(({ rest }) => rest === undefined));
   // The number of all methods together is exact.
   const isEstimate = mount !== "" && items.some((item) => item.items?.some(({ rest }) => rest?.estimated));
-  const title = group || mount || "Forest";
+  const title = (entities.get(group) ?? group) || mount || "Forest";
   const ofGroup = filterOfGroup(by, group);
 
   return (

@@ -1,13 +1,19 @@
+import type { EntityList } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
 import { ENTITY, GROUP } from "../identity/records.ts";
+import { entityName } from "../names.ts";
 import { needsOf } from "../needs.ts";
 import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
+import { done } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedLink, Card, Icon, PageHead, Tabs, UnknownValues, unknownIn, useLoad } from "../ui/index.ts";
+
+/** Most entities whose aliases are read for the list. */
+const MOST_CALLED = 2_000;
 
 const KINDS = {
   entities: {
@@ -40,6 +46,13 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const name = query.get("name") ?? "";
   const id = query.get("id") ?? "";
   const names = useLoad(path, () => api.list(`${path}/name`));
+  // A generated name says nothing: the list by id has the aliases. Who may not read it sees the names alone.
+  const called = useLoad(`called ${part}`, async () => {
+    const answer =
+      part === "groups" ? null : await api.read<Partial<EntityList>>(`${path}/id`, { list: true, limit: MOST_CALLED });
+    const entities = answer?.ok ? Object.values(answer.value.key_info ?? {}) : [];
+    return done(new Map(entities.map((entity) => [entity.name, entityName(entity)])));
+  });
   const placeOf = (shown: string): string => href(["identity"], { part, name: shown });
   const goTo = (address: string): void => {
     names.reload();
@@ -81,7 +94,15 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
             onDeleted={() => goTo(href(["identity"], { part }))}
           />
         )}
-        <NameList key={part} title={title} names={names} current={name} placeOf={placeOf} empty={empty}>
+        <NameList
+          key={part}
+          title={title}
+          names={names}
+          current={name}
+          placeOf={placeOf}
+          knownAs={(one) => called.value?.get(one) ?? ""}
+          empty={empty}
+        >
           <AllowedLink look="button slim" needs={needsOf(path)} href={href(["identity"], { part, new: "1" })}>
             <Icon name="plus" size={13} /> New {one}
           </AllowedLink>

@@ -6,8 +6,9 @@ import { useSession } from "../session.ts";
 import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
-import { groupRows, type Preview } from "../tokens/numbers.ts";
+import { entitiesIn, groupRows, type Preview } from "../tokens/numbers.ts";
 import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
 import { ExportButton } from "./export-button.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
@@ -28,6 +29,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => downloadJson(`receipt-${job}.json`, whole),
   );
+  const owners = useEntityNames(preview ? entitiesIn(preview) : []);
   const rows = {
     "Asked by": <AskedBy by={by} />,
     Request: receipt.request_id !== "" && <RequestLink id={receipt.request_id} />,
@@ -37,7 +39,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     Matched: counted(numbers.matched, "token"),
     "Ended in all": counted(numbers.total, "token"),
     "Leases that they had": amountText(numbers.leases),
-    ...(preview && groupRows(preview)),
+    ...(preview && groupRows(preview, owners)),
     Tokens: (
       <>
         <a href={href(["ended"], { job })}>{counted(numbers.total, "accessor")}</a>

@@ -13,6 +13,8 @@ interface NameListProps {
   readonly names: Loaded<readonly string[]>;
   readonly current: string;
   readonly placeOf: (name: string) => string;
+  /** What people call it, beside the name; "" for nothing. */
+  readonly knownAs?: (name: string) => string;
   readonly empty: { readonly title: string; readonly text: string };
   /** Content beside a name. */
   readonly beside?: ((name: string) => ComponentChildren) | undefined;
@@ -21,11 +23,20 @@ interface NameListProps {
 }
 
 /** Names of one kind, each a link; a long list is searched. */
-export function NameList({ title, names, current, placeOf, empty, beside, children }: NameListProps) {
+export function NameList({
+  title,
+  names,
+  current,
+  placeOf,
+  knownAs = () => "",
+  empty,
+  beside,
+  children,
+}: NameListProps) {
   const [search, setSearch] = useState("");
   const all = names.value ?? [];
   const wanted = search.trim().toLowerCase();
-  const found = all.filter((name) => name.toLowerCase().includes(wanted));
+  const found = all.filter((name) => `${name}\n${knownAs(name)}`.toLowerCase().includes(wanted));
   return (
     <Card
       of={names}
@@ -58,7 +69,7 @@ export function NameList({ title, names, current, placeOf, empty, beside, childr
           {found.slice(0, DRAWN).map((name) => (
             <li key={name} class={beside ? "beside" : undefined}>
               <a class="break" href={placeOf(name)} aria-current={name === current ? "true" : undefined}>
-                {name}
+                <NameAndMore name={name} known={knownAs(name)} />
               </a>
               {beside?.(name)}
             </li>
@@ -69,5 +80,15 @@ export function NameList({ title, names, current, placeOf, empty, beside, childr
         <p class="body small muted">The first {count(DRAWN)} are shown: type a part of the name.</p>
       )}
     </Card>
+  );
+}
+
+/** What people call it comes first. */
+function NameAndMore({ name, known }: { readonly name: string; readonly known: string }) {
+  if (known === "" || known === name) return <>{name}</>;
+  return (
+    <>
+      {known} <span class="small muted">{name}</span>
+    </>
   );
 }

@@ -1,5 +1,4 @@
-/** Generated names of entities. */
-const GENERATED = /^entity_[0-9a-f]+/;
+import { isGenerated } from "../names.ts";
 
 /** What is known of a signed-in token. */
 interface NamedToken {
@@ -14,7 +13,7 @@ interface NamedToken {
  * metadata, so only those of a login count.
  */
 export function nameOf(entity: string, { path, display_name: displayName, meta }: NamedToken): string {
-  if (entity !== "" && !GENERATED.test(entity)) return entity;
+  if (entity !== "" && !isGenerated(entity)) return entity;
   const isOfLogin = path.startsWith("auth/") && !path.startsWith("auth/token/");
   return (isOfLogin && meta?.name) || displayName || "token";
 }

@@ -3,7 +3,7 @@ import type { Token } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
-import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
+import { EntityLink, Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf } from "./model.ts";
 
 export interface Column {
@@ -45,14 +45,7 @@ export const COLUMNS: readonly Column[] = [
   {
     name: "entity",
     label: "Entity",
-    cell: ({ entity_id: id }) =>
-      id ? (
-        <a class="mono" href={href(["identity"], { id })}>
-          {id}
-        </a>
-      ) : (
-        NONE
-      ),
+    cell: ({ entity_id: id }) => (id ? <EntityLink id={id} /> : NONE),
   },
   { name: "created", label: "Created", sort: "created", cell: ({ created }) => <Time at={created} /> },
   { name: "ends", label: "Ends", sort: "end", cell: ({ expires }) => <End at={expires} /> },

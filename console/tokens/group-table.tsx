@@ -3,6 +3,7 @@ import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { DataTable, End } from "../ui/index.ts";
 import { filterOfGroup, type Group, type GroupBy } from "./group.ts";
+import { EntityName } from "./links.tsx";
 
 /** Most groups that are listed. */
 const LISTED = 50;
@@ -50,7 +51,8 @@ interface GroupNameProps {
 /** The name of a group, which leads to its tokens. */
 export function GroupName({ by, name, filter }: GroupNameProps) {
   const own = filterOfGroup(by, name);
-  return own ? <a href={href(["tokens"], { ...filter, ...own })}>{name}</a> : <span class="muted">none</span>;
+  if (!own) return <span class="muted">none</span>;
+  return <a href={href(["tokens"], { ...filter, ...own })}>{by === "entity" ? <EntityName id={name} /> : name}</a>;
 }
 
 const firstEnd = (tokens: readonly Token[]): string | null =>

@@ -1,8 +1,7 @@
-import type { Entity } from "../../client/answers.d.ts";
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
-import { useSession } from "../session.ts";
-import { Tags, useLoad } from "../ui/index.ts";
+import { Tags } from "../ui/index.ts";
+import { useEntityNames, useTokenName } from "../use-names.ts";
 import type { Asker } from "./model.ts";
 
 const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");
@@ -27,13 +26,17 @@ export function RoleLink({ mount, role }: { readonly mount: string; readonly rol
 
 /** An entity by its name, or by its id when it can't be read. */
 export function EntityLink({ id }: { readonly id: string }) {
-  const { api } = useSession();
-  const entity = useLoad(id, () => api.read<Entity>(`identity/entity/id/${encodeURIComponent(id)}`));
   return (
-    <a class={entity.value ? undefined : "mono"} href={href(["identity"], { id })} title={id}>
-      {entity.value?.name ?? id}
+    <a href={href(["identity"], { id })} title={id}>
+      <EntityName id={id} />
     </a>
   );
+}
+
+/** The name of an entity, or its id when it can't be read. */
+export function EntityName({ id }: { readonly id: string }) {
+  const name = useEntityNames([id]).get(id);
+  return name === undefined ? <span class="mono">{id}</span> : <span title={id}>{name}</span>;
 }
 
 /** Pairs of metadata; each leads to the tokens that have it. */
@@ -54,11 +57,12 @@ function AskerLink({ accessor, display_name: name, entity_id: entity }: Asker) {
   return entity === "" ? <span>{title}</span> : <a href={href(["identity"], { id: entity })}>{title}</a>;
 }
 
-/** The token that made another one. */
+/** A token by its name, or by the end of its accessor when it can't be read. */
 export function ParentLink({ parent }: { readonly parent: string }) {
+  const name = useTokenName(parent);
   return (
-    <a class="mono" href={href(["tokens", parent])} title={parent}>
-      {shortAccessor(parent)}
+    <a class={name === "" ? "mono" : undefined} href={href(["tokens", parent])} title={parent}>
+      {name || shortAccessor(parent)}
     </a>
   );
 }

@@ -19,6 +19,13 @@ export function groupsText(groups: readonly Group[], total: number): string | nu
   return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
 }
 
+/** Ids of entities, which are owners where the metadata of a token has none. */
+const ENTITY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** The owners that are entities. */
+export const entitiesIn = ({ by }: Pick<Preview, "by">): readonly string[] =>
+  by.owner.map(({ key }) => key).filter((key) => ENTITY_ID.test(key));
+
 /** What the ending tokens are grouped by, as people call it. */
 const GROUPINGS = [
   ["type", "By type"],
@@ -30,16 +37,16 @@ const GROUPINGS = [
 /**
  * The groups of what ends, by their labels: before a revocation and on its receipt alike.
  *
- * @param owners names of owners that are known by their ids
+ * @param owners names of owners that are entities, by their ids
  */
 export const groupRows = (
   { by, total }: Pick<Preview, "by" | "total">,
-  owners: Readonly<Record<string, string>> = {},
+  owners: ReadonlyMap<string, string> = new Map(),
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(
     GROUPINGS.flatMap(([name, label]) => {
       const named = by[name].map(({ key, count }) => ({
-        key: (name === "owner" ? owners[key] : undefined) ?? key,
+        key: (name === "owner" ? owners.get(key) : undefined) ?? key,
         count,
       }));
       const text = groupsText(named, total);

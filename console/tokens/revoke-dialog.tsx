@@ -8,9 +8,10 @@ import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
+import { useEntityNames } from "../use-names.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
-import { groupRows, type Preview } from "./numbers.ts";
+import { entitiesIn, groupRows, type Preview } from "./numbers.ts";
 import { beginRevocation, previewRevocation, revokeToken } from "./token.ts";
 
 interface RevokeOneProps {
@@ -141,21 +142,15 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
 /** Most names that the dialog shows. */
 const SHOWN_NAMES = 8;
 
-interface PreviewFactsProps {
-  readonly preview: Preview;
-  /** Names of owners that are known by their ids. */
-  readonly owners?: Readonly<Record<string, string>>;
-}
-
 /** The numbers of what a revocation would end, and the names of what matches where there are several. */
-export function PreviewFacts({ preview, owners = {} }: PreviewFactsProps) {
+export function PreviewFacts({ preview }: { readonly preview: Preview }) {
   const { sample = [], skipped, leases, total } = preview;
   const kept = [
     ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),
     ...(skipped.self > 0 ? ["the token you are signed in with stays"] : []),
   ];
   const names = [...new Set(sample.map(nameOf))];
-  const groups = groupRows(preview, owners);
+  const groups = groupRows(preview, useEntityNames(entitiesIn(preview)));
   return (
     <>
       <Figures

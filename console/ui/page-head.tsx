@@ -8,11 +8,22 @@ interface PageHeadProps {
   readonly children?: ComponentChildren;
 }
 
+/** Names the browser tab while it is shown; "" leaves it as it is. A part of a page comes after the page itself. */
+export function useTabTitle(title: string): void {
+  useEffect(() => {
+    if (title === "") return;
+    const before = document.title;
+    const own = `${title} · Grove`;
+    document.title = own;
+    return () => {
+      if (document.title === own) document.title = before;
+    };
+  }, [title]);
+}
+
 /** The title of a page and of its browser tab. */
 export function PageHead({ title, text, children }: PageHeadProps) {
-  useEffect(() => {
-    document.title = `${title} · Grove`;
-  }, [title]);
+  useTabTitle(title);
   return (
     <div class="page-head">
       <div>

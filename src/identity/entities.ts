@@ -49,6 +49,15 @@ async function findByName(env: IdentityEnv, name: string): Promise<EntityRecord 
   return id === null ? null : findEntity(env, { id });
 }
 
+/** Most entities that are looked up by their ids at once. */
+export const MAX_LOOKED_UP = 100;
+
+/** Returns those of these entities that there are, at most `MAX_LOOKED_UP`, with groups as in `findEntity`. */
+export async function findEntities(env: IdentityEnv, ids: readonly string[]): Promise<EntityRecord[]> {
+  const found = await inGroups(ids.slice(0, MAX_LOOKED_UP), (id) => findEntity(env, { id }));
+  return found.filter((entity) => entity !== null);
+}
+
 /** Returns at most `limit` entities after the id `after`, with their aliases, and groups as in `findEntity`. */
 export async function listEntities(env: IdentityEnv, after: string, limit: number): Promise<EntityRecord[]> {
   return listShards(env, "id", after, limit, async (shard, first) => {

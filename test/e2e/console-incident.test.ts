@@ -367,6 +367,9 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await receipt.getByText(/^Asked by$/).waitFor();
     await receipt.getByText("It can log in again", { exact: true }).waitFor();
     await expectAccessible(page);
+    // Tab, title and list have the name by which people know it, and the generated one beside it.
+    expect(await page.title()).toBe("Entity second@acme.example · Grove");
+    await page.getByRole("link", { name: /^second@acme\.example entity_/ }).waitFor();
     // The receipt is the server's: it is there for who comes later, and the timeline says who did it.
     await openPlace(page, "identity");
     await openPlace(page, `identity?id=${auth.entity_id}`);
@@ -399,14 +402,14 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const timeline = page.getByRole("region", { name: "Timeline" });
     await timeline
       .getByRole("listitem")
-      .filter({ hasText: /Ended the tokens of the entity entity_\S+ by root/ })
+      .filter({ hasText: "Ended the tokens of the entity second@acme.example by root" })
       .waitFor();
     await expectAccessible(page);
     // Health calls it by its name.
     await openPlace(page, "health");
     const ends = page.getByRole("region", { name: "Revocations of many" }).getByRole("table").last();
     await ends
-      .getByRole("link", { name: /^entity_/ })
+      .getByRole("link", { name: "second@acme.example" })
       .first()
       .waitFor();
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });

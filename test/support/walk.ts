@@ -94,6 +94,7 @@ const FIELDS: Readonly<Record<string, Fill>> = {
   "update sys/explain/access-self": () => ({ path: "cubbyhole/x" }),
   "update identity/entity": (name) => ({ name }),
   "update identity/lookup/entity": (_, { entity }) => ({ id: entity }),
+  "update identity/lookup/entities": (_, { entity }) => ({ ids: [entity] }),
   "update identity/lookup/group": (_, { group }) => ({ id: group }),
   "update identity/entity/batch-delete": () => ({ entity_ids: ["none"] }),
   "update identity/entity/id/:id/not-before": () => ({ not_before: "now" }),

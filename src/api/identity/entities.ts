@@ -5,10 +5,12 @@ import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import {
+  findEntities,
   findEntity,
   listAliases,
   listEntities,
   listEntityNames,
+  MAX_LOOKED_UP,
   readAlias,
   readEntity,
 } from "../../identity/entities.ts";
@@ -26,7 +28,7 @@ import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values }
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { endedReply, notBefore, readPastTime } from "../changes.ts";
 import { type NamedKind, routesById, routesByName } from "./kind.ts";
-import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
+import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, ENTITY_NAMES_VIEW, ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; by default a new entity is created"),
@@ -123,6 +125,22 @@ async function deletedReply(env: Env): Answered {
 export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
   ...routesByName(KIND),
+  tokenRoute("update", "identity/lookup/entities", {
+    summary: "Shows the names of entities and of their aliases. Leaves out ids that no entity has.",
+    operationId: "entity-look-up-many",
+    answers: dataAnswer({ key_info: { "*": ENTITY_NAMES_VIEW.shape } }),
+    input: strictSchema({ ids: sent(list()).describe(`The ids of the entities; at most ${MAX_LOOKED_UP}`) }),
+    prepare: async ({ fields: { ids = [] } }) => {
+      const asked = [...new Set(ids)];
+      if (asked.length === 0) return refuse("missing entity ids");
+      return asked.length > MAX_LOOKED_UP ? refuse(`ids must not have more than ${MAX_LOOKED_UP} ids`) : ok(asked);
+    },
+    handle: async ({ env, installation: { mounts }, prepared }) => {
+      const entities = await findEntities(env, prepared);
+      const info = entities.map((thing) => [thing.id, ENTITY_NAMES_VIEW.show({ thing, mounts })]);
+      return dataReply({ key_info: Object.fromEntries(info) });
+    },
+  }),
   tokenRoute("update", "identity/entity/batch-delete", {
     summary: "Deletes entities.",
     operationId: "entity-batch-delete",

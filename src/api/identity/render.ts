@@ -85,6 +85,20 @@ export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   ],
 });
 
+const NAMED_ALIAS_VIEW = view<Shown<AliasRecord>>({
+  name: ["string", ({ thing }) => thing.name],
+  metadata: [{ "*": "string" }, ({ thing }) => thing.metadata],
+});
+
+/** How people call an entity: its name, and what its logins say of it. */
+export const ENTITY_NAMES_VIEW = view<Shown<EntityRecord>>({
+  name: ["string", ({ thing }) => thing.name],
+  aliases: [
+    [NAMED_ALIAS_VIEW.shape],
+    ({ thing, mounts }) => thing.aliases.map((alias) => NAMED_ALIAS_VIEW.show({ thing: alias, mounts })),
+  ],
+});
+
 export const GROUP_VIEW = view<Shown<GroupRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],

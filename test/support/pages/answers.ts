@@ -35,6 +35,7 @@ const ANSWERS: Readonly<Record<string, readonly [method: "get" | "post", path: s
     RoleTag: ["post", "/auth/aws/role/{role}/tag"],
     Entity: ["get", "/identity/entity/id/{id}"],
     EntityList: ["get", "/identity/entity/id"],
+    EntityNames: ["post", "/identity/lookup/entities"],
     Group: ["get", "/identity/group/id/{id}"],
     TokenPage: ["get", "/sys/tokens"],
     TokenDetail: ["get", "/sys/tokens/{accessor}", 0],

@@ -31,6 +31,7 @@ const ASKED: readonly (readonly [what: string, operation: Operation, path: strin
   ["the list of entities", "list", "identity/entity/name/"],
   ["an entity by its name", "read", "identity/entity/name/alice"],
   ["an entity by its login", "update", "identity/lookup/entity"],
+  ["the names of entities", "update", "identity/lookup/entities"],
   ["the page of an entity", "read", `identity/entity/id/${id}`],
   ["End its tokens…", "update", `identity/entity/id/${id}/not-before`],
   ["the clean-up after it", "update", "auth/token/tidy"],

@@ -85,7 +85,7 @@ describe("the numbers of a revocation", () => {
     };
     expect(groupRows({ by, total: 3 })).toEqual({ "By type": "3 service", "By method": "3 auth/aws/" });
     const owned = { by: { ...by, owner: [{ key: "3e6ec577", count: 3 }] }, total: 3 };
-    expect(groupRows(owned, { "3e6ec577": "checkout" })).toMatchObject({ "By owner": "3 checkout" });
+    expect(groupRows(owned, new Map([["3e6ec577", "checkout"]]))).toMatchObject({ "By owner": "3 checkout" });
     expect(groupRows(owned)).toMatchObject({ "By owner": "3 3e6ec577" });
   });
 

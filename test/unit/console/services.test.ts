@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TokenMap } from "../../../client/answers.d.ts";
 import { categoryOf } from "../../../console/forest/colour.ts";
 import { itemsOfMap, sumOf, treesIn } from "../../../console/forest/map.ts";
-import { groupsText, itemsByGroup, itemsOfGroup } from "../../../console/forest/services.ts";
+import { groupsIn, groupsText, itemsByGroup, itemsOfGroup, withNames } from "../../../console/forest/services.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 const tree = (tree: string, name: string, count: number, policy = "web") => ({
@@ -34,6 +34,17 @@ describe("the map by service", () => {
     expect(area).toMatchObject({ count: 50, opens: "auth/aws/?payments" });
     expect(area?.joined).toHaveLength(2);
     expect(joined[0]?.items?.map(({ name }) => name)).toEqual(["payments", "search", "token", "10 smaller trees"]);
+  });
+
+  it("calls the areas of groups that have ids by their names, and leaves the trees as they are", () => {
+    const joined = itemsByGroup(map, items, "name", () => "");
+    expect(groupsIn(joined)).toEqual(["payments"]);
+    const names = new Map([
+      ["payments", "Dana"],
+      ["search", "no tree"],
+    ]);
+    const shown = withNames(joined, names)[0]?.items?.map(({ name }) => name);
+    expect(shown).toEqual(["Dana", "search", "token", "10 smaller trees"]);
   });
 
   it("says of how many trees the groups are made when not all are in them", () => {

@@ -48,6 +48,19 @@ describe("an entity", () => {
     expect(data).toMatchObject({ policies: ["a", "b"], metadata: { team: "two" }, disabled: false, aliases: [] });
   });
 
+  it("is looked up with others by their ids, and what is no id of one is left out", async () => {
+    const ids = [await made({ name: "first" }), await made({})];
+    const looked = (of: unknown) => post("lookup/entities", { ids: of });
+    const answer = await looked([...ids, newEntityId(1), "none", ids[0]]);
+    const { key_info: info } = dataOf<{ key_info: Record<string, unknown> }>(answer);
+    expect(Object.keys(info).sort()).toEqual([...ids].sort());
+    expect(info[ids[0] ?? ""]).toEqual({ name: "first", aliases: [] });
+    const many = Array.from({ length: 101 }, (_, at) => `id-${at}`);
+    for (const refused of [undefined, [], many]) expect((await looked(refused)).status).toBe(400);
+    const { client_token: token } = await createToken(root, { policies: ["default"] });
+    expect((await call("POST", "identity/lookup/entities", { token, body: { ids } })).status).toBe(403);
+  });
+
   it("without a name gets one", async () => {
     const answer = await post("entity", {});
     expect(answer.body.data.name).toMatch(/^entity_[0-9a-f]{20}\.root$/);

@@ -1,0 +1,25 @@
+import type { EndedToken, EntityNames, TokenDetail } from "../client/answers.d.ts";
+import type { Api } from "./api.ts";
+import { pathOf } from "./href.ts";
+import { type Names, namesBy, namesOfEntities } from "./names.ts";
+
+/** Most tokens whose names a page reads at once: each takes a call. */
+const MOST_TOKENS = 12;
+
+export const readEntityNames = (api: Api): Names =>
+  namesOfEntities(async (ids) => {
+    const answer = await api.call<EntityNames>("identity/lookup/entities", { body: { ids } });
+    return answer.ok ? answer.value.data.key_info : {};
+  });
+
+/** The names of tokens, alive or ended. */
+export const readTokenNames = (api: Api): Names =>
+  namesBy((accessors) =>
+    Promise.all(
+      accessors.slice(0, MOST_TOKENS).map(async (accessor) => {
+        const path = `sys/tokens/${pathOf(accessor)}`;
+        const answer = await api.read<Pick<TokenDetail | EndedToken, "token">>(path, { limit: 1 });
+        return [accessor, answer.ok ? answer.value.token.display_name : ""] as const;
+      }),
+    ),
+  );
