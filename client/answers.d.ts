@@ -261,6 +261,7 @@ export interface components {
         readonly Lease: {
             readonly id: string;
             readonly path: string;
+            readonly target?: string;
             readonly renewable: boolean;
             readonly issue_time: string;
             readonly expire_time: string | null;
@@ -865,6 +866,7 @@ export interface components {
                 readonly more: boolean;
                 readonly failures: readonly {
                     readonly lease_id: string;
+                    readonly accessor: string;
                     readonly error: string;
                     readonly next_attempt: string | null;
                 }[];
@@ -883,6 +885,7 @@ export interface components {
                 readonly more: boolean;
                 readonly failures: readonly {
                     readonly lease_id: string;
+                    readonly accessor: string;
                     readonly error: string;
                     readonly next_attempt: string | null;
                 }[];

@@ -111,7 +111,7 @@ export function EventsCard({ title, pages, empty, beside, of = "", end = null }:
         <div class="row">
           {first.value && (
             <span class="muted number" aria-live="polite">
-              {countText(events.length, hasMore)}
+              {countText(events.length + (ended === null ? 0 : 1), hasMore)}
             </span>
           )}
           {beside}

@@ -1,8 +1,7 @@
 import { Fragment } from "preact";
 import type { Doctor } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import { useSession } from "../session.ts";
-import { Card, Icon, type IconName, useLoad } from "../ui/index.ts";
+import { Card, Icon, type IconName, type Loaded } from "../ui/index.ts";
 import { placesOf } from "./places.ts";
 import { byUrgency, stateWord } from "./urgency.ts";
 
@@ -15,11 +14,7 @@ const LOOKS: Readonly<Record<string, readonly [look: string, icon: IconName]>> =
 };
 
 /** What an operator should know: every check of the server, the worst first, with what to do. */
-export function DoctorCard() {
-  const { api } = useSession();
-  const doctor = useLoad("doctor", () =>
-    api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
-  );
+export function DoctorCard({ doctor }: { readonly doctor: Loaded<Doctor> }) {
   const checks = byUrgency(doctor.value?.checks ?? []);
   const [urgent, others] = [checks.filter(({ state }) => state !== "ok"), checks.filter(({ state }) => state === "ok")];
   return (

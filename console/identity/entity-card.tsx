@@ -45,7 +45,8 @@ export function EntityCard(props: CardProps) {
           <EndedTokens key={id} entity={{ id, disabled }} end={end} />
           <Aliases kind="entity-alias" owner={id} aliases={aliases} onChange={reload} />
           <Related title="Groups that it is in" part="groups" ids={[...direct, ...inherited]} />
-          <EntityTimeline id={id} />
+          {/* With what has ended its tokens just now. */}
+          <EntityTimeline key={`${id} ${end !== null}`} id={id} />
         </>
       )}
     </IdentityCard>

@@ -1,13 +1,19 @@
 import { useState } from "preact/hooks";
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, SendProblem, Time } from "../ui/index.ts";
+import { ParentLink } from "../tokens/links.tsx";
+import { AllowedButton, SendProblem, Time, useNow } from "../ui/index.ts";
+import { attemptOf, serviceOf } from "./lease-words.ts";
 
 /** A lease whose target did not accept its revocation. */
 export interface LeaseFailure {
   readonly lease_id: string;
+  /** The token that held it, where that is known. */
+  readonly accessor?: string;
+  /** It names the host of the target. */
   readonly error: string;
   /** null: the revocation was given up, and the lease is irrevocable. */
   readonly next_attempt: string | null;
@@ -19,20 +25,53 @@ interface LeaseFailuresProps {
   readonly onTried: () => void;
 }
 
-/** Leases with the error of each, and a button that sends the revocation again. */
+const NEEDS = needsOf("sys/leases/revoke");
+
+/** Leases with the error of each, and buttons that send the revocation of one or of all again. */
 export function LeaseFailures({ failures, onTried }: LeaseFailuresProps) {
   return (
-    <ul class="failures" aria-label="Leases that fail">
-      {failures.map((failure) => (
-        <OneFailure key={failure.lease_id} failure={failure} onTried={onTried} />
-      ))}
-    </ul>
+    <>
+      {failures.length > 1 && <TryAll failures={failures} onTried={onTried} />}
+      <ul class="failures" aria-label="Leases that fail">
+        {failures.map((failure) => (
+          <OneFailure key={failure.lease_id} failure={failure} onTried={onTried} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Sends the revocations of all that are shown again, one after the other: they may be of one target. */
+function TryAll({ failures, onTried }: LeaseFailuresProps) {
+  const { api } = useSession();
+  const [tried, setTried] = useState<number | null>(null);
+  const [result, setResult] = useState("");
+  const tryAll = async (): Promise<void> => {
+    if (tried !== null) return;
+    let accepted = 0;
+    for (const [at, { lease_id: id }] of failures.entries()) {
+      setTried(at);
+      const answer = await api.call("sys/leases/revoke", { body: { lease_id: id, sync: true } });
+      if (answer.ok) accepted += 1;
+    }
+    setTried(null);
+    setResult(`${counted(accepted, "lease")} of ${failures.length} ended`);
+    onTried();
+  };
+  return (
+    <div class="row">
+      <AllowedButton look="button slim" needs={NEEDS} busy={tried !== null} onClick={tryAll}>
+        {tried === null ? `Try all ${failures.length} again` : `Trying… ${tried + 1} of ${failures.length}`}
+      </AllowedButton>
+      <span role="status">{result}</span>
+    </div>
   );
 }
 
 function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; readonly onTried: () => void }) {
-  const { lease_id: id, error, next_attempt: next } = failure;
+  const { lease_id: id, accessor = "", error } = failure;
   const { api } = useSession();
+  const [text, at] = attemptOf(failure, useNow(1_000));
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const tryAgain = async (): Promise<void> => {
@@ -48,18 +87,25 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
       <a class="mono break" href={href(["leases"], { prefix: `${id.slice(0, id.lastIndexOf("/"))}/`, id })}>
         {id}
       </a>
+      <span class="break">
+        of <code>{serviceOf(id)}</code>
+        {accessor !== "" && (
+          <>
+            , held by <ParentLink parent={accessor} />
+          </>
+        )}
+      </span>
       <span class="row">
         <span class="break">
-          {error};{" "}
-          {next === null ? (
-            "irrevocable: nothing is sent any more"
-          ) : (
+          {error}; {text}
+          {at !== null && (
             <>
-              sent again <Time at={next} mayCome />
+              {" "}
+              <Time at={at} mayCome />
             </>
           )}
         </span>
-        <AllowedButton look="button slim" needs={needsOf("sys/leases/revoke")} busy={busy} onClick={tryAgain}>
+        <AllowedButton look="button slim" needs={NEEDS} busy={busy} onClick={tryAgain}>
           Try again
         </AllowedButton>
       </span>

@@ -1,9 +1,10 @@
-import type { Health } from "../../client/answers.d.ts";
+import type { Doctor, Health } from "../../client/answers.d.ts";
 import { Charts } from "../health/charts.tsx";
 import { DoctorCard } from "../health/doctor.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
+import { toDoText } from "../health/urgency.ts";
 import { Walks } from "../health/walks.tsx";
 import { IrrevocableCard } from "../leases/irrevocable.tsx";
 import { useSession } from "../session.ts";
@@ -13,10 +14,14 @@ import { Figures, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 export function HealthPage() {
   const { api } = useSession();
   const health = useLoad("health", () => api.read<Health>("sys/health"));
+  const doctor = useLoad("doctor", () =>
+    api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
+  );
+  const toDo = toDoText(doctor.value?.checks ?? []);
   const value = health.value;
   return (
     <>
-      <PageHead title="Health" />
+      <PageHead title="Health" text={toDo !== "" && <strong class="bad">{toDo}.</strong>} />
       <div class="stack">
         <Loading of={health} />
         {value && (
@@ -32,7 +37,7 @@ export function HealthPage() {
             }}
           />
         )}
-        <DoctorCard />
+        <DoctorCard doctor={doctor} />
         <IrrevocableCard />
         <Charts />
         <div class="columns even">

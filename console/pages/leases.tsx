@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Lease } from "../../client/answers.d.ts";
 import { counted, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
+import { serviceOf } from "../leases/lease-words.ts";
 import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
@@ -149,6 +150,10 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
         <Facts
           rows={{
             Id: <code>{value.id}</code>,
+            ...(value.target !== undefined && {
+              Service: <code>{serviceOf(value.id)}</code>,
+              Target: <code>{value.target}</code>,
+            }),
             Issued: <Time at={value.issue_time} both />,
             Ends: <End at={value.expire_time} both />,
             Renewed: value.last_renewal ? <Time at={value.last_renewal} both /> : "never",

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import type { RevocationJob } from "../../client/answers.d.ts";
+import type { EndedCheck, RevocationJob } from "../../client/answers.d.ts";
+import { leasesLeftText } from "../leases/lease-words.ts";
 import { readReceipt } from "../receipts/read.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
@@ -15,6 +16,7 @@ const WAIT_MS = 60_000;
 /** A revocation of many: its progress, and then what it ended. */
 export function ReceiptPage({ id }: { readonly id: string }) {
   const [job, setJob] = useState<RevocationJob | null>(null);
+  const [left, setLeft] = useState("");
   const ended = job && !isUnderWay(job) ? job : null;
   return (
     <>
@@ -25,16 +27,21 @@ export function ReceiptPage({ id }: { readonly id: string }) {
       <div class="stack">
         <section class="card" aria-label="Progress">
           <div class="body">
-            <JobProgress id={id} onRead={setJob} />
+            <JobProgress id={id} onRead={setJob} left={left} />
           </div>
         </section>
-        {ended && <Ended job={ended} />}
+        {ended && <Ended job={ended} onChecked={(check) => setLeft(leasesLeftText(check.unrevoked_leases))} />}
       </div>
     </>
   );
 }
 
-function Ended({ job: { id, preview } }: { readonly job: RevocationJob }) {
+interface EndedProps {
+  readonly job: RevocationJob;
+  readonly onChecked: (check: EndedCheck) => void;
+}
+
+function Ended({ job: { id, preview }, onChecked }: EndedProps) {
   const { api } = useSession();
   // The numbers alone: the accessors are read when they are asked for.
   const receipt = useLoad(id, () => readReceipt(api, id, "", 1));
@@ -51,5 +58,5 @@ function Ended({ job: { id, preview } }: { readonly job: RevocationJob }) {
     };
   }, [isShort, reload]);
   if (receipt.problem) return <ProblemNotice problem={receipt.problem} onRetry={receipt.reload} />;
-  return receipt.value && <ReceiptCard receipt={receipt.value} preview={preview ?? null} />;
+  return receipt.value && <ReceiptCard receipt={receipt.value} preview={preview ?? null} onChecked={onChecked} />;
 }

@@ -1,4 +1,4 @@
-import type { Receipt } from "../../client/answers.d.ts";
+import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
 import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
@@ -19,10 +19,12 @@ interface ReceiptCardProps {
   readonly receipt: Receipt;
   /** The count before the revocation; null when unknown. */
   readonly preview: Preview | null;
+  /** Called with what the trees say. */
+  readonly onChecked: (check: EndedCheck) => void;
 }
 
 /** The receipt of a revocation: who, when, filter and numbers, with export and a repeated check. */
-export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
+export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
   const { api } = useSession();
   const { job, asked_by: by, numbers } = receipt;
   const file = useWalk(
@@ -58,6 +60,7 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
           total={numbers.total}
           leases={numbers.leases}
           ask={(after) => verifyEnded(api, { job }, after)}
+          onChecked={onChecked}
           first={numbers.total <= MOST_BY_ITSELF ? "once" : "never"}
         />
       )}

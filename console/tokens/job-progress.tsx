@@ -11,10 +11,12 @@ interface JobProgressProps {
   readonly id: string;
   /** Called whenever it was read. */
   readonly onRead: (job: RevocationJob) => void;
+  /** Leases of the tokens that have not ended, in words; "" where there are none, or that is not known yet. */
+  readonly left?: string;
 }
 
 /** Follows a revocation, which continues when the page is left. */
-export function JobProgress({ id, onRead }: JobProgressProps) {
+export function JobProgress({ id, onRead, left = "" }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<RevocationJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -59,7 +61,8 @@ export function JobProgress({ id, onRead }: JobProgressProps) {
           <span class="number">{jobText(job)}</span>
           {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
           {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
-          {job.state === "done" && ". Done."}
+          {job.state === "done" && (left === "" ? ". Done." : ".")}
+          {job.state === "done" && left !== "" && <strong class="bad"> But {left}.</strong>}
           {stopping && ". Stopping after this step: what was revoked stays revoked."}
           {job.state === "stopped" && !stopping && ". Stopped: what was revoked stays revoked."}
         </p>

@@ -116,6 +116,8 @@ export interface WalkPurpose {
 export interface FailedRevocation {
   readonly path: string;
   readonly tail: string;
+  /** Row of the token that held it, in the tree. */
+  readonly token: number;
   readonly error: string;
   /** null: it was given up, and the lease is irrevocable. */
   readonly nextAttemptAt: Ms | null;

@@ -6,7 +6,13 @@ import { openText } from "../crypto/sealed-data.ts";
 import { countEvent } from "../metrics/counts.ts";
 import { type LeaseView, leaseIdOf } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import { endpointOrigin, endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
+import {
+  endpointHost,
+  endpointOrigin,
+  endpointSettings,
+  readRevocationEndpoint,
+  serviceBindingOf,
+} from "./revocation-endpoint.ts";
 
 /** Time limit for the answer of a target. */
 export const TIMEOUT_MS: Ms = 5_000;
@@ -54,14 +60,17 @@ export async function sendRevocation(env: LeaseEnv, keys: Keys, revocation: Revo
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
   };
   const { url, fetchFrom } = addressOf(env, target.value);
+  // Of its address the host alone: path and query may hold secrets.
+  const host = endpointHost(target.value);
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
   const sent = await send({ method: "POST", url, headers, body }, limits, fetchFrom);
   if (!sent.ok) {
-    if (sent.error === "timeout") return failed(`the target did not answer in ${TIMEOUT_MS / 1000} s`, false);
-    return failed("the target can't be reached", false);
+    if (sent.error === "timeout") return failed(`the target ${host} did not answer in ${TIMEOUT_MS / 1000} s`, false);
+    return failed(`the target ${host} can't be reached`, false);
   }
   const { status } = sent.value;
-  if (!isSuccess(status) && status !== 410) return failed(`the target answered ${status}`, HOPELESS.has(status));
+  if (!isSuccess(status) && status !== 410)
+    return failed(`the target ${host} answered ${status}`, HOPELESS.has(status));
   countEvent("lease_revocation", ["success"]);
   return { delivered: true };
 }

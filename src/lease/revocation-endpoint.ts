@@ -59,6 +59,12 @@ export function endpointOrigin(target: string): string {
   return service ? `service://${service[1]}` : new URL(target).origin;
 }
 
+/** Returns the part of a target that people know it by: the host and port of a URL, or the service. */
+export function endpointHost(target: string): string {
+  const service = serviceBindingOf(target);
+  return service ? `service://${service.name}` : new URL(target).host;
+}
+
 /** The binding and the path of a `service://` target; null for a URL. */
 export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
   const service = SERVICE.exec(target);

@@ -11,7 +11,8 @@ import { type NamedLease, readLeaseId } from "./ids.ts";
 import { incrementProblem } from "./rules.ts";
 
 /** The lease of a secret or of a token, as clients see it. */
-export interface ShownLease extends Pick<LeaseView, "path" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
+export interface ShownLease
+  extends Pick<LeaseView, "path" | "target" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
   readonly id: string;
   /** null: never. */
   readonly expiresAt: Ms | null;
@@ -41,7 +42,7 @@ export async function lookupLease(
     if (!token) return NOT_FOUND;
     notes.targetAccessor = token.accessor;
     const { path, renewable, createdAt: issuedAt, expiresAt, renewedAt, grantedTtl } = token;
-    return ok({ id: leaseId, path, renewable, issuedAt, expiresAt, renewedAt, grantedTtl, error: null });
+    return ok({ id: leaseId, path, target: "", renewable, issuedAt, expiresAt, renewedAt, grantedTtl, error: null });
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;

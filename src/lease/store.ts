@@ -151,6 +151,7 @@ export class LeaseStore {
       failures: failures.map((row) => ({
         path: row.path,
         tail: this.tailOf(row),
+        token: row.token,
         error: row.error ?? "",
         nextAttemptAt: row.state === GIVEN_UP ? null : row.attempt_at,
       })),

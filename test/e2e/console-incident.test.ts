@@ -215,14 +215,26 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
       })
       .toBe(2);
     await receipt.getByText("Leases: 2 in all: 0 ended, 0 waiting, 2 failing").waitFor();
+    // Whose they are, and of which target; the sentence that says how many tokens ended has them, without scrolling.
+    const failing = receipt.getByRole("list", { name: "Leases that fail" });
+    await failing.getByRole("link", { name: "token-with-leases" }).first().waitFor();
+    await failing.getByText("the target no-such-host.example.com can't be reached").first().waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const headline = page.getByText("But 2 of their leases have not ended: refused by their targets");
+    const place = await headline.boundingBox();
+    expect((place?.y ?? 844) + (place?.height ?? 0)).toBeLessThan(844);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await receipt.getByRole("button", { name: "Try all 2 again" }).click();
+    await receipt.getByText("0 leases of 2 ended").waitFor();
     // The text of the id begins where that of the error does.
     const link = `document.querySelector('[aria-label="Leases that fail"] a')`;
     expect(await page.evaluate(`getComputedStyle(${link}).paddingLeft`)).toBe("0px");
     await receipt.getByRole("button", { name: "Try again" }).first().click();
-    await receipt.getByText(/^failed to revoke .*the target can't be reached/).waitFor();
+    await receipt.getByText(/^failed to revoke .*the target no-such-host.example.com can't be reached/).waitFor();
     await expectAccessible(page);
     // Health says it as long as the receipt does.
     await openPlace(page, "health");
+    await shows(/^\d+ things? to do: /);
     const finding = page
       .getByRole("listitem")
       .filter({ hasText: "2 of tokens that ended are refused by their targets" });
@@ -408,10 +420,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     // Health calls it by its name.
     await openPlace(page, "health");
     const ends = page.getByRole("region", { name: "Revocations of many" }).getByRole("table").last();
-    await ends
-      .getByRole("link", { name: "second@acme.example" })
-      .first()
-      .waitFor();
+    await ends.getByRole("link", { name: "second@acme.example" }).first().waitFor();
     const map = await call(server, "GET", `/v1/sys/tokens?entity_id=${auth.entity_id}`, { token });
     expect(map.body.data).toMatchObject({ tokens: [] });
   });

@@ -65,7 +65,7 @@ describe("the receipt of a revocation", () => {
       alive,
       unrevoked_leases: {
         ...{ waiting: 1, failing: 1, more: false },
-        failures: [{ lease_id: `db/${next}`, error: "no", next_attempt: null }],
+        failures: [{ lease_id: `db/${next}`, accessor: "a", error: "no", next_attempt: null }],
       },
       next,
     });

@@ -70,19 +70,31 @@ describe("sending a revocation", () => {
 
   it.each([400, 405, 415, 422, 501])("takes %i for hopeless", async (status) => {
     answer(() => new Response("{}", { status }));
-    expect(await send()).toEqual({ delivered: false, error: `the target answered ${status}`, hopeless: true });
+    expect(await send()).toEqual({
+      delivered: false,
+      error: `the target db.example.com answered ${status}`,
+      hopeless: true,
+    });
   });
 
   it.each([301, 302, 307, 401, 403, 404, 408, 409, 429, 500, 502, 503])("tries again after %i", async (status) => {
     answer(() => new Response(null, { status, headers: { Location: "https://169.254.169.254/" } }));
-    expect(await send()).toEqual({ delivered: false, error: `the target answered ${status}`, hopeless: false });
+    expect(await send()).toEqual({
+      delivered: false,
+      error: `the target db.example.com answered ${status}`,
+      hopeless: false,
+    });
   });
 
   it("tells nothing of what a target said or why it can't be reached", async () => {
     answer(() => new Response("secret inside", { status: 500 }));
     expect(JSON.stringify(await send())).not.toContain("secret");
     answer(() => Promise.reject(new TypeError("connect 10.1.2.3 refused")));
-    expect(await send()).toEqual({ delivered: false, error: "the target can't be reached", hopeless: false });
+    expect(await send()).toEqual({
+      delivered: false,
+      error: "the target db.example.com can't be reached",
+      hopeless: false,
+    });
   });
 
   it("does not wait for a target longer than 5 s", async () => {
@@ -102,7 +114,7 @@ describe("sending a revocation", () => {
         });
       });
     });
-    expect(await send()).toMatchObject({ error: "the target did not answer in 5 s", hopeless: false });
+    expect(await send()).toMatchObject({ error: "the target db.example.com did not answer in 5 s", hopeless: false });
     expect(aborted).toEqual([false, true]);
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();

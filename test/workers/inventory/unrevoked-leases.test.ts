@@ -62,7 +62,12 @@ it("leases of ended tokens are said to wait, then to fail with the error, until 
   const retried = await unrevoked();
   expect(retried).toMatchObject({ waiting: 0, failing: 1, more: false });
   expect(retried.failures).toEqual([
-    { lease_id: lost, error: "the target can't be reached", next_attempt: expect.any(String) },
+    {
+      lease_id: lost,
+      accessor: top.accessor,
+      error: "the target down.example.com can't be reached",
+      next_attempt: expect.any(String),
+    },
   ]);
   for (let attempt = 2; attempt <= 6; attempt++) {
     const [row] = await leaseRows(top.client_token);

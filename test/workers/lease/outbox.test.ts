@@ -138,15 +138,15 @@ describe("a target that fails", () => {
     });
     expect((await get("sys/leases?type=irrevocable")).body.data).toEqual({
       lease_count: 1,
-      leases: [{ lease_id: id, mount_id: "x19/", error: "the target answered 503" }],
+      leases: [{ lease_id: id, mount_id: "x19/", error: "the target db.example.com answered 503" }],
     });
     const seen = await post("sys/leases/lookup", { lease_id: id });
-    expect(seen.body.data).toMatchObject({ revoke_error: "the target answered 503", renewable: false });
+    expect(seen.body.data).toMatchObject({ revoke_error: "the target db.example.com answered 503", renewable: false });
     expect((await post("sys/leases/renew", { lease_id: id })).body.errors).toEqual([
       "lease is expired and has failed previous revocation attempts",
     ]);
     await evictTree((await locate(token)).stub);
-    expect((await leaseRows(token))[0]).toMatchObject({ state: 2, error: "the target answered 503" });
+    expect((await leaseRows(token))[0]).toMatchObject({ state: 2, error: "the target db.example.com answered 503" });
 
     expect((await post(`sys/leases/revoke-force/${id}`)).status).toBe(204);
     expect(received).toHaveLength(7);
@@ -160,7 +160,7 @@ describe("a target that fails", () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "again/x" });
     const refused = await post("sys/leases/revoke", { lease_id: id });
-    expect(refused.body.errors).toEqual([`failed to revoke "${id}" (1 / 1): the target answered 400`]);
+    expect(refused.body.errors).toEqual([`failed to revoke "${id}" (1 / 1): the target db.example.com answered 400`]);
     expect((await leaseRows(token))[0]?.state).toBe(2);
     status = 200;
     expect((await post("sys/leases/revoke", { lease_id: id })).status).toBe(204);

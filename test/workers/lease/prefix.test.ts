@@ -178,7 +178,9 @@ describe("revoke-prefix", () => {
     await leaseFor(root, elsewhere, { path: "pg2/creds" });
     const answer = await post("sys/leases/revoke-prefix/pg");
     expect(answer.status).toBe(400);
-    expect(answer.body.errors[0]).toMatch(/^failed to revoke ".*" \(\d \/ 3\): the target answered 500$/);
+    expect(answer.body.errors[0]).toMatch(
+      /^failed to revoke ".*" \(\d \/ 3\): the target db.example.com answered 500$/,
+    );
     expect(answer.body.errors[0]).toContain(failing);
     expect(received.map(({ body }) => body.path).sort()).toEqual(["pg/creds/a", "pg/creds/b", "pg/creds/b/deeper"]);
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("pg"))).toEqual(["pg/creds/b", "pg2/creds"]);

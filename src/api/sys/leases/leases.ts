@@ -7,7 +7,7 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
 import { listLeases } from "../../../lease/queries.ts";
-import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
+import { endpointHost, endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
 import { incrementProblem } from "../../../lease/rules.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
@@ -76,6 +76,8 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
 const LEASE_VIEW = view<ShownLease & { readonly now: Ms }>({
   id: ["string", (lease) => lease.id],
   path: ["string", (lease) => lease.path],
+  // Of a secret: the host that takes it back. Path and query of its address may hold secrets.
+  "target?": ["string", (lease) => (lease.target ? endpointHost(lease.target) : undefined)],
   renewable: ["boolean", (lease) => lease.renewable && lease.error === null],
   issue_time: ["string", (lease) => formatRfc3339(lease.issuedAt)],
   expire_time: ["string | null", (lease) => formatTime(lease.expiresAt)],

@@ -5,7 +5,6 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import type { Unrevoked } from "../../../lease/actions.ts";
 import { type CountedFilter, type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
 import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
 import {
@@ -30,7 +29,7 @@ import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { inner, type Shape, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
-import { UNREVOKED_VIEW, unrevokedLeases } from "./unrevoked-leases.ts";
+import { type HeldUnrevoked, UNREVOKED_VIEW, unrevokedLeases } from "./unrevoked-leases.ts";
 
 /** The token that made a request. Null: no token made it, or it is not known. */
 export const ACTOR: Shape = ["or null", { accessor: "string", display_name: "string", entity_id: "string" }];
@@ -55,7 +54,7 @@ export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly othe
 const RECEIPT_VIEW = view<{
   readonly job: RevocationJob;
   readonly complete: boolean | undefined;
-  readonly unrevoked: Unrevoked;
+  readonly unrevoked: HeldUnrevoked;
   readonly page: { readonly tokens: readonly EndedToken[]; readonly next: string };
 }>({
   job: ["string", ({ job }) => job.id],

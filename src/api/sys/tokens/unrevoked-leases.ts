@@ -4,34 +4,44 @@ import type { Env } from "../../../env.ts";
 import { type FailedRevocation, leaseIdOf, MAX_SHOWN_FAILURES, type Unrevoked } from "../../../lease/actions.ts";
 import { treesWithLeases } from "../../../listing/inventory/queries.ts";
 import { treeAt } from "../../../token/find-tree.ts";
-import type { AccessorCredential } from "../../../token/ids.ts";
+import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
 import { view } from "../../../wire/view.ts";
 
-const FAILURE_VIEW = view<FailedRevocation>({
+/** With the accessor of the token that held the lease. */
+type HeldFailure = FailedRevocation & { readonly accessor: string };
+
+const FAILURE_VIEW = view<HeldFailure>({
   lease_id: ["string", leaseIdOf],
+  accessor: ["string", ({ accessor }) => accessor],
   error: ["string", ({ error }) => error],
   next_attempt: ["string | null", ({ nextAttemptAt }) => formatTime(nextAttemptAt)],
 });
 
+export type HeldUnrevoked = Omit<Unrevoked, "failures"> & { readonly failures: readonly HeldFailure[] };
+
 /** Leases of ended tokens whose targets have not accepted the revocation. An irrevocable one has no `next_attempt`. */
-export const UNREVOKED_VIEW = view<Unrevoked>({
+export const UNREVOKED_VIEW = view<HeldUnrevoked>({
   waiting: ["integer", ({ waiting }) => waiting],
   failing: ["integer", ({ failing }) => failing],
   more: ["boolean", ({ more }) => more],
   failures: [[FAILURE_VIEW.shape], ({ failures }) => failures.map(FAILURE_VIEW.show)],
 });
 
-const NONE: Unrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
+const NONE: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
 
 /** Asks the trees of these tokens for the leases that are not revoked yet. Those of live tokens do not count. */
-export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<Unrevoked> {
+export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<HeldUnrevoked> {
   const byTree = Map.groupBy(tokens, ({ treeId }) => treeId);
   // The index has a lease until its target has accepted the revocation. Most trees have none.
   const leased = await treesWithLeases(env, [...byTree.keys()]);
   const trees = [...byTree].filter(([treeId]) => leased.has(treeId));
-  const found = await inGroups(trees, ([treeId, inTree]) =>
-    treeAt(env, treeId).unrevokedOf(inTree.map(({ row, tail }) => ({ row, tail }))),
-  );
+  const found = await inGroups(trees, async ([treeId, inTree]): Promise<HeldUnrevoked> => {
+    const unrevoked = await treeAt(env, treeId).unrevokedOf(inTree.map(({ row, tail }) => ({ row, tail })));
+    const accessors = new Map(inTree.map(({ row, tail }) => [row, routedIdText(treeId, row, tail)]));
+    // A tree of the release before does not say which token it was.
+    const failures = unrevoked.failures.map((one) => ({ ...one, accessor: accessors.get(one.token) ?? "" }));
+    return { ...unrevoked, failures };
+  });
   return found.reduce(
     (all, one) => ({
       waiting: all.waiting + one.waiting,

@@ -1,0 +1,37 @@
+/** What is said of a lease whose target did not accept its end. */
+interface FailedLease {
+  readonly lease_id: string;
+  /** null: the revocation was given up, and the lease is irrevocable. */
+  readonly next_attempt: string | null;
+}
+
+/** The service that made the secret: the mount in the id of the lease. */
+export const serviceOf = (leaseId: string): string => leaseId.slice(0, Math.max(0, leaseId.indexOf("/")));
+
+/** `sent again`, and whether the time is to be shown: one that has passed while the page stands is due, not ago. */
+export function attemptOf(
+  { next_attempt: next }: FailedLease,
+  now: number,
+): readonly [text: string, at: string | null] {
+  if (next === null) return ["irrevocable: nothing is sent any more", null];
+  return Date.parse(next) > now ? ["sent again", next] : ["due to be sent again now", null];
+}
+
+/** Beside a count of tokens that ended: the leases that did not; "" without any. */
+export function leasesLeftText({
+  waiting,
+  failing,
+  more,
+}: {
+  readonly waiting: number;
+  readonly failing: number;
+  readonly more: boolean;
+}): string {
+  const left = waiting + failing;
+  if (left === 0 && !more) return "";
+  const number = more ? "some" : left.toLocaleString("en");
+  const which = `${number} of their leases ${left === 1 && !more ? "has" : "have"} not ended`;
+  return failing === 0
+    ? which
+    : `${which}: ${failing === left ? "" : `${failing.toLocaleString("en")} of them `}refused by their targets`;
+}

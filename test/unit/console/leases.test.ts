@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { toDoText } from "../../../console/health/urgency.ts";
+import { attemptOf, leasesLeftText, serviceOf } from "../../../console/leases/lease-words.ts";
+
+describe("a lease whose target does not accept its end", () => {
+  const lease_id = "db/creds/app/x.1";
+
+  it("is of the service that its id begins with", () => {
+    expect(serviceOf(lease_id)).toBe("db");
+    expect(serviceOf("odd")).toBe("");
+  });
+
+  it("is sent again at a time, or is due once that has passed: the page may stand for long", () => {
+    const next = "2026-11-22T05:00:10Z";
+    const at = Date.parse(next);
+    expect(attemptOf({ lease_id, next_attempt: next }, at - 1)).toEqual(["sent again", next]);
+    expect(attemptOf({ lease_id, next_attempt: next }, at)).toEqual(["due to be sent again now", null]);
+    expect(attemptOf({ lease_id, next_attempt: null }, at)).toEqual(["irrevocable: nothing is sent any more", null]);
+  });
+
+  it("is in the sentence that says how many tokens ended", () => {
+    const left = { waiting: 0, failing: 0, more: false };
+    expect(leasesLeftText(left)).toBe("");
+    expect(leasesLeftText({ ...left, failing: 11 })).toBe(
+      "11 of their leases have not ended: refused by their targets",
+    );
+    expect(leasesLeftText({ ...left, waiting: 1 })).toBe("1 of their leases has not ended");
+    const some = "12 of their leases have not ended: 11 of them refused by their targets";
+    expect(leasesLeftText({ ...left, waiting: 1, failing: 11 })).toBe(some);
+    expect(leasesLeftText({ ...left, more: true })).toBe("some of their leases have not ended");
+  });
+});
+
+it("the page Health begins with what there is to do, the most urgent first", () => {
+  const check = (title: string, state: string) => ({ title, state });
+  expect(toDoText([check("Clock", "ok")])).toBe("");
+  expect(toDoText([check("Clock", "ok"), check("Leases", "attention")])).toBe("1 thing to do: Leases");
+  const two = [check("Leases", "attention"), check("Backups", "failing")];
+  expect(toDoText(two)).toBe("2 things to do: Backups, Leases");
+});
