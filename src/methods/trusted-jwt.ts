@@ -1,6 +1,9 @@
 import { JWT_FORM, type TrustedJwt } from "../auth/login-text.ts";
 import { unverifiedClaims } from "./jws.ts";
 
+/** The last second that a date can have. */
+const LAST_SECOND = 8.64e12;
+
 /** True for a text that can be a JWT. */
 export function isJwt(text: string): boolean {
   return JWT_FORM.test(text);
@@ -18,9 +21,7 @@ export function trustedJwt(text: string, isTrusted: (issuer: string | undefined)
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined;
   if (!isTrusted(issuer)) return null;
   const { exp } = claims;
-  return {
-    kind: "jwt",
-    issuer: issuer ?? "",
-    expiresAt: typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : null,
-  };
+  // Who made the text has chosen the number. A login reads 0 as no end, too.
+  const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
+  return { kind: "jwt", issuer: issuer ?? "", expiresAt: isTime ? exp * 1000 : null };
 }

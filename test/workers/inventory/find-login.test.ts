@@ -96,9 +96,27 @@ describe("sys/tokens/find says of a JWT", () => {
     );
     expect(found.message).toContain("not verified");
     const ended = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 90_000 });
-    expect(await find(ended)).toMatchObject({ state: "ended", kind: "jwt" });
+    expect(await find(ended)).toMatchObject({
+      state: "ended",
+      kind: "jwt",
+      message: expect.stringContaining("auth/jwt/) only a role with a clock_skew_leeway above a day"),
+    });
     const late = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 600 });
     expect(await find(late)).toMatchObject({ state: "unjudged" });
+  });
+
+  it("nothing of an end that is no time", async () => {
+    const issuer = await newIssuer("ES256");
+    await post("sys/auth/jwt-ends", { type: "jwt" });
+    await post("auth/jwt-ends/config", { jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
+    // A date ends at 8.64e12 seconds.
+    for (const exp of [8.7e12, 1e300, 0, -1]) {
+      expect(await find(await issuer.sign({ exp }))).toMatchObject({
+        state: "unjudged",
+        kind: "jwt",
+        message: expect.stringContaining("it does not say until when"),
+      });
+    }
   });
 
   it("that a mount of the kubernetes method may trust it", async () => {

@@ -16,7 +16,7 @@ const ASKED_MOUNTS = 20;
 const NAMED_MOUNTS = 5;
 /** Characters of an issuer that a sentence names: who made the text has chosen it. */
 const SHOWN_ISSUER = 200;
-/** How long after its end a JWT may still be accepted, by the leeways of roles. */
+/** How long after its end a JWT may still be accepted, by the usual leeways of roles. */
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
 /**
@@ -65,7 +65,8 @@ function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string) {
   const of = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_ISSUER)}`;
   const end = expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt)}`;
   if (expiresAt !== null && expiresAt + LEEWAY_MS < currentTime()) {
-    return { state: "ended", message: `A JWT ${of} whose time is over: ${end}, as it says itself.` } as const;
+    const message = `A JWT ${of} whose time is over: ${end}, as it says itself. Of the mounts that trust it (${paths}) only a role with a clock_skew_leeway above a day would take it.`;
+    return { state: "ended", message } as const;
   }
   const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
   return { state: "unjudged", message } as const;
