@@ -7,7 +7,8 @@
  * VAULT_ADDR and VAULT_TOKEN are those of the server that is read; VAULT_NAMESPACE may name one of its namespaces. What is
  * not in the file is said on standard error.
  */
-const { VAULT_ADDR: address = "", VAULT_TOKEN: token = "", VAULT_NAMESPACE: namespace = "" } = process.env;
+const { VAULT_ADDR: address = "", VAULT_NAMESPACE: namespace = "" } = process.env;
+const token = (process.env.VAULT_TOKEN ?? "").trim();
 const KINDS = ["policies", "auth", "identity"];
 /** Types that Grove has, with the paths of their configuration. */
 const CONFIGS = {
@@ -52,8 +53,12 @@ function declare(path, data) {
 }
 
 async function policies() {
-  for (const name of (await list("sys/policies/acl")).filter((known) => known !== "root"))
-    declare(`sys/policies/acl/${name}`, { policy: (await read(`sys/policies/acl/${name}`)).policy });
+  for (const name of (await list("sys/policies/acl")).filter((known) => known !== "root")) {
+    const { policy, expiration = null } = await read(`sys/policies/acl/${name}`);
+    // Without its end a policy would allow more than it did.
+    if (expiration && Date.parse(expiration) <= Date.now()) say(`sys/policies/acl/${name}: left out, it has expired`);
+    else declare(`sys/policies/acl/${name}`, { policy, ...settingsOf({ expiration }) });
+  }
 }
 
 async function auth() {
@@ -74,6 +79,7 @@ async function auth() {
       if (settings && name !== "config/identity" && type in SECRETS)
         say(`${at}/${name}: no server shows ${SECRETS[type]}; write it into the file if it is used`);
     }
+    if (type === "aws") say(`${at}: config/sts and config/certificate, of each account, are not in the file`);
     for (const role of await list(`${at}/role`)) {
       declare(`${at}/role/${role}`, settingsOf(await read(`${at}/role/${role}`), ["role_id", "name"]));
       if (type === "approle") declare(`${at}/role/${role}/role-id`, await read(`${at}/role/${role}/role-id`));
@@ -91,8 +97,11 @@ async function identity() {
   say("identity: aliases of entities and members of groups have ids of their server, and are not in the file");
 }
 
+/** False for what a request can't carry: fetch would refuse it with a message that repeats the token or the password. */
+const canBeSent = () => /^[\x21-\x7e]+$/.test(token) && /^https?:\/\/[^@\s]+$/.test(address) && URL.canParse(address);
+
 const named = process.argv.slice(2);
-if (!/^https?:\/\//.test(address) || token === "" || named.some((kind) => !KINDS.includes(kind))) {
+if (!canBeSent() || named.some((kind) => !KINDS.includes(kind))) {
   say("usage: VAULT_ADDR=… VAULT_TOKEN=… node declare-from-vault.js [policies] [auth] [identity] > moved.json");
   process.exit(2);
 }

@@ -7,8 +7,10 @@ import { err } from "../../../src/base/result.ts";
 
 /** Answers as a reference server gives them, by path. */
 const ANSWERS: Record<string, object> = {
-  "sys/policies/acl?list=true": { keys: ["app", "root"] },
+  "sys/policies/acl?list=true": { keys: ["app", "gone", "guest", "root"] },
   "sys/policies/acl/app": { name: "app", policy: 'path "secret/data/app" { capabilities = ["read"] }' },
+  "sys/policies/acl/gone": { name: "gone", policy: "# ended", expiration: "2020-01-01T00:00:00Z" },
+  "sys/policies/acl/guest": { name: "guest", policy: "# ends", expiration: "2999-01-01T00:00:00Z", version: 1 },
   "auth/token/roles?list=true": { keys: ["job"] },
   "auth/token/roles/job": {
     ...{ name: "job", allowed_policies: ["app"], allowed_policies_glob: [], explicit_max_ttl: 0, orphan: true },
@@ -25,6 +27,7 @@ const ANSWERS: Record<string, object> = {
     },
     "github/": { type: "jwt", description: "CI", config: { default_lease_ttl: 0, force_no_cache: false } },
     "sso/": { type: "oidc", config: {} },
+    "cloud/": { type: "aws", config: {} },
   },
   "auth/team/a/role?list=true": { keys: ["web"] },
   "auth/team/a/role/web": { bind_secret_id: false, secret_id_ttl: 0, token_policies: ["app"], token_bound_cidrs: null },
@@ -62,10 +65,12 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-async function run(...words: readonly string[]) {
+const run = (...words: readonly string[]) => runWith({}, ...words);
+
+async function runWith(settings: NodeJS.ProcessEnv, ...words: readonly string[]) {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : 0;
-  const env = { ...process.env, VAULT_ADDR: `http://127.0.0.1:${port}`, VAULT_TOKEN: "hvs.secret" };
+  const env = { ...process.env, VAULT_ADDR: `http://127.0.0.1:${port}`, VAULT_TOKEN: "hvs.secret", ...settings };
   const child = spawn(process.execPath, ["examples/declare-from-vault.js", ...words], { env });
   const [out, err] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => stream.setEncoding("utf8").toArray()),
@@ -82,6 +87,7 @@ describe("a declaration of what another server has", () => {
     const requests = read.ok ? read.value.requests.map(({ path, data }) => [path, data]) : read.error;
     expect(requests).toEqual([
       ["sys/policies/acl/app", { policy: 'path "secret/data/app" { capabilities = ["read"] }' }],
+      ["sys/policies/acl/guest", { policy: "# ends", expiration: "2999-01-01T00:00:00Z" }],
       [
         "auth/token/roles/job",
         { allowed_policies: ["app"], orphan: true, renewable: true, token_period: 3600, token_type: "default-service" },
@@ -94,12 +100,15 @@ describe("a declaration of what another server has", () => {
       ["auth/github/role/ci", { role_type: "jwt", user_claim: "sub", clock_skew_leeway: -1 }],
       ["sys/auth/sso", { type: "oidc" }],
       ["auth/sso/config", { oidc_discovery_url: "https://sso.example", oidc_client_id: "grove" }],
+      ["sys/auth/cloud", { type: "aws" }],
       ["identity/entity/name/alice", { policies: ["app"], metadata: { team: "edge" } }],
       ["identity/group/name/staff", { type: "external" }],
     ]);
     expect(said.trim().split("\n")).toEqual([
+      "sys/policies/acl/gone: left out, it has expired",
       "auth/ldap: left out, Grove has no method of the type ldap",
       "auth/sso/config: no server shows oidc_client_secret; write it into the file if it is used",
+      "auth/cloud: config/sts and config/certificate, of each account, are not in the file",
       "identity: aliases of entities and members of groups have ids of their server, and are not in the file",
     ]);
     expect(new Set(asked.map(({ method }) => method))).toEqual(new Set(["GET"]));
@@ -108,8 +117,25 @@ describe("a declaration of what another server has", () => {
   it("has the kinds that are named alone", async () => {
     const { code, out, err: said } = await run("policies");
     const read = readDeclaration(out, NO_SOURCES);
-    expect([code, said, read.ok && read.value.requests.length]).toEqual([0, "", 1]);
+    expect([code, said, read.ok && read.value.requests.length]).toEqual([
+      0,
+      "sys/policies/acl/gone: left out, it has expired\n",
+      2,
+    ]);
     expect(await run("secrets")).toMatchObject({ code: 2, out: "", err: expect.stringMatching(/^usage: /) });
+  });
+
+  it("takes a token with white space about it, and repeats neither one that can't be sent nor a password", async () => {
+    expect(await runWith({ VAULT_TOKEN: "hvs.secret\n" }, "policies")).toMatchObject({ code: 0 });
+    for (const settings of [
+      { VAULT_TOKEN: "hvs.secret\nhvs.secret" },
+      { VAULT_ADDR: "http://me:hvs.secret@127.0.0.1:1" },
+      { VAULT_ADDR: "http://[hvs.secret" },
+    ]) {
+      const { code, err: said } = await runWith(settings);
+      expect([code, said]).toEqual([2, expect.stringMatching(/^usage: /)]);
+      expect(said).not.toContain("hvs.secret");
+    }
   });
 
   it("is not printed in part when something can't be read, and no message has the token", async () => {
