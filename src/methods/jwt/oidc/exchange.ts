@@ -34,9 +34,9 @@ const CODES: ReadonlySet<string> = new Set([
   ...["invalid_scope", "authorization_pending", "slow_down", "access_denied", "expired_token"],
 ]);
 
-/** The code of an answer that refuses; null for any other answer. */
+/** The code of an answer that refuses; null for any other answer, such as one to too many requests, which passes. */
 export function refusalIn({ status, body }: SentAnswer): string | null {
-  if (status < 400 || status >= 500) return null;
+  if (status < 400 || status >= 500 || status === 429) return null;
   const error = jsonObjectOf(body)?.error;
   return typeof error === "string" && CODES.has(error) ? error : "unknown error";
 }

@@ -40,6 +40,24 @@ describe("a login on any device", () => {
     mountOidc(root, path, provider, { role: { callback_mode: "device", allowed_redirect_uris: [], ...role } });
   const lastDevice = () => [...provider.devices.values()].at(-1);
 
+  it("waits where the provider has too many requests", async () => {
+    const mount = await onDevice("busy");
+    const busy = ({ pathname }: URL) =>
+      ["/token", "/device"].includes(pathname) ? new Response(null, { status: 429 }) : undefined;
+    provider.instead = busy;
+    expect(await mount.begin()).toMatchObject({ status: 503, error: expect.stringContaining("it answered 429") });
+    provider.instead = null;
+    const { data } = await mount.begin();
+    const device = lastDevice();
+    if (device) device.claims = { sub: "ann" };
+    const poll = () => mount.open("oidc/poll", { state: data?.state, client_nonce: "of-the-client" });
+    provider.instead = busy;
+    expect(await poll()).toMatchObject({ status: 503, error: expect.stringContaining("it answered 429") });
+    provider.instead = null;
+    later(5_000);
+    expect(await poll()).toMatchObject({ status: 200 });
+  });
+
   it("gives a token once a person has consented, and no second one", async () => {
     const mount = await onDevice("device");
     const begun = await mount.begin({ redirect_uri: "" });
