@@ -47,7 +47,7 @@ const isBucket = existsSync(join(directory, "heads")) && !existsSync(join(direct
 const signed = new Map();
 let newest = "";
 const texts = textsOf("heads").flatMap((text) => text.trim().split("\n"));
-if (texts.join("") === "") fail(`${directory}: no signed head yet; they are made once an hour`, 2);
+if (texts.join("") === "") fail(`${directory}: no signed head: not made yet (once an hour), or taken away`, 2);
 const { keys } = JSON.parse(readFileSync(keyFile, "utf8"));
 for (const [at, jws] of texts.entries()) {
   const { type, time, heads } = (jws !== "" && readSigned(jws, keys)) || {};

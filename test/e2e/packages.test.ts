@@ -123,7 +123,7 @@ describe("the package of the server", () => {
     const words = [join(MODULES, SERVER_PACKAGE, "scripts/verify-audit-archive.js"), ROOT];
     expect(spawnSync(process.execPath, words, { encoding: "utf8" })).toMatchObject({
       status: 2,
-      stdout: expect.stringContaining("no signed head yet"),
+      stdout: expect.stringContaining("no signed head: not made yet"),
     });
   });
 

@@ -100,7 +100,7 @@ describe("the verification of an archive", () => {
     [
       "there is no head, as in the first hour of a server",
       () => [write("heads.jsonl", []), rmSync(KEYS())],
-      () => `${directory}: no signed head yet; they are made once an hour`,
+      () => `${directory}: no signed head: not made yet (once an hour), or taken away`,
     ],
     [
       "there are no keys",

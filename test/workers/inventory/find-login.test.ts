@@ -63,6 +63,15 @@ describe("sys/tokens/find says of a secret-id", () => {
     }
   });
 
+  it("that it was not judged while its mount does not answer", async () => {
+    const all = failing(AppRoleAuth, "rolesWithSecretIds", new Error("Network connection lost."));
+    expect(await find("0b4f2f5e-7f0b-4b9a-9d56-000000000001")).toMatchObject({
+      state: "unjudged",
+      message: expect.stringContaining("auth/approle/ again, which does not answer now"),
+    });
+    all.end();
+  });
+
   it("asks each shard once, however many roles there are, and none about a token", async () => {
     const calls = callsTo(AppRoleSecretIds, "findOfRoles");
     for (let number = 0; number < 40; number++) await approle.role(`r${number}`);

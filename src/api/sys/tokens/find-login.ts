@@ -1,6 +1,7 @@
 import type { LoginQuestion, LoginSecret, LoginText, NotAsked, TrustedJwt } from "../../../auth/login-text.ts";
 import { currentTime, formatRfc3339, type Ms } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
+import { failureOfPlatform } from "../../../base/platform-errors.ts";
 import type { Env } from "../../../env.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
@@ -46,8 +47,14 @@ export async function findLogin(
 async function answersOf({ env, installation, mount }: Omit<LoginQuestion, "text">, texts: readonly string[]) {
   const answers: { readonly mount: Mount; readonly known: LoginText }[] = [];
   for (const text of texts) {
-    const known = await env.kinds.methods.get(mount.type)?.recognise?.({ env, installation, mount, text });
-    if (known) answers.push({ mount, known });
+    try {
+      const known = await env.kinds.methods.get(mount.type)?.recognise?.({ env, installation, mount, text });
+      if (known) answers.push({ mount, known });
+    } catch (error) {
+      // The others may know the text.
+      if (failureOfPlatform(error) === null) throw error;
+      answers.push({ mount, known: { kind: "not asked", ask: `auth/${mount.path} again, which does not answer now` } });
+    }
   }
   return answers;
 }
