@@ -4,14 +4,15 @@ import { runNode } from "./local/wrangler.ts";
 
 const HELP = `Usage: npm run build
 
-Builds the Worker for npm run serve, and bundles the programs that run for long. A start builds them itself if it may write
-into the project, which a service should not.
+Builds the Worker for npm run serve, and bundles the server, the gateway and the operators' programs. A start builds them
+itself if it may write into the project, which a service should not.
 
 Example:
   npm run build
 `;
 
-const PROGRAMS = ["scripts/serve.ts", "scripts/gateway.ts", "src/index.ts"];
+const SCRIPTS = ["serve", "gateway", "grove", "backup", "upgrade"];
+const PROGRAMS = [...SCRIPTS.map((name) => `scripts/${name}.ts`), "src/index.ts"];
 
 const say = (line: string): void => console.error(`build: ${line}`);
 

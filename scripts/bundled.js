@@ -1,5 +1,6 @@
 // Runs a program as one file of plain JavaScript: `node scripts/bundled.js scripts/serve.ts FLAGS` is `node scripts/serve.ts FLAGS`.
-// Node's reader of TypeScript would take 40 MiB for as long as the process runs. So this file is no TypeScript either.
+// Node's reader of TypeScript would take 40 MiB for as long as a server runs, and most of the time of a short command. So this file is no
+// TypeScript either.
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findDamage } from "../../bench/kill/damage.ts";
-import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { call, PROJECT, type RunningServer, startServe, wordsOf } from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -23,7 +23,7 @@ interface Backup {
 }
 
 async function backup(data: string, to: string): Promise<Backup> {
-  const words = [join(PROJECT, "scripts/backup.ts"), "--data", data, "--to", to, "--keep", "2", "--json"];
+  const words = [...wordsOf("backup"), "--data", data, "--to", to, "--keep", "2", "--json"];
   const { stdout } = await run(process.execPath, words, { cwd: PROJECT });
   return JSON.parse(stdout) as Backup;
 }
@@ -101,7 +101,7 @@ describe("a backup of a server that runs", () => {
   });
 
   it("has a digest of each of its files, which are compared", async () => {
-    const words = [join(PROJECT, "scripts/backup.ts"), "--verify", made.directory, "--json"];
+    const words = [...wordsOf("backup"), "--verify", made.directory, "--json"];
     const { stdout } = await run(process.execPath, words);
     expect(JSON.parse(stdout)).toMatchObject({ databases: made.databases, warnings: [] });
     expect(JSON.parse(stdout).files).toBeGreaterThan(made.databases);

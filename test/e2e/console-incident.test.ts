@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, picture, signIn } from "./support/console-page.ts";
 import { focusedField } from "./support/keyboard.ts";
-import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { call, PROJECT, type RunningServer, startServe, wordsOf } from "./support/server.ts";
 
 const run = promisify(execFile);
 const executable = browserPath();
@@ -47,7 +47,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
   /** What the command of operators answers, as JSON. */
   const grove = async (...words: readonly string[]): Promise<unknown> => {
     const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken };
-    const { stdout } = await run(process.execPath, [join(PROJECT, "scripts/grove.ts"), ...words], { env });
+    const { stdout } = await run(process.execPath, [...wordsOf("grove"), ...words], { env });
     return JSON.parse(stdout);
   };
   const search = () => page.getByRole("combobox", { name: "Search" });
@@ -253,7 +253,7 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
 
   it("says of a text what it is: ended, mistyped, of another installation, a token of a team", async () => {
     const token = server.rootToken;
-    const asked = run(process.execPath, [join(PROJECT, "scripts/grove.ts"), "find", "--json"], {
+    const asked = run(process.execPath, [...wordsOf("grove"), "find", "--json"], {
       env: { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: token },
     });
     asked.child.stdin?.end(`${leaked.client_token}\n`);

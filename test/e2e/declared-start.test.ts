@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchange } from "../../scripts/local/answers.ts";
 import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
-import { call, killWhole, PROJECT, type Program, runScript, type ServerOptions, startServe } from "./support/server.ts";
+import { call, killWhole, type Program, runScript, type ServerOptions, startServe, wordsOf } from "./support/server.ts";
 
 const ROOT = mkdtempSync(join(tmpdir(), "grove-declared-"));
 const FILE = join(ROOT, "start.hcl");
@@ -42,7 +42,7 @@ interface Login {
 /** Runs the operators' command to its end. */
 async function grove(server: { readonly address: string }, token: string, ...words: readonly string[]) {
   const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: token };
-  const child = spawn(process.execPath, [join(PROJECT, "scripts/grove.ts"), ...words], {
+  const child = spawn(process.execPath, [...wordsOf("grove"), ...words], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -11,7 +11,7 @@ import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
 import { freePort } from "../support/free-port.ts";
 import { Load } from "./support/load.ts";
-import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { call, PROJECT, type RunningServer, startServe, wordsOf } from "./support/server.ts";
 import { buildHere, startMixed } from "./support/two-releases.ts";
 
 const SECRETS = { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`, GROVE_DEV_ROOT_TOKEN: "" };
@@ -40,7 +40,7 @@ interface Made {
 type Server = Pick<RunningServer, "address">;
 
 const backupWords = (address: string, to: string) => [
-  join(PROJECT, "scripts/backup.ts"),
+  ...wordsOf("backup"),
   ...["--address", address, "--to", to, "--json"],
 ];
 
@@ -52,14 +52,14 @@ async function backup({ address }: Server, token: string, to: string): Promise<M
 
 async function restore({ address }: Server, from: string): Promise<string> {
   const env = { ...process.env, VAULT_ADDR: address };
-  const words = [join(PROJECT, "scripts/grove.ts"), "restore", "--from", from];
+  const words = [...wordsOf("grove"), "restore", "--from", from];
   return (await run(process.execPath, words, { cwd: PROJECT, env })).stdout;
 }
 
 /** Accessors of what a restore of the newest backup would make valid again, as the server of the backup knows it. */
 async function preview({ address }: Server, token: string, from: string): Promise<string[]> {
   const env = { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: token };
-  const words = [join(PROJECT, "scripts/grove.ts"), "restore", "--from", from, "--preview", "--json"];
+  const words = [...wordsOf("grove"), "restore", "--from", from, "--preview", "--json"];
   const { stdout } = await run(process.execPath, words, { cwd: PROJECT, env });
   const { tokens } = JSON.parse(stdout) as { readonly tokens: readonly { readonly token: { accessor: string } }[] };
   return tokens.map((one) => one.token.accessor);

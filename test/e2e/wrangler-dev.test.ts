@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { copyProject } from "./support/copied-project.ts";
-import { call, killWhole, PROJECT, type Program } from "./support/server.ts";
+import { call, killWhole, PROJECT, type Program, wordsOf } from "./support/server.ts";
 
 const WRANGLER = join(PROJECT, "node_modules/wrangler/bin/wrangler.js");
 
@@ -41,7 +41,7 @@ initialize "one" {
 /** Initializes the Worker with what a file declares, and returns the root token that it keeps. */
 async function initialize({ address }: { readonly address: string }): Promise<string> {
   await writeFile(join(copy, "start.hcl"), START);
-  const words = [join(PROJECT, "scripts/grove.ts"), "init", join(copy, "start.hcl")];
+  const words = [...wordsOf("grove"), "init", join(copy, "start.hcl")];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, words, {
     env: { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: INIT_TOKEN },
   });

@@ -47,6 +47,12 @@ export interface RunningServer extends Program {
   stop(): Promise<number | null>;
 }
 
+/** The words with which Node runs a script as `npm run` does. */
+export function wordsOf(script: "dev" | "serve" | "grove" | "backup", project = PROJECT): string[] {
+  const program = join(project, "scripts", `${script}.ts`);
+  return script === "dev" ? [program] : [join(project, "scripts/bundled.js"), program];
+}
+
 /** Runs `npm run dev` or `npm run serve` (without npm) and collects what it writes. */
 export function runScript(
   script: "dev" | "serve",
@@ -54,9 +60,7 @@ export function runScript(
   env: Readonly<Record<string, string | undefined>> = {},
   project = PROJECT,
 ): Program {
-  const program = join(project, "scripts", `${script}.ts`);
-  const words = script === "serve" ? [join(project, "scripts/bundled.js"), program] : [program];
-  const child = spawn(process.execPath, [...words, ...flags], {
+  const child = spawn(process.execPath, [...wordsOf(script, project), ...flags], {
     cwd: project,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
