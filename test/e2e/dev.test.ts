@@ -120,7 +120,13 @@ describe("npm run dev, stopped and started again", () => {
     server = await startDev({ data });
     expect(server.rootToken).toBe("dev-chosen-by-test");
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status).toBe(200);
-    expect(await server.stop()).toBe(0);
+  });
+
+  it("leaves no process when it is killed", async () => {
+    const started = await descendants(server.child.pid ?? 0);
+    server.child.kill("SIGKILL");
+    await server.exited;
+    await expect.poll(() => stillRunning(started)).toEqual([]);
   });
 
   it("refuses another root token for the data, and forgets them with --fresh", async () => {
@@ -132,25 +138,16 @@ describe("npm run dev, stopped and started again", () => {
     expect(server.rootToken).toMatch(/^dev-[A-Za-z0-9]{24}$/);
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status).toBe(403);
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token: server.rootToken })).status).toBe(200);
-  });
-
-  it("leaves no process when it is killed", async () => {
-    const killed = await startDev();
-    const started = await descendants(killed.child.pid ?? 0);
-    killed.child.kill("SIGKILL");
-    await killed.exited;
-    await expect.poll(() => stillRunning(started)).toEqual([]);
-    await killed.stop();
+    expect(await server.stop()).toBe(0);
   });
 
   it("stops with an error when the server under it dies", async () => {
-    const dying = await startDev();
-    const started = await descendants(dying.child.pid ?? 0);
+    server = await startDev({ data });
+    const started = await descendants(server.child.pid ?? 0);
     const [wrangler] = started;
     process.kill(wrangler ?? 0, "SIGKILL");
-    expect(await dying.exited).toBe(1);
-    expect(dying.output()).toContain("ended by itself");
+    expect(await server.exited).toBe(1);
+    expect(server.output()).toContain("ended by itself");
     await expect.poll(() => stillRunning(started)).toEqual([]);
-    await dying.stop();
   });
 });

@@ -146,7 +146,8 @@ async function startNetwork(): Promise<Server> {
   const directory = mkdtempSync(join(above, "network-"));
   const here = { build: await buildHere(join(directory, "worker")), at: "worker" };
   const port = await freePort();
-  const child = await startMixed(directory, here, here, SECRETS, port);
+  // Copies of other isolates are soon too old.
+  const child = await startMixed(directory, here, here, { ...SECRETS, POLICY_CACHE_SECONDS: "1" }, port);
   onTestFinished(async () => void (await child.stop()));
   expect(await waitUntilAnswers(onPort(port), child.ended, START_MS)).toBe(true);
   return { address: `http://127.0.0.1:${port}` };

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DocumentSigner, documentOf } from "../support/cloud-login.ts";
 import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
-import { call, type RunningServer, startDev } from "./support/server.ts";
+import { call, type RunningServer, startDev, startServe } from "./support/server.ts";
 
 const run = promisify(execFile);
 const PROJECT = join(import.meta.dirname, "../..");
@@ -153,7 +153,7 @@ describe("docs/cloud-login.md", () => {
 
   beforeAll(async () => {
     cloudServer = await serveCloud(cloud);
-    server = await startDev({ flags: ["--allow-private-host=127.0.0.1"] });
+    server = await startServe({ flags: ["--allow-private-host=127.0.0.1"] });
   });
   afterAll(async () => {
     await server?.stop();
