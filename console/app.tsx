@@ -124,7 +124,7 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       return <NewTokenPage />;
     case "policies":
       if (query.has("new")) return <NewPolicyPage />;
-      return item === "" ? <PoliciesPage /> : <PolicyPage key={item} name={item} />;
+      return item === "" ? <PoliciesPage query={query} /> : <PolicyPage key={item} name={item} />;
     case "methods":
       if (query.has("new") && item === "") return <NewMethodPage />;
       if (query.has("setup") && item === "") return <SetUpLoginPage query={query} />;

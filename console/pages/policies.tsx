@@ -8,7 +8,8 @@ import { useSession } from "../session.ts";
 import { AllowedLink, DataTable, Empty, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
 
 /** All policies, with how many tokens have each. */
-export function PoliciesPage() {
+export function PoliciesPage({ query }: { readonly query: URLSearchParams }) {
+  const accessor = query.get("accessor") ?? "";
   const { api } = useSession();
   const names = useLoad("policies", () => api.list("sys/policies/acl"));
   const holders = useLoad("holders", () => api.read<TokenSummary>("sys/tokens/summary", { group_by: "policy" }));
@@ -69,7 +70,7 @@ export function PoliciesPage() {
             />
           </section>
         )}
-        <CapabilityCheck />
+        <CapabilityCheck key={accessor} accessor={accessor} />
       </div>
     </>
   );

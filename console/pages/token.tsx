@@ -57,6 +57,11 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
   return (
     <>
       <PageHead title={value ? nameOf(value.token) : "Token"} text={<Accessor value={accessor} whole />}>
+        {value && (
+          <a class="button" href={href(["policies"], { accessor })}>
+            <Icon name="policy" /> What may it do?
+          </a>
+        )}
         {value && value.token.children > 0 && (
           <a class="button" href={href([], { tree: value.token.tree, token: accessor })}>
             <Icon name="forest" /> Show in the forest

@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
+import { textItself } from "../search/find-tokens.ts";
+import { type Itself, NOTHING } from "../search/found-text.ts";
 import { useSession } from "../session.ts";
 import { Card, Field, Segments, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { ExplanationNotice } from "./explanation.tsx";
@@ -20,6 +22,8 @@ const OPERATIONS = ["read", "list", "create", "update", "patch", "delete"] as co
 interface CapabilityCheckProps {
   /** The text of a policy as it stands in the editor, saved or not. */
   readonly policy?: string;
+  /** The accessor of the token that it begins with; "" for one's own. */
+  readonly accessor?: string;
 }
 
 /** Accessors of this service. Everything else may be a token, also an id that root chose. */
@@ -36,16 +40,20 @@ function capabilitiesPath(subject: Subject, more: object): string {
 /** The result for a path. */
 interface Found {
   readonly path: string;
-  readonly names: readonly string[];
+  /** null: the token has none, as it is not valid. */
+  readonly names: readonly string[] | null;
   /** Absent for a policy: only a request of a token is decided. */
   readonly explanation?: Explanation;
+  /** What the token is, where it is not valid. */
+  readonly itself?: Itself;
 }
 
 /** The capabilities of a policy or token on a path, and for a token the reason, as the server decides. */
-export function CapabilityCheck({ policy }: CapabilityCheckProps) {
-  const { api } = useSession();
-  const [subject, setSubject] = useState<Subject>(policy === undefined ? "self" : "policy");
-  const [other, setOther] = useState("");
+export function CapabilityCheck({ policy, accessor = "" }: CapabilityCheckProps) {
+  const session = useSession();
+  const { api } = session;
+  const [subject, setSubject] = useState<Subject>(policy !== undefined ? "policy" : accessor === "" ? "self" : "other");
+  const [other, setOther] = useState(accessor);
   const [path, setPath] = useState("");
   const [operation, setOperation] = useState<string>(OPERATIONS[0]);
   const [found, setFound] = useState<Found | null>(null);
@@ -73,13 +81,13 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
             body: { path: asked, operation, parameters, ...more },
           }),
     ]);
-    const failure = !has.ok ? has.problem : why && !why.ok ? why.problem : null;
-    setProblem(failure);
-    setFound(
-      has.ok
-        ? { path: asked, names: has.value.data[asked] ?? [], ...(why?.ok && { explanation: why.value.data }) }
-        : null,
-    );
+    // Capabilities are refused for a token that has ended. What it was and why it is refused is known all the same.
+    const isInvalid = subject === "other" && !has.ok && has.problem.status !== 0;
+    const itself = isInvalid ? await textItself(session, other.trim()) : NOTHING;
+    const isKnown = has.ok || (isInvalid && (itself.found.length > 0 || itself.note !== ""));
+    const names = has.ok ? (has.value.data[asked] ?? []) : null;
+    setProblem(!isKnown && !has.ok ? has.problem : why && !why.ok && has.ok ? why.problem : null);
+    setFound(isKnown ? { path: asked, names, itself, ...(why?.ok && { explanation: why.value.data }) } : null);
   };
 
   return (
@@ -130,7 +138,8 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
         {found && (
           <div aria-live="polite" class="stack tight">
             {found.explanation && <ExplanationNotice explanation={found.explanation} />}
-            <CapabilityTags path={found.path} names={found.names} />
+            {found.itself && <TokenItself itself={found.itself} />}
+            {found.names && <CapabilityTags path={found.path} names={found.names} />}
           </div>
         )}
       </form>
@@ -138,7 +147,21 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   );
 }
 
-function CapabilityTags({ path, names }: Pick<Found, "path" | "names">) {
+/** What a token is that may do nothing, with its page. */
+function TokenItself({ itself: { found, note } }: { readonly itself: Itself }) {
+  return (
+    <>
+      {note !== "" && <p>{note}</p>}
+      {found.map(({ href, name, detail }) => (
+        <p key={href}>
+          <a href={href}>{name}</a> <span class="muted small">{detail}</span>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function CapabilityTags({ path, names }: { readonly path: string; readonly names: readonly string[] }) {
   return (
     <>
       <p class="small muted break">

@@ -11,15 +11,35 @@ type Holders = Usage["roles"];
 const SHOWN = 8;
 const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
 
-/** Before a change is saved: how many tokens it concerns. Nothing where that is not known. */
+/** Before a change is saved: which tokens it concerns. Nothing where that is not known. */
 export function TokensWithIt({ name }: { readonly name: string }) {
   const { api } = useSession();
   const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
   if (!value) return null;
-  return <p class="small">It applies to {counted(value.tokens, "token")} with this policy, within seconds.</p>;
+  const { tokens, entities, groups, teams } = value;
+  const givers = [
+    ["Entities", entities, hrefOfEntity],
+    ["Groups", groups, hrefOfGroup],
+    ["Teams", teams, hrefOfTeam],
+  ] as const;
+  const given = givers.filter(([, { count, more }]) => count > 0 || more);
+  return (
+    <p class="small">
+      It applies within seconds. Tokens that name it:{" "}
+      <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>
+      {given.length > 0 && ". Tokens that get it through others are not counted: "}
+      {given.map(([title, holders, hrefOf], at) => (
+        <span key={title}>
+          {at > 0 && "; "}
+          {title} <Names holders={holders} hrefOf={hrefOf} />
+        </span>
+      ))}
+      .
+    </p>
+  );
 }
 
-/** The number of tokens with a policy, and the roles, entities, groups and teams that give it. */
+/** The number of tokens with a policy of their own, and the roles, entities, groups and teams that give it. */
 export function PolicyUsage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const usage = useLoad(name, () => api.read<Usage>(usagePath(name)));
@@ -32,15 +52,20 @@ export function PolicyUsage({ name }: { readonly name: string }) {
     <Facts
       label="Who has it"
       rows={{
-        Tokens: <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>,
+        "Tokens that name it": <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>,
         Roles: <Names holders={roles} hrefOf={hrefOfRole} />,
-        Entities: <Names holders={entities} />,
-        Groups: <Names holders={groups} />,
-        Teams: <Names holders={teams} />,
+        Entities: <Names holders={entities} hrefOf={hrefOfEntity} />,
+        Groups: <Names holders={groups} hrefOf={hrefOfGroup} />,
+        Teams: <Names holders={teams} hrefOf={hrefOfTeam} />,
       }}
     />
   );
 }
+
+const hrefOfEntity = (name: string): string => href(["identity"], { part: "entities", name });
+const hrefOfGroup = (name: string): string => href(["identity"], { part: "groups", name });
+/** Teams are named by their organization too, and an organization by itself. */
+const hrefOfTeam = (name: string): string => href(["teams", name.slice(0, name.indexOf("/"))]);
 
 function hrefOfRole(path: string): string | undefined {
   const [, mount, role] = ROLE.exec(path) ?? [];

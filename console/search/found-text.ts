@@ -54,7 +54,10 @@ export function itselfOf({ state, kind, token, credential, message, ended }: Fou
   const note = ended ? `${message} ${endText(ended)}` : message;
   if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
   if (!credential) return { found: [], note, isKept };
-  return { found: [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)], note, isKept };
+  // A secret-id has a page, that of its role.
+  const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
+  const pages = [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)];
+  return { found: pages, note: facts, isKept };
 }
 
 /** What is shown where nothing was answered. @param isRefused false: it can be asked again, and until then nothing is sent elsewhere */
@@ -76,6 +79,28 @@ const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
   `${how[0]?.toUpperCase()}${how.slice(1)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
 
 type Credential = NonNullable<FoundText["credential"]>;
+
+/** Policies and pairs of metadata that a sentence names. */
+const NAMED = 8;
+
+/** What is known of a credential that no list has, and that has no page: a batch token, one of a team. */
+export function credentialText(credential: Credential): string {
+  const { display_name: name, policies, metadata, path, created, expires, entity_id: entity } = credential;
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
+  return [
+    name !== "" && `Name: ${name}.`,
+    policies.length > 0 && `Policies: ${someOf(policies)}.`,
+    pairs.length > 0 && `Metadata: ${someOf(pairs)}.`,
+    entity !== "" && `Entity: ${entity}.`,
+    path !== "" && `Made at ${path}${created === null ? "" : `, ${exact(created)}`}.`,
+    expires !== null && `Its time ends ${exact(expires)}.`,
+  ]
+    .filter((text) => text !== false)
+    .join(" ");
+}
+
+const someOf = (names: readonly string[]): string =>
+  names.slice(0, NAMED).join(", ") + (names.length > NAMED ? " and others" : "");
 
 const teamOf = ({ metadata }: Credential, state: string): readonly Found[] => {
   const { organization, team, team_id: id } = metadata;

@@ -104,7 +104,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await restore.click();
     await page.getByText("The text of version 1 is below. It is not saved yet").waitFor();
     await expect.poll(() => textOf(page).inputValue()).toBe(rule("good"));
-    await page.getByText("It applies to 1 token with this policy, within seconds.").waitFor();
+    await page.getByText("It applies within seconds. Tokens that name it: 1 token.").waitFor();
     expect(await stored("back")).toMatchObject({ policy: rule("bad"), version: 2 });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Save" }).click();

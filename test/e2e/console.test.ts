@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { consoleToken } from "../support/console-token.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
-import { picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
+import { openPlace, picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
 import { startSeededServer } from "./support/seeded-server.ts";
 import { call, type RunningServer, startServe } from "./support/server.ts";
 
@@ -332,6 +332,24 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Path", { exact: true }).fill("notes/a");
     await page.getByRole("button", { name: "Check" }).click();
     await shows("Everything.");
+    // Of a token that has ended it says why nothing is allowed, and when and by whom it ended.
+    const send = (path: string, body: object) => call(server, "POST", `/v1/${path}`, { token: server.rootToken, body });
+    const made = (await send("auth/token/create", { ttl: "1h", policies: ["default"] })).body.auth;
+    const { client_token: token, accessor } = made as { client_token: string; accessor: string };
+    await openPlace(page, `tokens/${accessor}`);
+    await page.getByRole("link", { name: "What may it do?" }).click();
+    const named = page.getByLabel("Accessor or token");
+    expect(await named.inputValue()).toBe(accessor);
+    await send("auth/token/revoke-accessor", { accessor });
+    await page.getByLabel("Path", { exact: true }).fill("notes/a");
+    for (const text of [accessor, token]) {
+      await named.fill(text);
+      await page.getByRole("button", { name: "Check" }).click();
+      await shows(/Revoked .* by root/);
+      await page.locator(`main a[href*="tokens/${accessor}"]`).first().waitFor();
+      expect(await page.getByText("Not accepted").count()).toBe(0);
+    }
+    await expectAccessible(page);
   });
 
   it("walks through leases folder by folder, and revokes one", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FoundText } from "../../../client/answers.d.ts";
 import { addressedValues } from "../../../console/href.ts";
 import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
-import { isTokenInSearch, itselfOf } from "../../../console/search/found-text.ts";
+import { credentialText, isTokenInSearch, itselfOf } from "../../../console/search/found-text.ts";
 import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-like.ts";
 
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
@@ -101,6 +101,20 @@ describe("the search of the console", () => {
     expect(itselfOf({ ...answer, state: "elsewhere" }, "b.AAAA").isKept).toBe(true);
     expect(itselfOf({ ...answer, kind: "secret-id", state: "live" }, "a-chosen-secret").isKept).toBe(true);
     expect(itselfOf({ ...live, message: "the accessor" }, token.accessor).found[0]?.href).toContain(token.accessor);
+  });
+
+  it("says of a batch token what is known of it, as no page does", () => {
+    const credential = {
+      ...{ accessor: "", display_name: "ci", policies: ["a", "b"], metadata: { run: "12" }, entity_id: "" },
+      ...{ path: "auth/jwt/login", created: null, expires: "2026-12-01T00:00:00Z", parent: null },
+    };
+    expect(credentialText(credential)).toMatch(
+      /^Name: ci\. Policies: a, b\. Metadata: run=12\. Made at auth\/jwt\/login\. Its time ends .*2026/,
+    );
+    const bare = { ...credential, display_name: "", policies: [], metadata: {}, path: "", expires: null };
+    expect(credentialText(bare)).toBe("");
+    const many = { ...bare, policies: Array.from({ length: 20 }, (_, at) => `p${at}`) };
+    expect(credentialText(many)).toBe("Policies: p0, p1, p2, p3, p4, p5, p6, p7 and others.");
   });
 
   it("knows which values of a form its address has, and the refusal of a token there", () => {
