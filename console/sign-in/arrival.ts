@@ -1,3 +1,5 @@
+import { boundedText } from "./provider-error.ts";
+
 /** A login through a browser that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
 export interface BegunLogin {
   readonly mount: string;
@@ -13,7 +15,14 @@ export type ProviderAnswer = Readonly<Record<string, string>>;
 
 /** The return from an identity provider, with the answer to the login that this tab began or to another one. */
 export type Arrival =
-  | { readonly isExpected: true; readonly place: string; readonly mount: string; readonly fields: ProviderAnswer }
+  | {
+      readonly isExpected: true;
+      readonly place: string;
+      readonly mount: string;
+      readonly fields: ProviderAnswer;
+      /** What the provider wrote of its error; "" for nothing. Only who knows the state of the login could have. */
+      readonly told: string;
+    }
   | { readonly isExpected: false; readonly place: string; readonly answer: ProviderAnswer };
 
 /** The path that the provider returns to. It is the same as in the reference's console. */
@@ -46,7 +55,8 @@ export function readArrival(
   const isExpected = begun !== null && answer.state === begun.state && pathname === callbackPath(begun.mount);
   if (!isExpected) return { isExpected, place: "/ui/", answer };
   const { mount, place, clientNonce } = begun;
-  return { isExpected, place, mount, fields: { ...answer, client_nonce: clientNonce } };
+  const told = answer.error === undefined ? "" : boundedText(given.get("error_description") ?? "");
+  return { isExpected, place, mount, fields: { ...answer, client_nonce: clientNonce }, told };
 }
 
 function readBegun(kept: string | null): BegunLogin | null {

@@ -1,18 +1,21 @@
 import type { Problem } from "../result.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
 import { redirectUri } from "./oidc.ts";
+import { loginText } from "./provider-error.ts";
 import { type ChosenMethod, pathOfMethod } from "./ways.ts";
 
 interface FailureProps {
   readonly problem: Problem;
   /** The method, or the kind of token. */
   readonly of: ChosenMethod | string;
+  /** What a provider wrote of its error; "" for nothing. */
+  readonly told: string;
 }
 
 const WRAPPING = "wrapping token";
 
 /** The message of a failed sign-in. */
-export function Failure({ problem, of }: FailureProps) {
+export function Failure({ problem, of, told }: FailureProps) {
   const { status, messages, requestId } = problem;
   if (status === 0 && requestId === "" && of === "token") {
     return (
@@ -33,8 +36,9 @@ export function Failure({ problem, of }: FailureProps) {
   return (
     <Notice tone="bad" title="You are not signed in.">
       {messages.map((message) => (
-        <p key={message}>{message}</p>
+        <p key={message}>{loginText(message)}</p>
       ))}
+      {told !== "" && <p>It wrote: “{told}”</p>}
       {messages.some((message) => message.includes("redirect_uri")) && (
         <p>
           The role has to list <code>{redirectUri(pathOfMethod(of))}</code> in its <code>allowed_redirect_uris</code>.

@@ -84,6 +84,8 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const [problem, setProblem] = useState<Problem | null>(null);
   const [elsewhere, setElsewhere] = useState<ProviderLogin | null>(null);
   const [isOver, setIsOver] = useState(false);
+  /** What the provider wrote of the answer that this page was opened with. */
+  const [told, setTold] = useState(arrival?.isExpected ? arrival.told : "");
   const [wasRecognised, setWasRecognised] = useState(false);
   const fields = useRef<HTMLDivElement>(null);
   const isElsewhere = way === "method" && isAtProvider(method.type, values);
@@ -134,6 +136,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
     if (next.way) setWay(next.way);
     if (next.method) setMethod(next.method);
     setWasRecognised(false);
+    setTold("");
     setProblem(null);
   };
 
@@ -160,6 +163,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
   const isRight = way === "method" ? missingIn(method, values).length === 0 : given !== "" && !isStrange;
   const submit = (event: Event): void => {
     if (!attempt(event, isRight) || busy) return;
+    setTold("");
     if (isElsewhere) void goToProvider();
     else if (way === "token") void sendToken(given);
     else void send(way === "method" ? loginOf(method, values) : { kind: way, token: given });
@@ -202,7 +206,7 @@ function WayForm({ signIn, keepsPage, listed }: SignInFormProps & { readonly lis
       )}
       {problem && (
         <Focused on={problem}>
-          <Failure problem={problem} of={way === "method" ? method : way} />
+          <Failure problem={problem} of={way === "method" ? method : way} told={told} />
         </Focused>
       )}
       <button type="submit" class="button primary full" aria-disabled={busy}>

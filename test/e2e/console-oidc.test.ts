@@ -192,7 +192,7 @@ describe.skipIf(executable === undefined)("sign-in at an identity provider", () 
     expect((await back).url()).toContain("error=access_denied");
     await page
       .getByRole("alert")
-      .getByText(/access_denied/)
+      .getByText(/^The identity provider refused: .*\(access_denied\)$/)
       .waitFor();
     expect(await focusedLabel(page)).toMatch(/^You are not signed in/);
     await page.getByLabel("Role", { exact: true }).fill("elsewhere");

@@ -5,6 +5,7 @@ import { callbackPath, readArrival } from "../../../console/sign-in/arrival.ts";
 import { unwrappedToken } from "../../../console/sign-in/given-token.ts";
 import { nameOf } from "../../../console/sign-in/name-of.ts";
 import { uselessTeamToken } from "../../../console/sign-in/of-team.ts";
+import { boundedText, loginText } from "../../../console/sign-in/provider-error.ts";
 import {
   firstMethod,
   isAtProvider,
@@ -139,10 +140,14 @@ describe("the return from an identity provider", () => {
       place: "/ui/tokens?name=a",
       mount: "people",
       fields: { code: "c", iss: "https://i", state: "st", client_nonce: "secret" },
+      told: "",
     });
     expect(at(callbackPath("people"), "?error=access_denied&error_description=text&state=st")).toMatchObject({
       fields: { error: "access_denied", state: "st", client_nonce: "secret" },
+      told: "text",
     });
+    // Without an error nothing is told, whatever the address says.
+    expect(at(callbackPath("people"), "?code=c&error_description=text&state=st")).toMatchObject({ told: "" });
   });
 
   it("is refused with another state, at another mount, and in a tab that began none", () => {
@@ -191,4 +196,21 @@ it("the token of a team is told that it can do nothing here, unless its policies
   expect(uselessTeamToken({ path, meta: { ...meta, team: "owners" } }, refused)).toBe("");
   expect(uselessTeamToken({ path: "organizations/acme/authentication-token", meta }, refused)).toBe("");
   expect(uselessTeamToken({ path: "auth/token/create", meta: null }, refused)).toBe("");
+});
+
+describe("an error of the provider", () => {
+  it("is said in words, with its name", () => {
+    expect(loginText("Vault login failed. access_denied")).toMatch(
+      /^The identity provider refused: .* \(access_denied\)$/,
+    );
+    for (const message of ["Vault login failed. The provider reported an error.", "role not found", "toString"]) {
+      expect(loginText(message)).toBe(message);
+    }
+    expect(loginText("Vault login failed. constructor")).toBe("Vault login failed. constructor");
+  });
+
+  it("has a description of one bounded line without characters that are not seen", () => {
+    expect(boundedText(" You may\n not\u202e\u0000 sign in. ")).toBe("You may not sign in.");
+    expect(boundedText("é".repeat(300))).toBe(`${"é".repeat(200)}…`);
+  });
 });

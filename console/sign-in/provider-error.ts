@@ -1,0 +1,31 @@
+/** What the errors of a provider mean to who signs in (RFC 6749, OpenID Connect Core). */
+const WORDS: Readonly<Record<string, string>> = {
+  access_denied: "The identity provider refused: somebody declined there, or you may not use this client.",
+  invalid_request: "The identity provider did not accept the request: the client or its address is set up wrong.",
+  unauthorized_client: "The identity provider does not let this client sign people in.",
+  unsupported_response_type: "The identity provider does not let this client use the authorization code flow.",
+  invalid_scope: "The identity provider does not know a scope that the role asks for (oidc_scopes).",
+  server_error: "The identity provider had an error. Try again, or ask who runs it.",
+  temporarily_unavailable: "The identity provider can't answer now. Try again later.",
+  interaction_required: "The identity provider needs you to do something there first. Sign in there, and try again.",
+  login_required: "You have to sign in at the identity provider first.",
+  account_selection_required: "You have to choose an account at the identity provider.",
+  consent_required: "You have to agree at the identity provider that this client may know you.",
+};
+
+const OF_PROVIDER = /^Vault login failed\. (\w+)$/;
+
+/** A message of the server about an error of the provider, in words, with its name; any other message as it is. */
+export function loginText(message: string): string {
+  const [, code = ""] = OF_PROVIDER.exec(message) ?? [];
+  return Object.hasOwn(WORDS, code) ? `${WORDS[code]} (${code})` : message;
+}
+
+/** Characters of a description that are shown. */
+const MOST = 200;
+
+/** What a provider wrote besides, as one line of printable text. */
+export const boundedText = (text: string): string => {
+  const line = text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S}]+/gu, " ").trim();
+  return [...line].length > MOST ? `${[...line].slice(0, MOST).join("")}…` : line;
+};
