@@ -39,6 +39,21 @@ export function TokensWithIt({ name }: { readonly name: string }) {
   );
 }
 
+/** Who gives a policy to tokens, of now or later. Nothing where that is not known. */
+export function GivenBy({ name }: { readonly name: string }) {
+  const { api } = useSession();
+  const { value } = useLoad(name, () => api.read<Usage>(usagePath(name)));
+  if (!value) return null;
+  const { roles, entities, groups, teams } = value;
+  return (
+    <>
+      Given by: roles <Names holders={roles} hrefOf={hrefOfRole} />; entities{" "}
+      <Names holders={entities} hrefOf={hrefOfEntity} />; groups <Names holders={groups} hrefOf={hrefOfGroup} />; teams{" "}
+      <Names holders={teams} hrefOf={hrefOfTeam} />.
+    </>
+  );
+}
+
 /** The number of tokens with a policy of their own, and the roles, entities, groups and teams that give it. */
 export function PolicyUsage({ name }: { readonly name: string }) {
   const { api } = useSession();

@@ -3,6 +3,7 @@ import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
+import { CouldReturn } from "../tokens/could-return.tsx";
 import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
@@ -53,6 +54,9 @@ export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
     <Card title="What ended" beside={<ExportButton walk={file} total={numbers.total} />}>
       {file.problem && <ProblemNotice problem={file.problem} />}
       <Facts body rows={rows} />
+      <div class="body">
+        <CouldReturn filter={receipt.filter} preview={preview} />
+      </div>
       {numbers.total > 0 && (
         <CheckAgain
           // What the sweep has named meanwhile is checked too.

@@ -38,3 +38,6 @@ export const descendantsText = ({ count, more }: Amount): string =>
 export type Asker = NonNullable<TokenEnd["by"]>;
 
 export type TokenEnd = EndedToken["ended"];
+
+/** The path of a mount below `auth/`, as pages name it. */
+export const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");

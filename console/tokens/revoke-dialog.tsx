@@ -9,6 +9,7 @@ import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
+import { CouldReturn } from "./could-return.tsx";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import { entitiesIn, groupRows, type Preview } from "./numbers.ts";
@@ -114,6 +115,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           </p>
         )}
         {preview && <PreviewFacts preview={preview} />}
+        {preview && <CouldReturn filter={selection} preview={preview} />}
         {preview && preview.total > 0 && (
           <Field
             label={`Type ${preview.total} to confirm`}

@@ -193,11 +193,18 @@ describe.skipIf(executable === undefined)("the console", () => {
   });
 
   it("revokes all that a filter means after a dry run, and follows it to the end", async () => {
+    const role = { allowed_policies: "old" };
+    await call(server, "POST", "/v1/auth/token/roles/gives-old", { token: server.rootToken, body: role });
     await visit("Tokens");
     await page.getByLabel("Policy", { exact: true }).fill("old");
     await page.keyboard.press("Enter");
     await shows(/^3 tokens$/);
     await page.getByRole("button", { name: "Revoke all that match" }).click();
+    // A role that still gives the policy makes the service a way back.
+    const left = page.getByRole("region", { name: "What could still let them in" });
+    await left.getByText(/The policy old stays\. Given by: roles 1: /).waitFor();
+    await left.getByRole("link", { name: "auth/token/", exact: true }).waitFor();
+    await expectAccessible(page);
     await page.getByLabel("Type 3 to confirm").fill("3");
     await page.getByRole("button", { name: "Revoke 3 tokens" }).click();
     await page.waitForURL(/receipts\//);
@@ -205,6 +212,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText("3 tokens").first().waitFor();
     await receipt.getByText(/^policy.*old$/i).waitFor();
+    await left.getByText(/^Batch tokens below these end too/).waitFor();
     await expectAccessible(page);
     const saved = page.waitForEvent("download");
     await receipt.getByRole("button", { name: "Export JSON" }).click();

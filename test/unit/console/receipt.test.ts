@@ -5,6 +5,7 @@ import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
 import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole.ts";
 import { done, failed } from "../../../console/result.ts";
 import { MOST_NAMED, refusalOf } from "../../../console/tokens/model.ts";
+import { waysOf } from "../../../console/tokens/ways-back.ts";
 import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 
 const NONE = { waiting: 0, failing: 0, more: false, failures: [] };
@@ -131,5 +132,32 @@ describe("the end of an entity's tokens", () => {
   it("has a second time only where that says more than the first", () => {
     expect(isCutOff("2026-11-22T10:00:00Z", "2026-11-22T10:00:06Z")).toBe(false);
     expect(isCutOff("2026-11-22T09:00:00Z", "2026-11-22T10:00:00Z")).toBe(true);
+  });
+});
+
+describe("the ways back after a revocation", () => {
+  const by = (mount: readonly string[], role: readonly string[]) => {
+    const groups = (keys: readonly string[]) => keys.map((key) => ({ key, count: 1 }));
+    return { mount: groups(mount), role: groups(role), owner: [], type: [] };
+  };
+
+  it("are the methods by which the tokens came, and the roles of the only one", () => {
+    expect(waysOf(by(["auth/ci/"], ["deploy", ""]))).toEqual([
+      { name: "auth/ci/", href: "/ui/methods/ci" },
+      { name: "role deploy", href: "/ui/methods/ci?part=roles&name=deploy" },
+    ]);
+    expect(waysOf(by(["auth/ci/", "auth/token/"], ["deploy"])).map(({ href }) => href)).toEqual([
+      "/ui/methods/ci",
+      "/ui/methods/token",
+    ]);
+    expect(waysOf(by([""], [""]))).toEqual([]);
+    expect(
+      waysOf(
+        by(
+          ["auth/ci/"],
+          Array.from({ length: 50 }, (_, at) => `r${at}`),
+        ),
+      ),
+    ).toHaveLength(8);
   });
 });
