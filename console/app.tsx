@@ -31,6 +31,7 @@ import { beginAtTop, go, type Place, partsOf, usePlace } from "./router.ts";
 import { SearchButton } from "./search/palette.tsx";
 import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { SessionNotices } from "./sign-in/session-notices.tsx";
+import { SignOut } from "./sign-in/sign-out.tsx";
 import { Empty, Icon, keepFocus, PageHead, useNow } from "./ui/index.ts";
 
 export function App() {
@@ -187,7 +188,8 @@ function NavGroup({ title, items, current, session }: NavGroupProps) {
   );
 }
 
-function Who({ session: { self, name, term, signOut } }: { readonly session: Session }) {
+function Who({ session }: { readonly session: Session }) {
+  const { self, name, term } = session;
   const now = useNow(1000);
   const seconds = term.ends === null ? null : Math.max(0, (term.ends - now) / 1000);
   return (
@@ -198,19 +200,8 @@ function Who({ session: { self, name, term, signOut } }: { readonly session: Ses
           {seconds === null ? "never ends" : `ends in ${duration(seconds)}`}
         </span>
       </a>
-      <button
-        type="button"
-        class="button"
-        aria-label="Sign out"
-        title="Sign out"
-        onClick={async () => {
-          await signOut({ revoke: false });
-          // The next person who signs in here does not land on this one's page.
-          go(href([]));
-        }}
-      >
-        <Icon name="leave" />
-      </button>
+      {/* The next person who signs in here does not land on this one's page. */}
+      <SignOut session={session} onDone={() => go(href([]))} />
     </div>
   );
 }

@@ -20,7 +20,7 @@ interface NewSecretIdProps {
   /** Classes of the button. */
   readonly look?: string;
   readonly label: string;
-  readonly onMade?: () => void;
+  readonly onMade?: (accessor: string) => void;
 }
 
 /** A button that makes a secret-id, and shows it once, or its wrapping token. */
@@ -43,7 +43,7 @@ export function NewSecretId({ path, role, look = "button slim", label, onMade }:
             onSaved={(_, __, answer: Envelope<MadeSecretId | null>) => {
               setAsking(false);
               setMade(answer);
-              onMade?.();
+              onMade?.(accessorOf(answer));
             }}
           />
         </Dialog>
@@ -53,9 +53,13 @@ export function NewSecretId({ path, role, look = "button slim", label, onMade }:
   );
 }
 
+/** The accessor of a new secret-id, wrapped or not. */
+const accessorOf = ({ data, wrap_info: wrapped }: Envelope<MadeSecretId | null>): string =>
+  wrapped?.wrapped_accessor ?? data?.secret_id_accessor ?? "";
+
 function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>; readonly onClose: () => void }) {
   const { data, wrap_info: wrapped } = made;
-  const accessor = wrapped?.wrapped_accessor ?? data?.secret_id_accessor ?? "";
+  const accessor = accessorOf(made);
   const title = wrapped ? "Wrapped secret-id made" : "Secret-id made";
   const label = wrapped ? "Wrapping token" : "Secret-id";
   return (

@@ -57,7 +57,12 @@ function MadeToken({ made, onAnother }: { readonly made: Envelope<unknown>; read
             <Copy value={`bao unwrap ${wrapped.token}`} label="Command" />
           </div>
         )}
-        {wrapped && <p class="muted">It works once, within {duration(wrapped.ttl)}.</p>}
+        {wrapped && (
+          <p class="muted">
+            It works once, within {duration(wrapped.ttl)}. Whoever gets it runs this command, or pastes it at the
+            sign-in of this console, as a wrapping token, and is signed in with the token inside.
+          </p>
+        )}
         {auth && (
           <div class="field">
             <span class="label">Policies</span>

@@ -7,8 +7,13 @@ import { useSession } from "../session.ts";
 import { Card, useLoad } from "../ui/index.ts";
 import type { PresetPlace } from "./preset.ts";
 
+interface FirstSecretIdProps {
+  readonly place: PresetPlace;
+  readonly onMade: (accessor: string) => void;
+}
+
 /** The role-id of a role that was set up, and a first secret-id. */
-export function FirstSecretId({ place: { address, mount, role } }: { readonly place: PresetPlace }) {
+export function FirstSecretId({ place: { address, mount, role }, onMade }: FirstSecretIdProps) {
   const { api } = useSession();
   const path = belowMount(mount, "role", role);
   const record = useLoad(path, () => api.read<RecordValue>(path));
@@ -28,6 +33,7 @@ export function FirstSecretId({ place: { address, mount, role } }: { readonly pl
                 role={record.value}
                 look="button primary"
                 label="Make a secret-id…"
+                onMade={onMade}
               />
               <a class="button" href={href(["methods", mount], { part: "roles", name: role })}>
                 The role's page

@@ -207,15 +207,16 @@ function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps
 
 /** What the client needs once all is written: what it runs, its credentials, and the check of a login. */
 function AtTheEnd({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
+  const [accessor, setAccessor] = useState("");
   return (
     <>
-      {preset.method === "approle" && <FirstSecretId place={plan.place} />}
+      {preset.method === "approle" && <FirstSecretId place={plan.place} onMade={setAccessor} />}
       {plan.snippets.map(({ title, text }) => (
         <Card key={title} title={title} body>
           <Copy value={text} label={title} />
         </Card>
       ))}
-      <CheckOf preset={preset} plan={plan} />
+      <CheckOf key={accessor} preset={preset} plan={plan} accessor={accessor} />
     </>
   );
 }
@@ -258,14 +259,21 @@ function Texts({ plan, hasPolicy }: TextsProps) {
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-function CheckOf({ preset, plan }: { readonly preset: Preset; readonly plan: LoginPlan }) {
+interface CheckOfProps {
+  readonly preset: Preset;
+  readonly plan: LoginPlan;
+  /** Of the secret-id that was made last; "" for none. */
+  readonly accessor: string;
+}
+
+function CheckOf({ preset, plan, accessor }: CheckOfProps) {
   const part = (PARTS[preset.method] ?? []).find((one) => one.kind === "login check");
   if (part?.kind !== "login check") return null;
   const { mount, role } = plan.place;
   return (
     <>
       <h2>Check a login</h2>
-      <LoginCheck mount={mount} part={part} given={{ role, identity: plan.identity }} />
+      <LoginCheck mount={mount} part={part} given={{ role, identity: accessor || plan.identity }} />
     </>
   );
 }

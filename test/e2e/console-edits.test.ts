@@ -148,6 +148,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await textOf(other.page).fill(rule("typed by root"));
     await openPlace(other.page, "session");
     await other.page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.page.getByRole("button", { name: "Sign out only" }).click();
     await other.page.getByRole("button", { name: "Sign in" }).waitFor();
     expect(await other.page.evaluate("Object.keys(sessionStorage)")).toEqual([]);
     expect(other.faults).toEqual([]);

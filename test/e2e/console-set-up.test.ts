@@ -161,6 +161,9 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await dialog.getByRole("button", { name: "Make the secret-id" }).click();
     const secretId = (await dialog.getByRole("status", { name: "Secret-id" }).textContent()) ?? "";
     await dialog.getByRole("button", { name: "Done" }).click();
+    // The check is about the secret-id that was made.
+    await button("Check the login").click();
+    await page.getByText("This login gets a token").waitFor();
     // What the page says that the machine runs.
     const script = (await page.getByRole("status", { name: "On the machine" }).textContent()) ?? "";
     const files = `cat() { case "$1" in */role-id) printf %s '${roleId}';; *) printf %s '${secretId}';; esac; }`;

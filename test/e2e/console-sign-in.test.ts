@@ -305,6 +305,9 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByText(/^This page forgets the token\. .* stays valid/).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Sign out only" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     // It was pasted, so somebody else has it.
     expect(await statusOf(server.rootToken)).toBe(200);

@@ -608,6 +608,7 @@ describe.skipIf(executable === undefined)("the console", () => {
   it("signs out, and forgets the token", async () => {
     await visit("Your session");
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign out only" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await page.reload();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
