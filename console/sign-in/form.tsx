@@ -9,6 +9,7 @@ import type { Credential } from "./credential.ts";
 import { InOtherTab, OnDevice } from "./elsewhere.tsx";
 import { Failure } from "./failure.tsx";
 import { MethodFields } from "./method-fields.tsx";
+import { NotInitialized } from "./not-initialized.tsx";
 import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
 import { offerAnswer } from "./other-tab.ts";
 import { isWrappingToken } from "./recognise.ts";
@@ -49,11 +50,14 @@ interface SignInFormProps {
 
 /** The sign-in: with a method that is listed before sign-in, another one, or a token. */
 export function SignInForm({ signIn, keepsPage = false }: SignInFormProps) {
-  const mounts = useLoad("mounts", async () => {
+  const mounts = useLoad<readonly ListedMount[] | null>("mounts", async () => {
     const answer = await new Api("").read<ShownMounts>("sys/internal/ui/mounts");
-    return answer.ok ? done(listedMounts(answer.value)) : answer;
+    if (answer.ok) return done(listedMounts(answer.value));
+    const state = await new Api("").read<{ readonly initialized: boolean }>("sys/init");
+    return state.ok && !state.value.initialized ? done(null) : answer;
   });
   if (mounts.value === null && mounts.busy) return <div aria-busy="true" />;
+  if (mounts.value === null && mounts.problem === null) return <NotInitialized onLook={mounts.reload} />;
   const others = (mounts.value ?? []).filter((mount) => !isUsable(mount));
   return (
     <div class="stack">

@@ -80,6 +80,22 @@ describe.skipIf(executable === undefined)("sign-in by a method", () => {
   const statusOf = async (token: string | undefined): Promise<number> =>
     (await call(server, "GET", "/v1/auth/token/lookup-self", { token: token ?? "" })).status;
 
+  it("shows the command that initializes a server on which nobody can sign in yet", async () => {
+    const { page } = await openPage(browser);
+    const unavailable = { status: 503, json: { errors: ["Grove is not initialized"] } };
+    await page.route("**/v1/sys/internal/ui/mounts", (route) => route.fulfill(unavailable), { times: 1 });
+    await page.route("**/v1/sys/init", (route) => route.fulfill({ json: { initialized: false } }), { times: 1 });
+    await page.goto(`${server.address}/ui/`);
+    await page.getByText("This server is not initialized").waitFor();
+    const command = `curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" ${server.address}/v1/sys/init`;
+    await page.getByText(command, { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Sign in", exact: true }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "It is initialized: sign in" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    await page.close();
+  });
+
   it("offers the listed methods, the first by path or the one that the address asks for", async () => {
     const { page, faults } = await open();
     const method = page.getByRole("combobox", { name: "Method" });

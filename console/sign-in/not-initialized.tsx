@@ -1,0 +1,24 @@
+import { Copy, Notice } from "../ui/index.ts";
+
+/** The command that initializes a server at this address. */
+export const initCommand = (address: string): string =>
+  `curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" ${address}/v1/sys/init`;
+
+/** In the place of the sign-in, while nobody can sign in: what to do first. */
+export function NotInitialized({ onLook }: { readonly onLook: () => void }) {
+  return (
+    <div class="stack">
+      <Notice tone="warn" title="This server is not initialized">
+        <p>Nobody can sign in yet. The first call makes the root token, and shows it once:</p>
+      </Notice>
+      <Copy value={initCommand(window.location.origin)} label="Command" />
+      <p class="small muted">
+        GROVE_INIT_TOKEN is the init token: a secret of the deployment (<code>.dev.vars</code>, the environment of the
+        server, or <code>wrangler secret put</code>). Keep the root token that the answer has, and sign in with it.
+      </p>
+      <button type="button" class="button primary full" onClick={onLook}>
+        It is initialized: sign in
+      </button>
+    </div>
+  );
+}
