@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
 import { duration } from "../format.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
+import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Policies } from "../tokens/links.tsx";
-import { newTokenForm, newTokenRequest, rootMistake, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
+import { aliasesOf, newTokenForm, newTokenRequest, rootMistake, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
 import { Copy, Notice, PageHead, useLoad, Warnings } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
@@ -13,6 +14,14 @@ export function NewTokenPage() {
   const { api, self } = useSession();
   const isRoot = self.policies.includes("root");
   const roles = useLoad("roles", () => api.list("auth/token/roles"));
+  const [role, setRole] = useState("");
+  const chosen = useLoad(`role ${role}`, async () => {
+    if (role === "") return done(null);
+    const answer = await api.read<{ readonly allowed_entity_aliases?: readonly string[] | null }>(
+      `auth/token/roles/${pathOf(role)}`,
+    );
+    return done(aliasesOf(answer.ok ? answer.value : undefined));
+  });
   const [made, setMade] = useState<Envelope<unknown> | null>(null);
   if (made) return <MadeToken made={made} onAnother={() => setMade(null)} />;
   return (
@@ -21,7 +30,8 @@ export function NewTokenPage() {
       {(roles.value || roles.problem) && (
         <div class="card form">
           <RecordForm
-            groups={newTokenForm(roles.value, isRoot)}
+            groups={newTokenForm(roles.value, isRoot, roles.value ? chosen.value : [])}
+            onTyped={(name, value) => name === "role_name" && roles.value && setRole(value)}
             record={null}
             action="Make the token"
             request={newTokenRequest}

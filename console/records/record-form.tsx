@@ -47,6 +47,8 @@ interface RecordFormProps<T> {
   /** The error of a field that depends on the other values, checked when each field is right by itself. */
   readonly mistake?: (values: RecordValue) => Mistake | null;
   readonly terraform?: TerraformRecord | undefined;
+  /** Called with a value that was typed or chosen. */
+  readonly onTyped?: (name: string, value: string) => void;
   /** Closes the dialog of the form. */
   readonly onCancel?: () => void;
   /** Called with the sent values and the answer. */
@@ -55,7 +57,7 @@ interface RecordFormProps<T> {
 
 /** A form that makes or changes a record. It sends only changed fields. */
 export function RecordForm<T>(props: RecordFormProps<T>) {
-  const { groups, record, action, request, mistake, terraform, onCancel, onSaved } = props;
+  const { groups, record, action, request, mistake, terraform, onTyped, onCancel, onSaved } = props;
   const session = useSession();
   const { api } = session;
   const fields = groups.flatMap((group) => group.fields);
@@ -123,6 +125,7 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
                   onChange={(value) => {
                     change((now) => ({ ...now, [field.name]: value }));
                     setSaved(null);
+                    onTyped?.(field.name, value);
                   }}
                 />
               ))}

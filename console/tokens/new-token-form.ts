@@ -6,13 +6,33 @@ import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 /** Suggested lifetime: short, because some tokens are forgotten. */
 const SUGGESTED_TTL = "1h";
 
+/** The aliases that a role allows, with `*` at an end; empty when they can't be read. */
+export type AllowedAliases = readonly string[];
+
+const aliasHint = (aliases: AllowedAliases): string =>
+  `The alias of an entity, which the token is of then. ${aliases.length > 0 ? `The role allows ${aliases.join(", ")}.` : "The role has to allow it."}`;
+
+/** What the form offers for a role, as it was read; undefined when it may not be read: it may allow some. */
+export function aliasesOf(
+  role: { readonly allowed_entity_aliases?: readonly string[] | null } | undefined,
+): AllowedAliases | null {
+  if (role === undefined) return [];
+  const allowed = role.allowed_entity_aliases ?? [];
+  return allowed.length === 0 ? null : allowed;
+}
+
 /**
  * The form of a new token.
  *
  * @param roles the roles to choose from; null when they are not known
  * @param isRoot whether the token of the session is a root token
+ * @param aliases what the chosen role allows as an alias of an entity, where that is known; null for a role without any
  */
-export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): readonly FieldGroup[] => [
+export const newTokenForm = (
+  roles: readonly string[] | null,
+  isRoot: boolean,
+  aliases: AllowedAliases | null,
+): readonly FieldGroup[] => [
   {
     title: "Token",
     fields: [
@@ -24,6 +44,16 @@ export const newTokenForm = (roles: readonly string[] | null, isRoot: boolean): 
           ? { kind: "choice", choices: ["", ...roles], emptyChoice: "none", hint: "Sets what its tokens may have." }
           : { kind: "text", hint: "Your policies refuse the list of roles. You may still name one." }),
       },
+      ...(aliases === null
+        ? []
+        : [
+            {
+              name: "entity_alias",
+              label: "Of whom",
+              kind: "text",
+              hint: aliasHint(aliases),
+            } as const,
+          ]),
       {
         name: "policies",
         label: "Policies",
@@ -91,4 +121,5 @@ export const TERRAFORM_TOKEN: TerraformResource = {
   type: "vault_token",
   name: "display_name",
   renamed: { meta: "metadata", [WRAP]: "wrapping_ttl" },
+  lacks: ["entity_alias"],
 };

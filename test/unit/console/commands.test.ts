@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { PARTS } from "../../../console/methods/parts.ts";
 import { baoCommand, curlCommand, recordOf, terraformText } from "../../../console/records/commands.ts";
 import { copiedValues, draftOf, type Field, suggestedDraft } from "../../../console/records/field.ts";
-import { newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../../../console/tokens/new-token-form.ts";
+import { aliasesOf, newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../../../console/tokens/new-token-form.ts";
 
 /** What `bao` and `curl` get of commands that a shell of this machine runs: their arguments, and the body. */
 function run(commands: readonly string[]): { readonly words: string[]; readonly body: string }[] {
@@ -51,7 +51,7 @@ describe("a form as a command", () => {
     expect(bao?.words).toEqual(["write", "-wrap-ttl=300", "auth/token/create/a b", "-"]);
     expect(curl?.words).toContain("X-Vault-Wrap-TTL: 300");
     expect(newTokenRequest({ no_parent: true }).path).toBe("auth/token/create-orphan");
-    const fields = newTokenForm(["a b"], false).flatMap((group) => group.fields);
+    const fields = newTokenForm(["a b"], false, null).flatMap((group) => group.fields);
     expect(suggestedDraft(fields).ttl).toBe("1h");
     expect(copiedValues(fields, draftOf(fields, null), suggestedDraft(fields))).toEqual({ ttl: "1h" });
     expect(terraformText({ resource: TERRAFORM_TOKEN }, fields, values)).toContain('wrapping_ttl = "5m"');
@@ -161,5 +161,18 @@ describe("a form as a resource of Terraform", () => {
     expect(text).toContain("# No read shows secret_key: the first plan after an import sets it again.");
     const without = terraformText(recordOf(terraform, "aws"), fields, { access_key: "AKIA" });
     expect(without).not.toContain("No read shows");
+  });
+
+  it("offers the entity of a new token where the role allows aliases, or may not be read", () => {
+    const named = (aliases: readonly string[] | null) =>
+      newTokenForm(["robots"], false, aliases).flatMap(({ fields }) =>
+        fields.filter(({ name }) => name === "entity_alias"),
+      );
+    expect(named(aliasesOf({ allowed_entity_aliases: [] }))).toEqual([]);
+    expect(named(aliasesOf({}))).toEqual([]);
+    expect(named(aliasesOf({ allowed_entity_aliases: ["robot@*"] }))).toMatchObject([
+      { hint: "The alias of an entity, which the token is of then. The role allows robot@*." },
+    ]);
+    expect(named(aliasesOf(undefined))).toMatchObject([{ hint: expect.stringContaining("The role has to allow it.") }]);
   });
 });
