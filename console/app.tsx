@@ -136,7 +136,8 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       return <IssuerPage query={query} />;
     case "teams":
       if (item === "") return query.has("new") ? <NewOrganizationPage /> : <OrganizationsPage />;
-      if (below !== "") return <TeamPage key={below} organization={item} id={below} />;
+      if (below !== "")
+        return <TeamPage key={below} organization={item} id={below} marked={query.get("token") ?? ""} />;
       return <OrganizationPage key={item} name={item} query={query} />;
     case "audit":
       return <AuditPage key={query.toString()} query={query} />;

@@ -1,4 +1,4 @@
-import { huesOf, OTHER_HUE } from "./hues.ts";
+import { keptHues, OTHER_HUE } from "./hues.ts";
 import type { Item } from "./map.ts";
 
 export type ColourBy = "method" | "end" | "policy";
@@ -34,9 +34,6 @@ export function categoryOf({ token, mount, rest, joined }: Item, by: ColourBy, n
   return ENDS.find(([, within]) => left <= within)?.[0] ?? "later";
 }
 
-/** The classes of the last drawing by each choice of colours: a category that stays keeps its own. */
-const drawn = new Map<ColourBy, ReadonlyMap<string, string>>();
-
 /** The categories on a map, the most common first, each with its class. */
 export function paletteOf(items: readonly Item[], by: ColourBy, now: number): ReadonlyMap<string, string> {
   if (by === "end") {
@@ -49,11 +46,10 @@ export function paletteOf(items: readonly Item[], by: ColourBy, now: number): Re
     counts.set(category, (counts.get(category) ?? 0) + item.count);
   }
   const ranked = [...counts].sort((a, b) => b[1] - a[1]).map(([category]) => category);
-  const hues = huesOf(
+  const hues = keptHues(
+    by,
     ranked.filter((category) => category !== MANY),
     HUES,
-    drawn.get(by),
   );
-  drawn.set(by, hues);
   return new Map(ranked.map((category) => [category, hues.get(category) ?? OTHER_HUE]));
 }

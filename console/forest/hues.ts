@@ -1,3 +1,18 @@
+/** The colours of the categories that were drawn since the page was opened, of each kind of them. */
+const drawn = new Map<string, Map<string, string>>();
+
+/**
+ * `huesOf` with the colours of all earlier drawings of a kind: a category that was out of view for a while, or that
+ * another page shows too, has the one that it had.
+ */
+export function keptHues(kind: string, ranked: readonly string[], hues: number): ReadonlyMap<string, string> {
+  const before = drawn.get(kind) ?? new Map<string, string>();
+  const now = huesOf(ranked, hues, before);
+  for (const [category, hue] of now) if (hue !== OTHER_HUE) before.set(category, hue);
+  drawn.set(kind, before);
+  return now;
+}
+
 /** The class of areas without a colour of their own. */
 export const OTHER_HUE = "hue-rest";
 
@@ -7,7 +22,7 @@ export const OTHER_HUE = "hue-rest";
  * later in the alphabet takes the next.
  *
  * @param hues number of colours; categories beyond it have none of their own
- * @param before the classes of the last drawing
+ * @param before the classes of earlier drawings
  */
 export function huesOf(
   ranked: readonly string[],
@@ -18,8 +33,12 @@ export function huesOf(
   const coloured = ranked.slice(0, hues).sort();
   const classes = Array.from({ length: hues }, (_, hue) => classOf(hue));
   const had = (category: string): number => classes.indexOf(before.get(category) ?? "");
-  for (const category of coloured) if (had(category) >= 0) taken.set(had(category), category);
-  for (const category of coloured.filter((category) => had(category) < 0)) {
+  // Two that were never drawn together can have had the same one.
+  for (const category of coloured) {
+    if (had(category) >= 0 && !taken.has(had(category))) taken.set(had(category), category);
+  }
+  const placed = new Set(taken.values());
+  for (const category of coloured.filter((category) => !placed.has(category))) {
     let hue = hashOf(category) % hues;
     while (taken.has(hue)) hue = (hue + 1) % hues;
     taken.set(hue, category);

@@ -1,11 +1,12 @@
 import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
 import { EndsTable } from "../ends/ends-table.tsx";
-import { hoursInBars, partsOfBar } from "../ends/groups.ts";
+import { endSums, hoursInBars, partsOfBar } from "../ends/groups.ts";
 import { readEnds } from "../ends/read.ts";
 import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/span.ts";
-import { huesOf, OTHER_HUE } from "../forest/hues.ts";
-import { clockText, compact, count, counted, dayText, exact } from "../format.ts";
+import { TeamEnds } from "../ends/team-ends.tsx";
+import { keptHues, OTHER_HUE } from "../forest/hues.ts";
+import { clockText, count, counted, dayText, exact } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -51,7 +52,8 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOfSpan(span.from, span.until);
   const ends = useLoad(JSON.stringify([span.from, span.until, by]), () => readEnds(api, span, by));
   const groups = ends.value?.groups ?? [];
-  const hues = huesOf(
+  const hues = keptHues(
+    `ends ${by}`,
     groups.map(({ key }) => key),
     HUES,
   );
@@ -64,12 +66,9 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   );
 
   const counts = summary.value?.groups ?? [];
-  const never = counts.find(({ key }) => key === "never")?.count ?? 0;
   const isOfSpan = ends.value?.parts.length === span.bars;
   const inBars = ends.value && isOfSpan ? ends.value.parts : hoursInBars(span, counts);
-  const ending = inBars.reduce((sum, one) => sum + one, 0);
-  const total = summary.value?.total ?? 0;
-  const later = counts.reduce((sum, { key, count: some }) => sum + (Date.parse(key) >= span.until ? some : 0), 0);
+  const sums = endSums(span, summary.value ?? { groups: [], total: 0 });
   const data = barsOf(span, range, inBars, (at) =>
     ends.value && isOfSpan ? partsOfBar(ends.value, at, hueOf, OTHER_HUE) : [],
   );
@@ -87,14 +86,17 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
           <>
             <Figures
               rows={{
-                "End in this time": listed(count(ending), { ...filter, sort: "end" }),
-                "End later": listed(compact(later), {
+                ...(sums.before > 0 && {
+                  "End before": listed(count(sums.before), { ends_before: iso(span.from), sort: "end" }),
+                }),
+                "End in this time": listed(count(sums.within), { ...filter, sort: "end" }),
+                "End later": listed(count(sums.later), {
                   ends_after: iso(span.until - 1),
                   never_ends: "false",
                   sort: "end",
                 }),
-                "Never end": listed(compact(never), { never_ends: "true" }),
-                All: listed(compact(total), {}),
+                "Never end": listed(count(sums.never), { never_ends: "true" }),
+                All: listed(count(sums.all), {}),
               }}
             />
             <Card
@@ -102,7 +104,7 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
               beside={<span class="muted">{span.barText}, and leads to its tokens</span>}
               body
             >
-              {total === 0 ? (
+              {sums.all === 0 ? (
                 <Empty title="No tokens yet">
                   <a class="button primary" href={href(["new-token"])}>
                     New token
@@ -123,12 +125,16 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
               </>
             }
             beside={
-              <span class="muted">every token is counted{by === "policy" && ", once for each of its policies"}</span>
+              <span class="muted">
+                every token in the list is counted{by === "policy" && ", once for each of its policies"}: batch tokens
+                and tokens of teams are in no list
+              </span>
             }
           >
             <EndsTable ends={ends.value} span={span} by={by} filter={{ ...filter, sort: "end" }} hueOf={hueOf} />
           </Card>
         )}
+        <TeamEnds span={span} />
       </div>
     </>
   );

@@ -28,10 +28,12 @@ const TOKEN_TYPE = "authentication-tokens";
 interface TeamPageProps {
   readonly organization: string;
   readonly id: string;
+  /** Id of the token that somebody looks for; "" for none. */
+  readonly marked: string;
 }
 
 /** One team: what it is, and its tokens. */
-export function TeamPage({ organization, id }: TeamPageProps) {
+export function TeamPage({ organization, id, marked }: TeamPageProps) {
   const { api } = useSession();
   const team = useLoad(id, () => readResource<Team>(api, teamsPath("teams", id)));
   const value = team.value;
@@ -59,7 +61,7 @@ export function TeamPage({ organization, id }: TeamPageProps) {
       <Loading of={team} />
       {value && (
         <div class="stack">
-          <Tokens organization={organization} id={id} name={value.attributes.name} />
+          <Tokens organization={organization} id={id} name={value.attributes.name} marked={marked} />
           <section class="card" aria-label="Team">
             <div class="body">
               <RecordForm
@@ -78,7 +80,7 @@ export function TeamPage({ organization, id }: TeamPageProps) {
   );
 }
 
-function Tokens({ organization, id, name }: TeamPageProps & { readonly name: string }) {
+function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly name: string }) {
   const { api } = useSession();
   const path = tokensPath(organization);
   const list = useLoad(`${path} ${id} ${name}`, () => listResources<TeamToken>(api, path, 1, { q: name }));
@@ -112,11 +114,17 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
           <p>The holder of a token of the team acts as the team.</p>
         </Empty>
       )}
+      {list.value && marked !== "" && !tokens.some((token) => token.id === marked) && (
+        <p class="body" role="status">
+          The token <code>{marked}</code> is not among these: it was deleted, or is on another page.
+        </p>
+      )}
       {tokens.length > 0 && (
         <TokenList
           organization={organization}
           tokens={tokens}
           ofOneTeam
+          marked={marked}
           onChange={list.reload}
           onRotate={setRotating}
         />

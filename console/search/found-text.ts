@@ -102,7 +102,7 @@ export function credentialText(credential: Credential): string {
 const someOf = (names: readonly string[]): string =>
   names.slice(0, NAMED).join(", ") + (names.length > NAMED ? " and others" : "");
 
-const teamOf = ({ metadata }: Credential, state: string): readonly Found[] => {
+const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {
   const { organization, team, team_id: id } = metadata;
   if (!organization || !team || !id) return [];
   return [
@@ -110,7 +110,7 @@ const teamOf = ({ metadata }: Credential, state: string): readonly Found[] => {
       kind: "Teams",
       name: team,
       detail: `${state} token of this team of ${organization}`,
-      href: href(["teams", organization, id]),
+      href: href(["teams", organization, id], { token: accessor }),
     },
   ];
 };

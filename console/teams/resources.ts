@@ -41,6 +41,7 @@ export interface TeamToken {
   readonly "expired-at": string | null;
   readonly description: string | null;
   readonly "rotated-at"?: string;
+  readonly "created-by-name"?: string;
   /** The secret, which only the answer to its creation has. */
   readonly token: string | null;
 }

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
-import { AllowedButton, type DataColumn, DataTable, End, Time } from "../ui/index.ts";
+import { AllowedButton, type DataColumn, DataTable, End, Time, useNow } from "../ui/index.ts";
 import { deleteTokens, type Resource, rotationPath, type TeamToken, teamOf, tokensPath } from "./resources.ts";
 
 /** Most tokens that one call deletes. */
@@ -15,12 +15,21 @@ interface TokenListProps {
   readonly tokens: readonly Resource<TeamToken>[];
   /** Without the column that names the team. */
   readonly ofOneTeam?: boolean;
+  /** Id of the token that somebody looks for. */
+  readonly marked?: string;
   readonly onChange: () => void;
   readonly onRotate?: (token: Resource<TeamToken>) => void;
 }
 
 /** Tokens of teams. Selected tokens are deleted together. */
-export function TokenList({ organization, tokens, ofOneTeam = false, onChange, onRotate }: TokenListProps) {
+export function TokenList({
+  organization,
+  tokens,
+  ofOneTeam = false,
+  marked = "",
+  onChange,
+  onRotate,
+}: TokenListProps) {
   const { api } = useSession();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const chosen = tokens.filter(({ id }) => selected.has(id)).slice(0, MOST);
@@ -56,15 +65,24 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
         ]),
     {
       label: "Description",
-      cell: ({ attributes: { description, "rotated-at": rotated } }) => (
+      cell: ({ id, attributes: { description, "rotated-at": rotated } }) => (
         <>
           {description || <span class="muted">none</span>}{" "}
           {rotated !== undefined && <span class="tag warn">rotated</span>}
+          {id === marked && <span class="tag bad">the one you looked for</span>}
         </>
       ),
     },
-    { label: "Ends", cell: ({ attributes }) => <End at={attributes["expired-at"]} /> },
-    { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+    { label: "Ends", cell: ({ attributes: { "expired-at": end } }) => <TokenEnd at={end} /> },
+    {
+      label: "Made",
+      cell: ({ attributes: { "created-at": made, "created-by-name": by } }) => (
+        <>
+          <Time at={made} />
+          {by ? ` by ${by}` : ""}
+        </>
+      ),
+    },
     {
       label: "Last used",
       cell: ({ attributes: { "last-used-at": used } }) =>
@@ -87,7 +105,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
   ];
   return (
     <>
-      <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} />
+      <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} marked={marked} />
       {chosen.length > 0 && (
         <div class="table-foot">
           <ConfirmButton
@@ -114,5 +132,17 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
         </div>
       )}
     </>
+  );
+}
+
+/** A token that was rotated stays listed for a while after its end. */
+function TokenEnd({ at }: { readonly at: string | null }) {
+  const hasEnded = at !== null && Date.parse(at) <= useNow();
+  return hasEnded ? (
+    <>
+      <span class="tag bad">ended</span> <Time at={at} />
+    </>
+  ) : (
+    <End at={at} />
   );
 }

@@ -18,12 +18,14 @@ interface DataTableProps<T> {
   readonly rows: readonly T[] | null | undefined;
   readonly columns: readonly DataColumn<T>[];
   readonly keyOf: (row: T) => string;
+  /** Key of the row that somebody looks for: it is marked, and scrolled to once. */
+  readonly marked?: string;
   /** Shown in place of a table without rows. */
   readonly empty?: ComponentChildren;
 }
 
 /** Rows of one kind. */
-export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTableProps<T>) {
+export function DataTable<T>({ label, rows, columns, keyOf, marked = "", empty }: DataTableProps<T>) {
   if (!rows) return null;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
@@ -40,7 +42,11 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr
+              key={keyOf(row)}
+              class={keyOf(row) === marked ? "selected" : undefined}
+              ref={keyOf(row) === marked ? scrollTo : null}
+            >
               {columns.map(({ label: head, right, isBare, cell }) => (
                 <td
                   key={head}
@@ -57,6 +63,11 @@ export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTablePr
       </table>
     </Scroll>
   );
+}
+
+/** The same function at each rendering, so that it is called once, when the row appears. */
+function scrollTo(row: HTMLElement | null): void {
+  row?.scrollIntoView({ block: "center" });
 }
 
 /** A cell that is cut shows the whole of its text to a pointer that rests on it. */

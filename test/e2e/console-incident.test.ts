@@ -276,7 +276,16 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     const team = await post("organizations/acme/teams", "teams", { name: "platform" });
     const made = await post(`teams/${team.id}/authentication-token`, "authentication-tokens", {});
     await search().fill(made.attributes.token);
-    await page.getByRole("option", { name: /platform.*live token of this team of acme/ }).waitFor();
+    await page.getByRole("option", { name: /platform.*live token of this team of acme/ }).click();
+    // Its row is marked, with who made it.
+    const row = page.getByRole("row", { name: /the one you looked for/ });
+    await row.getByText(/by root/).waitFor();
+    expect(await row.getAttribute("class")).toBe("selected");
+    await expectAccessible(page);
+    await openPlace(page, "ends");
+    await page.getByRole("region", { name: "Tokens of teams that end in this time" }).getByText("None.").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Control+k");
     await search().fill(leaked.accessor);
     await page.getByRole("option", { name: /ended: revoked/ }).click();
     await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));

@@ -33,19 +33,21 @@ interface ShownToken extends ListedTeamToken {
 
 const ofTeam = ({ team }: ShownToken) => (team.holder ? undefined : team);
 
+const TOKEN_ATTRIBUTES: ViewFields<ShownToken> = {
+  "team-name?": ["string", (shown) => ofTeam(shown)?.name],
+  "created-at": ["string", ({ token }) => formatRfc3339(token.createdAt)],
+  "last-used-at": ["string | null", ({ token }) => formatTime(token.lastUsedAt)],
+  "expired-at": ["string | null", ({ token }) => token.expiredAt],
+  description: ["string | null", ({ token }) => token.description ?? null],
+  "rotated-at?": ["string", ({ token }) => formatTime(token.rotatedAt ?? null) ?? undefined],
+  "rotated-to?": ["string", ({ token }) => token.rotatedTo],
+  token: ["string | null", ({ text }) => text],
+};
+
 const TOKEN_FIELDS: ViewFields<ShownToken> = {
   id: ["string", ({ token }) => token.tokenId],
   type: ["string", () => "authentication-tokens"],
-  attributes: inner({
-    "team-name?": ["string", (shown) => ofTeam(shown)?.name],
-    "created-at": ["string", ({ token }) => formatRfc3339(token.createdAt)],
-    "last-used-at": ["string | null", ({ token }) => formatTime(token.lastUsedAt)],
-    "expired-at": ["string | null", ({ token }) => token.expiredAt],
-    description: ["string | null", ({ token }) => token.description ?? null],
-    "rotated-at?": ["string", ({ token }) => formatTime(token.rotatedAt ?? null) ?? undefined],
-    "rotated-to?": ["string", ({ token }) => token.rotatedTo],
-    token: ["string | null", ({ text }) => text],
-  }),
+  attributes: inner(TOKEN_ATTRIBUTES),
   relationships: inner({
     "team?": reference((shown) => {
       const team = ofTeam(shown);
@@ -64,7 +66,14 @@ export const TOKEN_VIEW = view(TOKEN_FIELDS);
  * is no member of JSON:API.
  */
 export const LISTED_TOKEN_VIEW = view<ListedTeamToken>({
-  ...fieldsOf((listed) => ({ ...listed, text: null }), TOKEN_FIELDS),
+  ...fieldsOf((listed) => ({ ...listed, text: null }), {
+    ...TOKEN_FIELDS,
+    // For people: the relationship has an id that nobody knows.
+    attributes: inner<ShownToken>({
+      ...TOKEN_ATTRIBUTES,
+      "created-by-name?": ["string", ({ token }) => token.createdBy.name || undefined],
+    }),
+  }),
   type: ["string", () => "team-tokens"],
   Type: ["string", () => "authentication-tokens"],
 });

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EndingTokens } from "../../../client/answers.d.ts";
-import { hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
+import { endSums, hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
 import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/span.ts";
+import { endsWithin } from "../../../console/ends/within.ts";
 
 const ranges = fc.constantFrom(...RANGES.map(([range]) => range));
 const moments = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2090, 0, 1) });
@@ -59,5 +60,24 @@ describe("what ends when", () => {
       count: 2,
     }));
     expect(hoursInBars(span, [...hours, { key: "never", count: 7 }]).slice(0, 2)).toEqual([4, 2]);
+  });
+});
+
+describe("the sums of the page", () => {
+  const HOUR_MS = 3_600_000;
+  const from = Date.parse("2026-11-23T00:00:00Z");
+  const span = { from, until: from + 24 * HOUR_MS, bars: 24, step: HOUR_MS, barText: "" };
+  const at = (hours: number, count: number) => ({ key: new Date(from + hours * HOUR_MS).toISOString(), count });
+
+  it("add up, also what ends before the time that is shown, and hours that the count does not name", () => {
+    const groups = [at(-2, 349), at(0, 20), at(23, 8), at(24, 10), { key: "never", count: 1 }];
+    const sums = endSums(span, { groups, total: 394 });
+    expect(sums).toEqual({ before: 349, within: 28, later: 16, never: 1, all: 394 });
+    expect(sums.before + sums.within + sums.later + sums.never).toBe(sums.all);
+  });
+
+  it("have the tokens of teams that end then, the first to end first", () => {
+    const all = [at(24, 0), at(5, 0), at(0, 0), at(-1, 0)].map(({ key }) => key);
+    expect(endsWithin(span, [...all, null], (end) => end)).toEqual([all[2], all[1]]);
   });
 });

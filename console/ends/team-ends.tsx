@@ -1,0 +1,91 @@
+import { counted } from "../format.ts";
+import { href } from "../href.ts";
+import { done } from "../result.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import {
+  listResources,
+  type Organization,
+  type Resource,
+  type TeamToken,
+  teamOf,
+  teamsPath,
+  tokensPath,
+} from "../teams/resources.ts";
+import { Card, DataTable, End, useLoad } from "../ui/index.ts";
+import type { Span } from "./span.ts";
+import { endsWithin } from "./within.ts";
+
+/** Organizations whose tokens are read: each takes a call. */
+const MOST_ORGANIZATIONS = 10;
+
+interface EndingToken {
+  readonly organization: string;
+  readonly token: Resource<TeamToken>;
+}
+
+/** Tokens of teams that end in this time: they are in no list of tokens, and in none of the counts of the page. */
+export function TeamEnds({ span }: { readonly span: Span }) {
+  const session = useSession();
+  const { api } = session;
+  const mayRead = mayDo(session, ASKED_PATHS.organizations, "read");
+  const loaded = useLoad(`teams ${mayRead}`, async () => {
+    if (!mayRead) return done(null);
+    const found = await listResources<Organization>(api, teamsPath("organizations"), 1);
+    if (!found.ok) return found;
+    const names = found.value.items.slice(0, MOST_ORGANIZATIONS).map(({ id }) => id);
+    const lists = await Promise.all(
+      names.map(async (organization) => {
+        // The first to end come first.
+        const answer = await listResources<TeamToken>(api, tokensPath(organization), 1, { sort: "expired-at" });
+        return answer.ok ? answer.value.items.map((token) => ({ organization, token })) : [];
+      }),
+    );
+    return done({ tokens: lists.flat(), isAll: found.value.total <= names.length, read: names.length });
+  });
+  const teams = <a href={href(["teams"])}>Teams</a>;
+  if (!mayRead || loaded.problem) {
+    return <p class="muted">Tokens of teams are not counted here; {teams} has them, to who may read organizations.</p>;
+  }
+  if (!loaded.value || (loaded.value.read === 0 && loaded.value.isAll)) return null;
+  const ending = endsWithin(span, loaded.value.tokens, ({ token }) => token.attributes["expired-at"]);
+  return (
+    <Card
+      title={
+        <>
+          Tokens of teams that end in this time <span class="muted number">{counted(ending.length, "token")}</span>
+        </>
+      }
+      beside={
+        <span class="muted">
+          {loaded.value.isAll ? "" : `of the first ${loaded.value.read} organizations; `}not in the counts above
+        </span>
+      }
+    >
+      {ending.length === 0 ? (
+        <p class="body muted">None. {teams} has all.</p>
+      ) : (
+        <DataTable<EndingToken>
+          label="Tokens of teams"
+          rows={ending}
+          keyOf={({ token }) => token.id}
+          columns={[
+            {
+              label: "Team",
+              cell: ({ organization, token }) => (
+                <a href={href(["teams", organization, teamOf(token)], { token: token.id })}>
+                  {token.attributes["team-name"]}
+                </a>
+              ),
+            },
+            { label: "Organization", cell: ({ organization }) => organization },
+            {
+              label: "Description",
+              cell: ({ token }) => token.attributes.description || <span class="muted">none</span>,
+            },
+            { label: "Ends", cell: ({ token }) => <End at={token.attributes["expired-at"]} both /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
