@@ -15,6 +15,7 @@ const TONES: Readonly<Record<Happening, string>> = {
   renewed: "tag",
   ended: "tag bad",
   counted: "tag",
+  asked: "tag",
   changed: "tag",
   refused: "tag warn",
   failed: "tag bad",
@@ -89,6 +90,8 @@ export function EventText({ event, of, jobs }: EventTextProps) {
         </>
       );
     }
+    case "asked":
+      return <Asked event={event} of={of} />;
     case "changed":
       return deedOf(event) === "" ? <Asked event={event} of={of} /> : <Deed event={event} of={of} />;
     case "refused":

@@ -10,6 +10,7 @@ export type Happening =
   | "renewed"
   | "ended"
   | "counted"
+  | "asked"
   | "changed"
   | "refused"
   | "failed"
@@ -17,6 +18,10 @@ export type Happening =
 
 const RENEWAL = /^(?:auth\/token\/renew(?:-self|-accessor)?|sys\/(?:leases\/)?renew)(?:\/|$)/;
 const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\/)?revoke)(?:\/|$)/;
+
+/** Requests with a body that only ask: they have changed nothing. */
+const QUESTION =
+  /^(?:auth\/.+\/explain\/login|auth\/token\/lookup(?:-accessor)?|sys\/explain\/.+|sys\/capabilities(?:-self|-accessor)?|sys\/leases\/lookup|sys\/tokens\/(?:find|verify-ended)|sys\/audit\/events|sys\/audit-self\/events|identity\/lookup\/.+)$/;
 
 const OF_ENTITY = /^identity\/entity(?:$|\/(?:id|name)\/)/;
 const NOT_BEFORE = /^identity\/entity\/id\/[^/]+\/not-before$/;
@@ -70,7 +75,8 @@ export function happeningOf(event: AuditEvent, of = ""): Happening {
   const revocation = revocationOf(event);
   if (revocation) return revocation.isDry ? "counted" : "ended";
   if (RENEWAL.test(path)) return "renewed";
-  return END.test(path) ? "ended" : "changed";
+  if (END.test(path)) return "ended";
+  return QUESTION.test(path) ? "asked" : "changed";
 }
 
 /** An end as the ends of tokens have it. */

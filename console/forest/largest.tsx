@@ -1,5 +1,6 @@
 import { count } from "../format.ts";
 import { href } from "../href.ts";
+import { filterOfGroup, type GroupBy } from "../tokens/group.ts";
 import { Card, DataTable, End } from "../ui/index.ts";
 import { type Item, treesIn } from "./map.ts";
 
@@ -13,8 +14,15 @@ function firstEnd({ token, joined = [] }: Item): string | null | undefined {
   return times[0] ?? (ends.length > 0 ? null : undefined);
 }
 
+interface LargestProps {
+  readonly items: readonly Item[];
+  /** What they are grouped by. */
+  readonly by: GroupBy;
+}
+
 /** The largest areas of the map as a table: trees, and the trees of one group together. */
-export function Largest({ items }: { readonly items: readonly Item[] }) {
+export function Largest({ items, by }: LargestProps) {
+  const filterOf = ({ group }: Item) => (group === undefined ? {} : filterOfGroup(by, group));
   const largest = items
     .flatMap((frame) => frame.items ?? [])
     .filter(({ rest }) => rest === undefined)
@@ -38,7 +46,9 @@ export function Largest({ items }: { readonly items: readonly Item[] }) {
             label: "Next tree ends",
             cell: (item) => {
               const end = firstEnd(item);
-              return end === undefined ? <span class="muted">–</span> : <End at={end} />;
+              if (end !== undefined) return <End at={end} />;
+              // The map names the largest trees alone: the list has the others, the first to end first.
+              return <a href={href(["tokens"], { ...filterOf(item), mount: item.mount, sort: "end" })}>in the list</a>;
             },
           },
         ]}

@@ -32,6 +32,8 @@ export interface Item {
   readonly mount: string;
   /** The address that a click leads to. */
   readonly opens: string;
+  /** The group that it stands for. Its name may be another: an entity is called by its own. */
+  readonly group?: string;
   /** The trees of one group that are drawn as one area: those that are named. */
   readonly joined?: readonly Item[];
   /** How many trees those are with the ones that are not named. */

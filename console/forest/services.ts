@@ -67,6 +67,7 @@ function joinedItem(mount: string, group: string, of: readonly Item[], opens: Op
   return {
     key: `${mount} ${group}`,
     name: group,
+    group,
     count: sumOf(of),
     joined: of,
     token: null,

@@ -202,15 +202,18 @@ const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellips
 const CHARACTER = 7;
 
 /**
- * The name of an item. Of one that does not fit, what it shares with its neighbours is left out, with dots in its place:
- * the name that several have, or that of the method at its beginning, which the frame says.
+ * The name of an item, cut at its end by the style sheet where it does not fit. What it shares with its neighbours is
+ * left out before, with dots in its place, when all of the rest has room: the name that several have, or that of the
+ * method at its beginning, which the frame says.
  */
 function labelOf({ name, mount, token, joined }: Item, room = Number.POSITIVE_INFINITY): string {
   if ((!token && !joined) || name.length * CHARACTER <= room) return name;
   const [, difference] = name.split(DIFFERS_BY);
   if (difference !== undefined) return difference.startsWith("…") ? difference : `…${difference}`;
+  const hasRoom = (rest: string): boolean => rest.length * CHARACTER <= room;
   const prefix = `${mount.replace(/^auth\/|\/$/g, "").replaceAll("/", "-")}-`;
-  return name.startsWith(prefix) && name.length > prefix.length ? `…${name.slice(prefix.length)}` : name;
+  const rest = `…${name.slice(prefix.length)}`;
+  return name.startsWith(prefix) && name.length > prefix.length && hasRoom(rest) ? rest : name;
 }
 
 /** The legend of a map's colours. */

@@ -28,6 +28,12 @@ function bodyOf(text: string): Readonly<Record<string, unknown>> | null {
   return value && PROOFS.some((name) => Object.hasOwn(value, name)) ? value : null;
 }
 
+/** What is wrong with a pasted text that begins as an object does; "" for another one, or a right one. */
+export const objectMistake = (pasted: string): string =>
+  pasted.trim().startsWith("{") && objectIn(pasted.trim()) === null
+    ? "It begins like JSON, and is none: a comma, a quote or a bracket is missing."
+    : "";
+
 function objectIn(text: string): Readonly<Record<string, unknown>> | null {
   if (!text.startsWith("{")) return null;
   try {

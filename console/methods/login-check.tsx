@@ -21,6 +21,7 @@ import {
   useTried,
   Warnings,
 } from "../ui/index.ts";
+import { objectMistake } from "./identity-fields.ts";
 import { belowMount } from "./mount-paths.ts";
 
 type Outcome = Check["outcome"];
@@ -56,8 +57,15 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
   const found = answer?.data ?? null;
   const [tried, attempt] = useTried();
   const isEmpty = identity.trim() === "" && part.mayBeEmpty !== true;
+  const mistake = objectMistake(identity);
   const submit = async (event: Event): Promise<void> => {
-    if (!attempt(event, !isEmpty) || busy) return;
+    // What is not sent has no result: one of before would seem to be its.
+    const isRight = !isEmpty && mistake === "";
+    if (!isRight) {
+      setAnswer(null);
+      setProblem(null);
+    }
+    if (!attempt(event, isRight) || busy) return;
     setBusy(true);
     const ofRole = await roleFields(session, mount, part, role.trim());
     if (!ofRole.ok) {
@@ -124,7 +132,7 @@ export function LoginCheck({ mount, part, given }: LoginCheckProps) {
               <option key={name} value={name} />
             ))}
           </datalist>
-          <Field label={part.label} hint={part.hint} wrong={tried && isEmpty ? "Needed" : ""}>
+          <Field label={part.label} hint={part.hint} wrong={tried ? (isEmpty ? "Needed" : mistake) : ""}>
             <textarea
               class="mono"
               rows={7}

@@ -27,7 +27,9 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     setTyped(next);
     setRefusal("");
   };
-  const part = partOfIdText(text);
+  // Without a text it leads from some events back to all of them.
+  const isNothing = text === "" && address === "" && path === "";
+  const part = isNothing ? "Type an id, an address or the beginning of a path" : partOfIdText(text);
   const submit = async (event: Event): Promise<void> => {
     if (!attempt(event, !isToken && part === "")) return;
     const found = await refusalOfParts(session, [text]);

@@ -130,7 +130,7 @@ function Forest({ view, show, unknown }: ForestProps) {
               title === "Forest" ? "Trees by their number of tokens" : `Trees of ${title} by their number of tokens`
             }
           />
-          <Largest items={items} />
+          <Largest items={items} by={by} />
         </div>
       )}
     </>

@@ -7,7 +7,7 @@ import { isTokenInSearch } from "../search/found-text.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { areColumns, type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
-import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
+import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText, refusedFilter } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
 import { isGoing } from "../tokens/going.ts";
 import { groupingOf, isGrouping } from "../tokens/group.ts";
@@ -70,6 +70,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
     go(href(["tokens"], { ...kept, ...change }), "replace");
   };
   const keys = useMemo(() => [...new Set(pages.tokens.flatMap((one) => Object.keys(one.metadata)))], [pages.tokens]);
+  const notTaken = pages.problem?.status === 400 ? pages.problem.messages : [];
   const isFiltered = Object.keys(filter).length > 0;
   const revocation = needsOf(ASKED_PATHS.revoke);
   const toggle = (accessor: string): void => {
@@ -97,8 +98,10 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
         </Notice>
       )}
       <div class="stack">
-        <FilterBar filter={filter} onChange={(next) => show({ ...cleared(), ...next })} />
-        {pages.problem && <ProblemNotice problem={pages.problem} onRetry={pages.reload} />}
+        <FilterBar filter={filter} refusal={notTaken} onChange={(next) => show({ ...cleared(), ...next })} />
+        {pages.problem && refusedFilter(notTaken) === "" && (
+          <ProblemNotice problem={pages.problem} onRetry={pages.reload} />
+        )}
         {group !== "" && <GroupedList filter={filter} by={group} />}
         {group === "" && !pages.problem && (
           <section class="card" aria-label="Tokens">

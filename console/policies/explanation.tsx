@@ -4,7 +4,7 @@ import { AllowingPolicy, Notice } from "../ui/index.ts";
 
 /** Which rule allows or refuses a request, where it stands, and what would allow it. */
 export function ExplanationNotice({ explanation }: { readonly explanation: Explanation }) {
-  const { allowed, operation, path, message, rule, policies, missing_policies: missing, hcl } = explanation;
+  const { allowed, operation, path, message, rule, policies, missing_policies: missing, endpoint, hcl } = explanation;
   return (
     <Notice tone={allowed ? "good" : "warn"} title={`${operation} of ${path}: ${allowed ? "allowed" : "refused"}`}>
       <p>{message}</p>
@@ -15,7 +15,8 @@ export function ExplanationNotice({ explanation }: { readonly explanation: Expla
       ))}
       <p class="small">Its policies: {policies.join(", ") || "none"}</p>
       {missing.length > 0 && <p class="small bad">There is no policy {missing.join(", ")}.</p>}
-      <AllowingPolicy hcl={hcl} />
+      {/* No policy makes an endpoint. */}
+      <AllowingPolicy hcl={endpoint === null ? null : hcl} />
     </Notice>
   );
 }

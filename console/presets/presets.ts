@@ -3,8 +3,8 @@ import { PEOPLE } from "./people.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 import { SCRIPT } from "./script.ts";
 
-/** A text that can be sent in a header. */
-const BEARER = /^[\x21-\x7e]+$/;
+/** A signed token (JWS): what an API server gives a service account. */
+const SIGNED = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Pods of a cluster whose API server checks each token. */
 const KUBERNETES_REVIEW: Preset = {
@@ -32,7 +32,10 @@ kubectl -n grove create token reviewer --duration=8760h
       isOfMount: true,
       hint: "What the last command above printed. It is kept sealed.",
       isSecret: true,
-      wrong: (value) => (BEARER.test(value) && value.length <= 16_384 ? "" : "A token without blanks."),
+      wrong: (value) =>
+        SIGNED.test(value) && value.length <= 16_384
+          ? ""
+          : "It is no JWT: three parts with dots between, as the command prints it.",
     },
     ROLE_FIELD,
   ],

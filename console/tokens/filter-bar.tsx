@@ -8,26 +8,31 @@ import {
   FILTER_FIELDS,
   type Filter,
   type FilterField,
+  filterMistake,
   linesOfPairs,
   MAIN_FIELDS,
   pairsOfLines,
+  refusedFilter,
   valuesOfPairs,
 } from "./filter.ts";
 import { SearchField } from "./search-field.tsx";
 
 interface FilterBarProps {
   readonly filter: Filter;
+  /** Why the server did not take it; empty when it did. */
+  readonly refusal: readonly string[];
   readonly onChange: (filter: Filter) => void;
 }
 
 /** The filters of the inventory. They apply at Enter, or when the field loses the focus. */
-export function FilterBar({ filter, onChange }: FilterBarProps) {
+export function FilterBar({ filter, refusal, onChange }: FilterBarProps) {
   // A narrow screen hides all of them.
   const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (isNarrow() || !MAIN_FIELDS.has(name)));
   const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));
   const set = (name: string, value: string): void => {
     if ((filter[name] ?? "") !== value) onChange({ ...filter, [name]: value });
   };
+  const refused = refusedFilter(refusal);
   const fields = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (open || MAIN_FIELDS.has(name)));
   return (
     <form class={open ? "filters" : "filters folded"} aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
@@ -39,6 +44,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
           key={field.name}
           field={field}
           value={filter[field.name] ?? ""}
+          refusal={refused === field.name ? refusal.join(" ") : ""}
           onChange={(value) => set(field.name, value)}
         />
       ))}
@@ -57,6 +63,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
 }
 
 interface FilterInputProps {
+  readonly refusal: string;
   readonly field: FilterField;
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -94,7 +101,7 @@ function FilterTime({ field, value, onChange }: FilterInputProps) {
   );
 }
 
-function FilterText({ field, value, onChange }: FilterInputProps) {
+function FilterText({ field, value, refusal, onChange }: FilterInputProps) {
   const session = useSession();
   const isPairs = field.kind === "pairs";
   const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
@@ -109,15 +116,17 @@ function FilterText({ field, value, onChange }: FilterInputProps) {
     const next = isPairs ? linesOfPairs(typed) : typed.trim();
     // Enter and the loss of the focus both send it.
     if (next === value || next === asked.current) return;
+    const mistake = filterMistake(field, typed);
+    if (mistake !== "") return setRefused(mistake);
     asked.current = next;
-    const refusal = await refusalOfParts(session, isPairs ? valuesOfPairs(next) : [next]);
+    const found = await refusalOfParts(session, isPairs ? valuesOfPairs(next) : [next]);
     if (asked.current !== next) return;
     asked.current = null;
-    setRefused(refusal);
-    if (refusal === "") onChange(next);
+    setRefused(found);
+    if (found === "") onChange(next);
   };
   return (
-    <Field label={field.label} wrong={hasToken(typed) ? TOKEN_TYPED : refused}>
+    <Field label={field.label} wrong={hasToken(typed) ? TOKEN_TYPED : refused || refusal}>
       <input
         type="search"
         value={typed}

@@ -34,6 +34,19 @@ export const FILTER_FIELDS: readonly FilterField[] = [
   { name: "tree", label: "Tree", kind: "text" },
 ];
 
+/** What is wrong with the text of a filter, as far as that can be said before it is sent; "" when nothing is. */
+export function filterMistake({ kind }: Pick<FilterField, "kind">, typed: string): string {
+  const lines = kind === "pairs" && typed.trim() !== "" ? linesOfPairs(typed).split("\n") : [];
+  return lines.every((line) => /^[^=]+=/.test(line)) ? "" : "name=value; several with commas between";
+}
+
+/** The filter that the server's refusal is about: its messages name it. */
+export function refusedFilter(messages: readonly string[]): string {
+  const text = messages.join(" ");
+  if (text.includes("at the path of mount")) return "mount";
+  return FILTER_FIELDS.find(({ name }) => new RegExp(`(?:^|\\W)${name}(?:\\W|$)`).test(text))?.name ?? "";
+}
+
 /** The fields that are always in view. */
 export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role", "metadata"]);
 

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem, Refusal } from "../result.ts";
 import { Copy } from "./controls.tsx";
 import { Icon, type IconName } from "./icons.tsx";
+import { titleOf } from "./problem-title.ts";
 
 type Tone = "bad" | "warn" | "good" | "plain";
 
@@ -37,15 +38,6 @@ export function Warnings({ of }: { readonly of: { readonly warnings?: readonly s
     </>
   );
 }
-
-const TITLES: Readonly<Record<number, string>> = {
-  0: "No answer",
-  400: "Not accepted",
-  403: "Refused by the policies of your token",
-  404: "Not found",
-  429: "Too many requests",
-  503: "Grove can't answer now",
-};
 
 /** Why the policies refused the request; null until it is known. */
 function useRefusal({ explain }: Problem): Refusal | null {
@@ -89,7 +81,7 @@ export function AllowingPolicy({ hcl }: { readonly hcl: string | null }) {
 export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const { status, messages, requestId } = problem;
   const refusal = useRefusal(problem);
-  const title = TITLES[refusal ? 403 : status] ?? "Something went wrong";
+  const title = titleOf(refusal ? 403 : status);
   return (
     <Notice tone={refusal || status === 403 ? "warn" : "bad"} title={title}>
       {refusal ? <RefusalText refusal={refusal} /> : messages.map((message) => <p key={message}>{message}</p>)}

@@ -33,7 +33,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await data("POST", `auth/${mount}/config`, config);
   };
   const clusterAt = (mount: string) => data<Record<string, unknown>>("GET", `auth/${mount}/config`);
-  const CLUSTER = { "API server": HOST, "Service account": "web/api", "Token of the reviewer": "ey.typed" };
+  const CLUSTER = { "API server": HOST, "Service account": "web/api", "Token of the reviewer": "ey.typed.x" };
 
   it("says before it is sent that a reviewer is not used, as the mount has one, and takes it when asked to", async () => {
     await mountCluster("has-one", { kubernetes_host: HOST, token_reviewer_jwt: "ey.first", issuer: "ours" });
@@ -58,7 +58,7 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     await page.getByText("auth/has-one/ has settings already", { exact: true }).waitFor();
     await button("Set up Kubernetes, by TokenReview").click();
     await page.getByText("The API server and its reviewer of auth/has-one/: written").waitFor();
-    expect(sent).toMatchObject([{ kubernetes_host: HOST, token_reviewer_jwt: "ey.typed", issuer: "ours" }]);
+    expect(sent).toMatchObject([{ kubernetes_host: HOST, token_reviewer_jwt: "ey.typed.x", issuer: "ours" }]);
     expect(await clusterAt("has-one")).toMatchObject({ token_reviewer_jwt_set: true, issuer: "ours" });
     // It is written: no word of it being lost.
     await page.getByText("has settings already").waitFor({ state: "detached" });

@@ -1,0 +1,12 @@
+const TITLES: Readonly<Record<number, string>> = {
+  0: "No answer",
+  400: "Not accepted",
+  403: "Refused by the policies of your token",
+  404: "Not found",
+  429: "Too many requests",
+  503: "Grove can't answer now",
+};
+
+/** What the server refused as a mistake of who sent it is not its own fault, whichever status it chose. */
+export const titleOf = (status: number): string =>
+  TITLES[status] ?? (status >= 400 && status < 500 ? "Not accepted" : "Something went wrong");
