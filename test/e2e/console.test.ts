@@ -254,7 +254,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await search.fill("alice");
     await found(/^entity_01cb/).waitFor();
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Entity entity_01cb" }).waitFor();
+    await page.getByRole("heading", { name: /^Entity .*entity_01cb/ }).waitFor();
 
     const { body } = await call(server, "POST", "/v1/auth/token/create", {
       token: server.rootToken,
