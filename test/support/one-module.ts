@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { build } from "esbuild";
@@ -9,12 +9,13 @@ import { PROPERTY_SETTINGS } from "./property-settings.ts";
 const FOLDER = mkdtempSync(join(tmpdir(), "grove-tests-"));
 process.once("exit", () => rmSync(FOLDER, { recursive: true, force: true }));
 
-/**
- * The module with all sources in it, in a function that evaluates them: each test file in an isolate (new-isolate.ts) needs them as
- * they are before the first request. A runtime parses it once, and compiles each function of it once. Stacks of errors name it, with
- * the function: the runner maps only what it evaluated.
- */
+/** The module with all sources in it. Stacks of errors name it, with the function: the runner maps only what it evaluated. */
 const ALL = join(FOLDER, "all-sources.mjs");
+/**
+ * The same file by the names under which the runtime loads it: an isolate evaluates a module once, and each test file in it
+ * (new-isolate.ts) needs the sources as they are before the first request. More than there are files of a project.
+ */
+const NAMES = Array.from({ length: 1000 }, (_, n) => join(FOLDER, `all-sources-${n}.mjs`));
 /** The package of property tests with what it imports: fourteen modules otherwise. */
 const FAST_CHECK = join(FOLDER, "fast-check.mjs");
 /** What `new-isolate.ts` imports. */
@@ -27,7 +28,7 @@ const SOURCES = "grove:sources";
 export const NATIVE_MODULES = [
   {
     type: "ESModule" as const,
-    include: ["**/all-sources.mjs", "**/fast-check.mjs"],
+    include: ["**/all-sources-*.mjs", "**/fast-check.mjs"],
   },
 ];
 
@@ -60,7 +61,7 @@ export function sourcesAsOneModule(root: string, seed: number): Plugin {
       if (id === `\0${SOURCES}`) {
         written ??= writeBundle(root, sources);
         await written;
-        return `export const all = ${JSON.stringify(ALL)};`;
+        return `export const all = ${JSON.stringify(NAMES)};`;
       }
       const place = sources.indexOf(id);
       if (place === -1) return undefined;
@@ -105,35 +106,21 @@ function writeFastCheck(root: string, seed: number): Promise<unknown> {
   });
 }
 
-/** Writes the one module. */
+/** Writes the one module, under all its names. */
 async function writeBundle(root: string, sources: readonly string[]): Promise<void> {
   const lines = sources.map((source, place) => `export * as m${place} from "./${relative(root, source)}";`);
-  const { metafile, outputFiles } = await build({
+  await build({
     absWorkingDir: root,
     stdin: { contents: lines.join("\n"), resolveDir: root, loader: "ts" },
     bundle: true,
-    // What a function can hold.
-    format: "cjs",
+    format: "esm",
     target: "es2022",
     platform: "browser",
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*", "node:*"],
     keepNames: true,
-    metafile: true,
     minifyWhitespace: true,
     outfile: ALL,
-    write: false,
   });
-  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
-  const platform = [...new Set(imports)].map((path, place) => [JSON.stringify(path), `p${place}`] as const);
-  const text = `${platform.map(([path, name]) => `import * as ${name} from ${path};`).join("\n")}
-const platform = { ${platform.map(([path, name]) => `${path}: { ...${name}, __esModule: true }`).join(", ")} };
-const require = (path) => platform[path];
-export const evaluate = (function () {
-const module = { exports: {} };
-${outputFiles[0]?.text}
-return module.exports;
-});
-`;
-  writeFileSync(ALL, text);
+  for (const name of NAMES) linkSync(ALL, name);
 }

@@ -9,6 +9,6 @@ interface ImportMeta {
 }
 
 declare module "grove:sources" {
-  /** Path of the module whose `evaluate` evaluates all sources. */
-  export const all: string;
+  /** Names of the module with all sources, one for each time that an isolate evaluates it. */
+  export const all: readonly string[];
 }
