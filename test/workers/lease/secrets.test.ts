@@ -59,6 +59,7 @@ describe("a lease of a secret", () => {
     expect(seen.body.data).toEqual({
       id,
       path: "db/creds/app",
+      target: "db.example.com",
       renewable: true,
       issue_time: expect.any(String),
       expire_time: expect.any(String),
