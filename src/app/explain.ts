@@ -163,14 +163,14 @@ const SELF_FIELDS = fieldSchema({
   path: text().describe("The path of the request, without `/v1/`"),
   operation: text().describe("`read`, `list`, `scan`, `create`, `update`, `patch` or `delete`; `read` unless sent"),
   parameters: anyObject().describe("The fields of its body or query"),
-  wrap_ttl: duration().describe("The time for which its answer is asked for wrapped (`X-Vault-Wrap-TTL`)"),
+  wrap_ttl: duration().describe("Its `X-Vault-Wrap-TTL`"),
   namespace: text().describe("Its namespace (`X-Vault-Namespace`)"),
 });
 const FIELDS = fieldSchema({
   token: unread("string").describe("The token that makes the request"),
   accessor: pasted().describe("Its accessor, in the place of the token"),
   ...SELF_FIELDS.shape,
-  client_address: sent(text()).describe("The address that the request comes from; that of this request unless sent"),
+  client_address: sent(text()).describe("The client's address; that of this request unless sent"),
 });
 type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | undefined };
 
@@ -178,7 +178,7 @@ type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | u
 export function explainRoutes(tables: () => RouteTables): readonly Route[] {
   return [
     tokenRoute("update", "sys/explain/access", {
-      summary: "Explains why a request of a token is allowed or refused, without making it.",
+      summary: "Explains why a request is allowed or refused.",
       operationId: "explain-access",
       answers: ANSWERS,
       input: FIELDS,
@@ -198,7 +198,7 @@ export function explainRoutes(tables: () => RouteTables): readonly Route[] {
     }),
     // A token that may read its capabilities may also read the reasons, without a change of older policies.
     tokenRoute("update", "sys/explain/access-self", {
-      summary: "Explains why a request of the caller's token is allowed or refused, without making it.",
+      summary: "Explains why a request of the caller is allowed or refused.",
       operationId: "explain-own-access",
       answers: ANSWERS,
       input: SELF_FIELDS,

@@ -127,7 +127,7 @@ export interface VerifiedClient {
 }
 
 export const EXPLAINED_ADDRESS = {
-  client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
+  client_address: sent(text()).describe("The client's address; that of this request unless sent"),
 };
 
 /** Returns the problem with the address field of an explanation, or null. */

@@ -61,7 +61,7 @@ export function loginRoutes<Name extends string, Fields extends object, Explaine
       },
     }),
     tokenRoute("update", "explain/login", {
-      summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+      summary: "Reports the checks of a login; gives no token and stores nothing.",
       operationId: "explain-login",
       answers: dataAnswer(EXPLANATION_SHAPE),
       input: method.explainFields,

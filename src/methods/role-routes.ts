@@ -48,7 +48,7 @@ export function roleRoutes<Role, Fields>(method: MethodRoles<Role, Fields>): rea
       read: (context) => objectOf(context).readRole(nameOf(context)),
     }),
     tokenRoute("update", ROLE_PATH, {
-      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      summary: "Creates or changes a role; fields that are not sent keep their values.",
       operationId: `write-${noun}`,
       answers: DONE_OR_WARNED,
       input,

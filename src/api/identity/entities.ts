@@ -126,7 +126,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
   ...routesById(KIND),
   ...routesByName(KIND),
   tokenRoute("update", "identity/lookup/entities", {
-    summary: "Shows the names of entities and of their aliases. Leaves out ids that no entity has.",
+    summary: "Shows the names of entities and of their aliases.",
     operationId: "entity-look-up-many",
     answers: dataAnswer({ key_info: { "*": ENTITY_NAMES_VIEW.shape } }),
     input: strictSchema({ ids: sent(list()).describe(`The ids of the entities; at most ${MAX_LOOKED_UP}`) }),
@@ -155,7 +155,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     },
   }),
   tokenRoute("update", "identity/entity/merge", {
-    summary: "Merges entities into another one. Their aliases and groups move, their tokens become tokens of it.",
+    summary: "Merges entities into another one, with their aliases, groups and tokens.",
     operationId: "entity-merge",
     answers: NO_CONTENT,
     input: fieldSchema({

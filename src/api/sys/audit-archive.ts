@@ -32,7 +32,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
   { shard: "The number of the shard", number: "The number of the object in its shard" },
   [
     tokenRoute("read", "sys/audit/verify", {
-      summary: "Checks that no record of the audit store was changed or taken out, a part in each call.",
+      summary: "Checks that no record was changed or taken out, a part in each call.",
       operationId: "audit-verify",
       answers: VERIFIED,
       input: fieldSchema(
@@ -62,7 +62,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
     }),
 
     simpleRoute("read", "sys/audit/archive/:shard/:number", {
-      summary: "Returns some lines of an object of the audit store, in the order of its chain.",
+      summary: "Returns lines of an object of the audit store, in the order of its chain.",
       operationId: "audit-read-archive",
       answers: PAGE,
       input: fieldSchema({ after: sent(count()).describe("Number of the record after which the lines begin.") }),

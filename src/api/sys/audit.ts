@@ -15,7 +15,7 @@ const NO_DEVICES = refuse(
  */
 export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
   simpleRoute("read", "sys/audit", {
-    summary: "Lists the audit devices: none, because the deployment decides where the log is written.",
+    summary: "Lists the audit devices: none.",
     operationId: "auditing-list-enabled-devices",
     answers: injectedAnswer({ "*": "object" }),
     handle: async () => injectedReply({}),
@@ -44,7 +44,7 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
   }),
 
   tokenRoute("update", "sys/audit-hash/:path{.+}", {
-    summary: "Returns the hash that the audit log has for a text.",
+    summary: "Returns the hash of a text in the audit log.",
     operationId: "auditing-calculate-hash",
     answers: dataAnswer({ hash: "string" }),
     input: fieldSchema({ input: text().describe("The text") }),

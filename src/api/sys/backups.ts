@@ -54,7 +54,7 @@ const NO_PAST_TIME = invalid(
  */
 export const BACKUP_ROUTES: readonly Route[] = [
   tokenRoute("update", "sys/backup/part", {
-    summary: "Returns the next part of a backup, with a seal. Its content is sealed and hashed as it is stored.",
+    summary: "Returns the next part of a backup, with a seal.",
     operationId: "backup-read-part",
     answers: dataAnswer({
       run: "string",
@@ -72,10 +72,8 @@ export const BACKUP_ROUTES: readonly Route[] = [
       run: text().describe("The run, from the answer with its first part; empty for the first part."),
       number: integer().describe("Number of the part in the run, from 0."),
       position: text().describe("Start of the part: next of the previous part; empty for the first part."),
-      until: text().describe(
-        "Last position at which the part may end: next of a part of an earlier run; empty for no limit.",
-      ),
-      known: text().describe("SHA-256 of a part that the client has: the answer is then without content."),
+      until: text().describe("Last position at which the part may end; empty for no limit."),
+      known: text().describe("SHA-256 of a part that the client has, which is left out of the answer."),
     }),
     prepare: async ({ env, installation, fields }) => {
       const isFirst = fields.number === 0;
@@ -93,7 +91,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", "sys/backup/seal", {
-    summary: "Seals a backup after all of its parts were read, and returns the head of its manifest.",
+    summary: "Seals a backup after its last part, and returns the head of its manifest.",
     operationId: "backup-seal",
     answers: dataAnswer({
       format: "integer",
@@ -124,7 +122,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
   }),
 
   showRoute("sys/backup/runs", {
-    summary: "Shows the backup into the bucket that is in progress, the last one, and the last one that succeeded.",
+    summary: "Shows the running, the last and the last good backup into the bucket.",
     operationId: "backup-read-runs",
     view: RUNS_VIEW,
     read: async ({ env }) => ({ env, runs: await backupRunsOf(env).status() }),
@@ -158,7 +156,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
 
   withInitToken(
     initializerRoute("read", "sys/restore/stored", {
-      summary: "Lists the newest backups in the bucket of a deployment that was never initialized.",
+      summary: "Lists the newest backups in the bucket, in a new deployment.",
       operationId: "restore-list-stored",
       answers: STORED,
       input: NO_FIELDS,
@@ -167,7 +165,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
   ),
   withInitToken(
     initializerRoute("update", "sys/restore/stored/file", {
-      summary: "Returns a file of a backup in the bucket of a deployment that was never initialized.",
+      summary: "Returns a file of a backup in the bucket, in a new deployment.",
       operationId: "restore-read-stored-file",
       answers: CONTENT,
       input: FILE,
@@ -180,7 +178,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
   ),
 
   initializerRoute("update", "sys/restore/begin", {
-    summary: "Starts to restore a backup into a deployment that was never initialized and has the same seal key.",
+    summary: "Starts a restore, in a new deployment with the same seal key.",
     operationId: "restore-begin",
     answers: NO_CONTENT,
     input: fieldSchema({ ...HEAD, key_ring: pasted().describe("The wrapped key ring.") }),
@@ -208,16 +206,14 @@ export const BACKUP_ROUTES: readonly Route[] = [
   }),
 
   initializerRoute("update", "sys/restore/finish", {
-    summary: "Opens the deployment after all parts of the backup were restored.",
+    summary: "Opens the deployment after the last part.",
     operationId: "restore-finish",
     answers: NO_CONTENT,
     input: fieldSchema({
       ...HEAD,
       proof: text().describe("The XOR of the receipts of all parts, in base64."),
-      issued_since: text().describe("Tokens issued at this time or later end; none if it is empty."),
-      issued_before: text().describe(
-        'Tokens issued before this time, or "now", end, except root tokens; none if it is empty.',
-      ),
+      issued_since: text().describe("Tokens issued at this time or later end."),
+      issued_before: text().describe('Tokens issued before this time, or "now", end, except root tokens.'),
     }),
     async handle({ env }, { proof, issued_since: since, issued_before: before, ...backup }) {
       const ends = readEnds(since, before, currentTime());

@@ -19,9 +19,7 @@ const PATHS = {
 type PathFields = Values<typeof PATHS>;
 
 const TOKEN = unread("string").describe("The token");
-const RULES = text().describe(
-  "The rules, in HCL or JSON. A rule with a template in its path counts as for a caller without an entity",
-);
+const RULES = text().describe("The rules; those with a template count as for a caller without an entity");
 
 /** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
@@ -66,7 +64,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
 
   // The caller sends the policy, so the answer reveals nothing of the policies that are stored.
   tokenRoute("update", "sys/capabilities-policy", {
-    summary: "Returns the capabilities that a policy alone grants on paths. The policy need not be stored.",
+    summary: "Returns the capabilities that a policy, stored or not, grants alone.",
     operationId: "query-policy-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, policy: RULES }),

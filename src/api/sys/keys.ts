@@ -19,7 +19,7 @@ const ROTATION = fieldSchema({
 /** Rotation of the keys that seal values and hash tokens. The reference has each path twice. */
 export const KEY_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/key-status", {
-    summary: "Shows the term of the keys in use, its start and number of uses, and the terms that are kept.",
+    summary: "Shows the term of the keys in use, and the terms that are kept.",
     operationId: "status-encryption-key",
     answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer", terms: ["integer"] }),
     handle: async ({ env, installation }) => {
@@ -37,7 +37,7 @@ export const KEY_ROUTES: readonly Route[] = [
 function rotationRoutes(path: string, rotateId: string, configId: string): Route[] {
   return [
     simpleRoute("update", path, {
-      summary: "Begins a new term of the keys that seal values and hash tokens.",
+      summary: "Begins a new term of keys.",
       operationId: rotateId,
       answers: NO_CONTENT,
       handle: async ({ env }) => changedReply(env, await rotateKeys(env, currentTime())),

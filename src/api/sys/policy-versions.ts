@@ -27,7 +27,7 @@ const ONE_VERSION = strictSchema({
 /** The kept versions of a policy. To go back to one, its text is written again with `cas`. A built-in policy has none. */
 export const POLICY_VERSION_ROUTES: readonly Route[] = [
   simpleRoute("list", PATH, {
-    summary: "Lists the versions of a policy that are kept, the newest first, with who wrote them.",
+    summary: "Lists its versions, the newest first, with their writers.",
     operationId: "policies-list-acl-versions",
     answers: dataAnswer({ keys: ["string"], key_info: { "*": VERSION_VIEW.shape } }),
     input: fieldSchema(PAGE),

@@ -22,21 +22,21 @@ const QUOTA_FIELDS = fieldSchema({
   type: text().describe("Ignored: there is one type"),
   path: text().describe("A mount, or a path below a mount, which may end in `*`; empty: every request"),
   role: text().describe("Only logins at the mount with this role"),
-  rate: decimal().describe("Maximum number of requests of a client in an interval"),
+  rate: decimal().describe("Requests of a client in an interval"),
   interval: duration().describe("Length of an interval; a second by default"),
   block_interval: duration().describe("How long a client above the limit is refused after the interval"),
-  inheritable: sent(flag(false)).describe("Stored for clients. There are no namespaces that could inherit"),
+  inheritable: sent(flag(false)).describe("Stored and shown"),
 });
 
 const CONFIG_FIELDS = fieldSchema({
   rate_limit_exempt_paths: list().describe(
-    "Beginnings of paths that no quota counts; `!` before one removes the exemption",
+    "Beginnings of paths that are not counted; `!` before one removes the exemption",
   ),
   enable_rate_limit_audit_logging: flag(DEFAULT_QUOTA_CONFIG.auditLogging).describe(
-    "True: every refusal is in the audit log. False: the first of each client and interval",
+    "True: every refusal is logged. False: the first of a client and interval",
   ),
   enable_rate_limit_response_headers: flag(DEFAULT_QUOTA_CONFIG.responseHeaders).describe(
-    "True: answers have headers with the number of requests that are left",
+    "True: answers have headers with what is left",
   ),
 });
 
@@ -77,7 +77,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
   }),
 
   tokenRoute("update", QUOTA, {
-    summary: "Creates or replaces a rate limit quota of the installation, a mount, a path below a mount, or a role.",
+    summary: "Creates or replaces a rate limit quota.",
     operationId: "rate-limit-quotas-write",
     answers: NO_CONTENT,
     input: QUOTA_FIELDS,

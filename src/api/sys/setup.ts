@@ -19,7 +19,7 @@ const NEEDS_INIT_TOKEN: Failure = {
  */
 export const SETUP_ROUTES: readonly Route[] = [
   openRoute("update", "sys/init/begin", {
-    summary: "Begins or continues a declared start, and returns the only token that is served until it is finished.",
+    summary: "Begins or continues a declared start, and returns the setup token.",
     operationId: "begin-declared-start",
     answers: dataAnswer({ setup_token: "string" }),
     handle: async ({ env, request, loaded }) => {
@@ -30,7 +30,7 @@ export const SETUP_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", "sys/init/finish", {
-    summary: "Finishes a declared start: the setup token ends, and the service answers requests.",
+    summary: "Finishes a declared start and ends the setup token.",
     operationId: "finish-declared-start",
     answers: dataAnswer({ root_token: "string" }),
     input: fieldSchema({ root_token: flag(false).describe("True: a root token is made; else none is left") }),

@@ -152,7 +152,7 @@ export const STATUS_ROUTES: readonly Route[] = [
   }),
 
   openRoute("read", "sys/ready", {
-    summary: "Shows whether requests can be served now. The status is 503 while an object does not answer.",
+    summary: "Shows whether requests can be served; 503 while an object does not answer.",
     operationId: "read-readiness",
     answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
     handle: async ({ env, loaded }) => {
@@ -169,7 +169,7 @@ export const STATUS_ROUTES: readonly Route[] = [
     handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(serviceStateOf(loaded))),
   }),
   openRoute("update", "sys/unseal", {
-    summary: "Shows whether the service is sealed. It can't be unsealed over the API.",
+    summary: "Shows whether the service is sealed; there is nothing to unseal.",
     operationId: "unseal",
     fields: {
       key: { shape: "string", description: "Ignored" },
@@ -181,7 +181,7 @@ export const STATUS_ROUTES: readonly Route[] = [
   }),
 
   openRoute("read", "sys/leader", {
-    summary: "Says that there is no leader: all instances of the Worker are equal.",
+    summary: "Says that there is no leader.",
     operationId: "leader-status",
     answers: plainAnswer({ ha_enabled: "boolean" }),
     handle: async () => plainReply({ ha_enabled: false }),

@@ -19,8 +19,7 @@ const isListed = ({ config }: MountAtPath[1]): boolean => config.listingVisibili
 /** Endpoints for user interfaces: mounts, and what a caller may do. */
 export const UI_ROUTES: readonly Route[] = [
   openRoute("read", "sys/internal/ui/mounts", {
-    summary:
-      "Lists the mounts that the caller can use, and those that are visible before login: without a token these alone.",
+    summary: "Lists the mounts that the caller can use, and those visible before login.",
     operationId: "internal-ui-list-enabled-visible-mounts",
     answers: dataAnswer({ auth: { "*": SHOWN_MOUNT }, secret: { "*": SHOWN_MOUNT } }),
     handle: async (context) => {

@@ -27,7 +27,7 @@ import type { GroveRequest } from "../../wire/request.ts";
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
 const FIELDS = fieldSchema({
-  token: unread("string").describe("The wrapping token; the token of the request by default"),
+  token: unread("string").describe("The wrapping token; by default that of the request"),
 });
 type Fields = Values<typeof FIELDS>;
 
@@ -37,7 +37,7 @@ type Unwrapping = TargetedAction<Extract<TargetAction, { kind: "unwrap" }>>;
 export const WRAPPING_ROUTES: readonly Route[] = [
   // The handler answers with what was sent. The wrapping header, which is required, has any answer wrapped.
   tokenRoute("update", "sys/wrapping/wrap", {
-    summary: "Wraps what was sent: returns a token that can be exchanged for it once.",
+    summary: "Returns a token that can be exchanged once for what was sent.",
     operationId: "wrap",
     fields: { "*": { shape: "any", description: "Any field is wrapped" } },
     answers: { kind: "wrapped" },
@@ -51,7 +51,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
   openRoute(["read", "update"], "sys/wrapping/lookup", {
     summary: "Shows when and for which path a wrapping token was created.",
     operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
-    fields: { token: { shape: "string", description: "The wrapping token; the token of the request by default" } },
+    fields: { token: { shape: "string", description: "The wrapping token; by default that of the request" } },
     answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
     handle: async ({ env, request, loaded }) => {
       const problem = tokenProblem(request);
@@ -83,7 +83,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute<Fields, Unwrapping>("update", "sys/wrapping/rewrap", {
-    summary: "Exchanges a wrapping token for another one with the same answer.",
+    summary: "Exchanges a wrapping token for another one.",
     operationId: "rewrap",
     answers: { kind: "wrapped" },
     input: FIELDS,

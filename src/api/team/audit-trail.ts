@@ -77,7 +77,7 @@ const PAGINATION_VIEW = view<TrailPage>({
 /** The audit trail of an organization. Unlike the others, its answer is no document of JSON:API. */
 export const AUDIT_TRAIL_ROUTES: readonly Route[] = [
   tokenRoute<Record<string, unknown>, ListQuery<{ readonly since: Ms | null }>>("read", "organization/audit-trail", {
-    summary: "Lists what was changed in the organization whose token the caller has, the newest first.",
+    summary: "Lists the changes in the organization of the caller's token, the newest first.",
     operationId: "teams-list-audit-trail",
     fields: { ...describeFields(PAGE_FIELDS), ...describeFields(SINCE) },
     answers: plainAnswer({ data: [EVENT_VIEW.shape], pagination: PAGINATION_VIEW.shape }),

@@ -17,7 +17,7 @@ const KIND = {
     return value === "audit-trails"
       ? ok<OrganizationTokenKind>("audit_trails")
       : err("must be audit-trails, or left out");
-  }).describe("`audit-trails`: the token that may only read the audit trail. Default: the organization's token"),
+  }).describe("`audit-trails`: the token that may only read the audit trail"),
 };
 
 const PATH = "organizations/:organization/authentication-token";
@@ -25,7 +25,7 @@ const PATH = "organizations/:organization/authentication-token";
 /** The tokens of organizations: one of each kind. */
 export const ORGANIZATION_TOKEN_ROUTES: readonly Route[] = [
   documentRoute("update", PATH, {
-    summary: "Creates the token of an organization; it replaces the previous one.",
+    summary: "Creates the organization's token and ends the previous one.",
     operationId: "teams-create-organization-token",
     answers: documentAnswer(TOKEN_VIEW, 201),
     queryOfWrite: ["token"],

@@ -129,7 +129,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
   bareRoute("read", "organizations/:organization/token-ttl-policies", {
-    summary: "Shows the maximum lifetimes of the tokens of an organization, by kind.",
+    summary: "Shows the maximum lifetimes of tokens by kind.",
     operationId: "teams-read-token-ttl-policies",
     answers: TTL_POLICIES,
     handle: async (context) => {
@@ -138,7 +138,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
   documentRoute("patch", "organizations/:organization/token-ttl-policies", {
-    summary: "Changes the maximum lifetimes of the tokens of an organization.",
+    summary: "Changes the maximum lifetimes of tokens by kind.",
     operationId: "teams-update-token-ttl-policies",
     answers: TTL_POLICIES,
     types: [TTL_TYPE],

@@ -19,7 +19,7 @@ const TEAMS_BASE = "/api/v2/";
 /** Service discovery for clients of the Terraform ecosystem: the base path of each service id. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
   openRoute("read", ".well-known/terraform.json", {
-    summary: "Answers the base path of the interface of teams, for clients of the Terraform ecosystem.",
+    summary: "Tells Terraform's clients where the API of teams is.",
     operationId: "terraform-discovery",
     answers: plainAnswer({ "*": "string" }),
     handle: async () => plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),

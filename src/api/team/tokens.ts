@@ -30,7 +30,7 @@ const UNDESCRIBED = strictSchema({
   ...NEW_TOKEN_FIELDS,
   description: exact("any", (value = null) =>
     value === null ? ok(null) : err("must be null: tokens with a description are made at authentication-tokens"),
-  ).describe("Must be null: tokens with a description are created at `authentication-tokens`"),
+  ).describe("Must be null"),
 });
 
 const DESCRIBED = strictSchema({
@@ -46,13 +46,13 @@ const ROTATION = strictSchema({
     typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS
       ? ok(value)
       : err(`must be a whole number of seconds from 0 to ${MAX_OVERLAP_SECONDS}`),
-  ).describe("How long the old token stays valid, 0 to 2,592,000"),
+  ).describe("Seconds of the overlap, 0 to 2,592,000"),
   "expired-at": EXPIRY.describe("When the new token expires (RFC 3339)"),
   "idempotency-key": sent(
     exactString("must be 16 to 128 printable characters", (key) =>
       /^[\x20-\x7e]{16,128}$/.test(key) ? null : "must be 16 to 128 printable characters",
     ),
-  ).describe("For a day, a repeat with the same key answers the same token"),
+  ).describe("A repeat with the same key within a day answers the same token"),
 });
 
 const MAX_DELETED = 100;
@@ -73,10 +73,10 @@ const LIST_FIELDS = fieldSchema({
 
 /** The tokens of teams. Every token has an id; the token without a description is also found by the id of its team. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
-  { id: "The id of a token, or the id of a team for its token without a description" },
+  { id: "Id of a token, or of a team for its token without a description" },
   [
     documentRoute("update", "teams/:team/authentication-token", {
-      summary: "Creates the token of a team without a description; it replaces the previous one.",
+      summary: "Creates the team's token without a description and ends the previous one.",
       operationId: "teams-create-token",
       answers: documentAnswer(TOKEN_VIEW, 201),
       types: TOKEN_TYPES,
@@ -116,7 +116,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
       handle: remove,
     }),
     documentRoute("update", "authentication-tokens/:id/actions/rotate", {
-      summary: "Replaces a token by a new one. The old token stays valid until the end of an overlap.",
+      summary: "Replaces a token; the old one stays valid for an overlap.",
       operationId: "teams-rotate-token",
       parameters: { id: "The id of the token" },
       answers: documentAnswer(TOKEN_VIEW, 201),

@@ -40,7 +40,7 @@ export const RENEW_ROUTES: readonly Route[] = [
   renewRoute("renew/:token", {
     summary: "Renews the token in the path.",
     operationId: "renew-with-token-in-path",
-    parameters: { token: "The token, as older clients send it" },
+    parameters: { token: "The token" },
   }),
 
   tokenRoute("update", "renew-self", {
@@ -203,7 +203,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
   revokeOrphanRoute("revoke-orphan/:token", {
     summary: "Revokes the token in the path. Its children become orphans.",
     operationId: "revoke-orphan-with-token-in-path",
-    parameters: { token: "The token, as older clients send it" },
+    parameters: { token: "The token" },
   }),
 ];
 

@@ -41,14 +41,14 @@ const STATUS_VIEW = view<Awaited<ReturnType<Tidy["status"]>>>({
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
   simpleRoute("update", "tidy", {
-    summary: "Starts a tidy run, which compares all lists with the stored tokens.",
+    summary: "Starts a tidy run.",
     operationId: "tidy",
     answers: [BEGUN, ENVELOPE],
     handle: async ({ env }) => tidyReply(await tidyOf(env).start()),
   }),
 
   showRoute("tidy-status", {
-    summary: "Shows the state of the tidy run, and the result of the last one.",
+    summary: "Shows the tidy run and the result of the last one.",
     operationId: "tidy-status",
     view: STATUS_VIEW,
     read: ({ env }) => tidyOf(env).status(),

@@ -206,7 +206,7 @@ function credentialsOf({ role_id: roleId, secret_id: secretId }: Values<typeof L
 }
 
 export const APP_ROLE_LOGIN_ROUTES: readonly Route[] = loginRoutes({
-  summary: "Gives a token in exchange for the id of a role and a secret-id.",
+  summary: "Gives a token for a role-id and a secret-id.",
   checks: CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,

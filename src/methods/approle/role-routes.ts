@@ -183,7 +183,7 @@ export const APP_ROLE_ROUTES: readonly Route[] = [
     read: (context) => appRoleAuthOf(context).readRole(roleNameOf(context)),
   }),
   tokenRoute("update", ROLE_PATH, {
-    summary: "Makes or changes a role; fields that are not sent stay as they are.",
+    summary: "Creates or changes a role; fields that are not sent keep their values.",
     operationId: "write-role",
     answers: DONE_OR_WARNED,
     input: APP_ROLE_FIELDS,

@@ -49,7 +49,7 @@ export interface AppRole {
 export type NewRoleIds = Pick<AppRole, "id" | "roleId">;
 
 export const APP_ROLE_FIELDS = roleSchema({
-  role_id: sent(text()).describe("The id by which clients log in; a random one unless sent"),
+  role_id: sent(text()).describe("The id by which clients log in; random unless sent"),
   bind_secret_id: sent(flag(true)).describe(
     "False: a login needs no secret-id, and the role must be bound to networks",
   ),
@@ -58,9 +58,7 @@ export const APP_ROLE_FIELDS = roleSchema({
   secret_id_num_uses: sent(integer()).describe("Logins that a secret-id is good for; 0 for any number"),
   secret_id_ttl: sent(duration()).describe("How long secret-ids are good; 0 for ever"),
   local_secret_ids: sent(flag(false)).describe("Without effect: kept and shown"),
-  token_ends_with_secret_id: sent(flag(false)).describe(
-    "True: a token ends with the secret-id that it was made with, when that expires or is destroyed",
-  ),
+  token_ends_with_secret_id: sent(flag(false)).describe("True: a token ends with its secret-id"),
   ...TOKEN_FIELDS,
 });
 export type AppRoleFields = Values<typeof APP_ROLE_FIELDS>;

@@ -139,7 +139,7 @@ const LOOK_UP = dataAnswer(SECRET_ID_VIEW.shape);
 
 const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
   byText(operation, `${PATH}/destroy`, {
-    summary: "Destroys a secret-id. It is refused from the answer on.",
+    summary: "Destroys a secret-id.",
     operationId: operation === "update" ? "destroy-secret-id" : "destroy-secret-id2",
     answers: NO_CONTENT,
     handle: async ({ caller, request }, { shard, role, hash }) => {
@@ -148,7 +148,7 @@ const DESTROY = (["update", "delete"] as const).flatMap((operation) => [
     },
   }),
   byAccessor(operation, `${ACCESSOR_PATH}/destroy`, {
-    summary: "Destroys the secret-id with an accessor. It is refused from the answer on.",
+    summary: "Destroys the secret-id with an accessor.",
     operationId: operation === "update" ? "destroy-secret-id-by-accessor" : "destroy-secret-id-by-accessor2",
     answers: NO_CONTENT,
     handle: async ({ caller, request }, { shard, role, accessor }) => {
@@ -259,7 +259,7 @@ export const SECRET_ID_ROUTES: readonly Route[] = [
   ...DESTROY,
   FIND,
   simpleRoute("update", "tidy/secret-id", {
-    summary: "Removes the secret-ids that have ended. They are refused in any case.",
+    summary: "Removes the secret-ids that have ended.",
     operationId: "tidy-secret-id",
     answers: BEGUN,
     handle: async (context) => {

@@ -38,11 +38,13 @@ const NO_TIME = "0001-01-01T00:00:00Z";
 
 /** Fields of a secret-id that is made. */
 export const SECRET_ID_FIELDS = {
-  metadata: metadataField().describe("Metadata of its tokens: an object of strings, as JSON in a string, or a=b,c=d"),
+  metadata: metadataField().describe("Metadata of its tokens: an object, JSON in a string, or a=b,c=d"),
   cidr_list: list().describe("Networks that may log in with it, of those of the role"),
   token_bound_cidrs: list().describe("Networks that its tokens are bound to, of those of the role"),
-  num_uses: sent(integer()).describe("Logins that it is good for; that of the role unless sent, and never more"),
-  ttl: sent(duration()).describe("How long it is good; that of the role unless sent, and never longer"),
+  num_uses: sent(integer()).describe(
+    "Logins that it is good for; as many as the role says unless sent, and never more",
+  ),
+  ttl: sent(duration()).describe("Its lifetime; that of the role unless sent, and never longer"),
 };
 export type SecretIdFields = Values<typeof SECRET_ID_FIELDS>;
 

@@ -15,7 +15,7 @@ export interface JwtConfig {
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
   readonly publicKeys: readonly string[];
-  /** This server as the provider knows it, for logins through a browser; absent: there are none. */
+  /** This server as the provider knows it; absent: there are none. */
   readonly clientId?: string;
   /** `sealClientSecret` made it. There with `clientId`. */
   readonly sealedClientSecret?: string;
@@ -44,10 +44,8 @@ export const CONFIG_FIELDS = fieldSchema({
   oidc_discovery_ca_pem: text().describe(
     "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
   ),
-  oidc_client_id: text().describe("This server as the provider knows it, for logins through a browser"),
-  oidc_client_secret: sent(text()).describe(
-    "Its secret. Stored sealed and never shown; one that is not sent stays while issuer and client do",
-  ),
+  oidc_client_id: text().describe("This server as the provider knows it"),
+  oidc_client_secret: sent(text()).describe("Its secret, never shown; stays unless sent, while issuer and client do"),
   oidc_response_mode: text().describe("How the provider answers: `query`, or `form_post`"),
   oidc_response_types: list().describe("`code`, the only one"),
   jwks_url: text().describe("Where the keys of the issuer are"),
@@ -56,10 +54,10 @@ export const CONFIG_FIELDS = fieldSchema({
   ),
   default_role: text().describe("The role of logins that name none"),
   jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
-  jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
+  jwt_supported_algs: list().describe("Algorithms of signatures; all that are known unless sent"),
   bound_issuer: text().describe("The issuer that tokens must name"),
   provider_config: unread("object").describe(
-    "`provider`: `azure`, to ask Microsoft Graph for groups that an ID token leaves out. Others are refused",
+    "`provider`: `azure`, to ask Microsoft Graph for groups that an ID token leaves out",
   ),
   override_allowed_server_names: list().describe("Refused"),
   namespace_in_state: flag(true).describe("Kept and shown: there is one namespace"),

@@ -106,7 +106,7 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
 }
 
 export const JWT_LOGIN_ROUTES: readonly Route[] = loginRoutes({
-  summary: "Gives a token in exchange for a signed token of a trusted issuer.",
+  summary: "Gives a token for a signed token of a trusted issuer.",
   checks: CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,

@@ -53,13 +53,13 @@ const NEW_ROLE: JwtRole = {
 
 export const JWT_ROLE_FIELDS = roleSchema({
   role_type: sent(text()).describe(
-    "`oidc`: logins through a browser; `jwt`: with a token. A new role with `allowed_redirect_uris` is `oidc` unless sent",
+    "`oidc`: logins through a browser, the default of a new role with `allowed_redirect_uris`; `jwt`: with a token",
   ),
   bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
   bound_subject: sent(text()).describe("The subject that a token must name"),
   bound_claims: anyObject().describe("Claims that a token must have, with their values"),
   bound_claims_type: sent(text()).describe("`string`, or `glob` for values with `*`"),
-  claim_mappings: sent(pairs()).describe("Claims that are copied into the metadata of tokens, with their names there"),
+  claim_mappings: sent(pairs()).describe("Claims that become metadata of tokens, with their names there"),
   user_claim: sent(text()).describe("The claim that names the holder"),
   user_claim_json_pointer: sent(flag(false)).describe("True: `user_claim` is a JSON pointer"),
   groups_claim: sent(text()).describe("The claim that lists groups of the holder"),

@@ -38,15 +38,13 @@ export const CLUSTER_FIELDS = fieldSchema({
     "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
   ),
   token_reviewer_jwt: sent(pasted()).describe(
-    "The token that asks for reviews; without one each login asks with its own, and no token is renewed",
+    "The token that asks for reviews; without it each login asks with its own, and nothing is renewed",
   ),
   pem_keys: list().describe("Public keys or certificates in PEM, one of which must have signed a token"),
   issuer: text().describe("The issuer that tokens must name, with `disable_iss_validation` false"),
   disable_iss_validation: flag(true).describe("False: a token must name the issuer"),
   disable_local_ca_jwt: flag(false).describe("Kept and shown: no file of a pod is ever read"),
-  use_annotations_as_alias_metadata: flag(false).describe(
-    "True: annotations of the service account become metadata of the alias",
-  ),
+  use_annotations_as_alias_metadata: flag(false).describe("True: annotations of the service account become metadata"),
 });
 type ConfigFields = Values<typeof CLUSTER_FIELDS>;
 

@@ -270,7 +270,7 @@ function readExplained(fields: Values<typeof EXPLAIN_FIELDS>): Result<LoginInput
 }
 
 export const KUBERNETES_LOGIN_ROUTES: readonly Route[] = loginRoutes({
-  summary: "Gives a token in exchange for that of a service account, which the API server reviews.",
+  summary: "Gives a token for that of a service account, which the API server reviews.",
   checks: CHECKS,
   fields: LOGIN_FIELDS,
   explainFields: EXPLAIN_FIELDS,

@@ -28,13 +28,13 @@ export const ORGANIZATION_SETTINGS = {
   "cost-estimation-enabled": FLAG,
   "default-team-token-ttl-ms": sent(
     orNull(exactInteger("must be a whole number of milliseconds, or null", 1, MAX_TTL_MS)),
-  ).describe("Lifetime of tokens without an end of their own"),
+  ).describe("Lifetime of tokens without an end"),
   "default-execution-mode": stored(oneOf(["remote", "local"], "must be remote or local: there are no agents")),
   "end-tokens-after-24-months": sent(exactFlag()).describe(
-    "True: tokens without an end of their own end after 24 months, as in HCP Terraform; not of audit trails",
+    "True: tokens without an end end after 24 months; not those of audit trails",
   ),
   "enforce-hyok": FLAG,
-  "max-ttl-enabled": FLAG.describe("True: the token TTL policies limit the lifetimes of tokens"),
+  "max-ttl-enabled": FLAG.describe("True: the token TTL policies count"),
   "owners-team-saml-role-id": stored(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))),
   "registry-monorepo-support-enabled": FLAG,
   "send-passing-statuses-for-untriggered-speculative-plans": FLAG,

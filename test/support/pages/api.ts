@@ -59,7 +59,11 @@ const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
 /** Descriptions of fields that have no effect of their own, whatever their types are. */
 const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored and shown)/;
 /** A summary that says no more than method and path do. */
-const PLAIN = /^(Shows|Lists|Deletes)( [\w'-]+){1,5}\.$/;
+const PLAIN = /^(Shows|Lists|Deletes|Sets|Resets|Changes|Creates|Creates or changes)( [\w'-]+){1,5}\.$/;
+/** A summary whose verb the method says, and what it is about. */
+const ABOUT = /^(?:Shows|Sets|Resets|Deletes|Changes) ([^.;]+)\.$/;
+/** Words that add nothing to the name of a field. */
+const FILLERS = new Set(["a", "an", "the", "its", "of", "that", "this", "these"]);
 /** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
 const SAME_METHOD = "/auth/cloud/";
 
@@ -86,20 +90,20 @@ export function apiPage({ paths }: ShownDocument): string {
   });
   return wrapped(`# API
 
-Every endpoint with its fields. \`npm run docs:api\` writes this page from the table of routes; a test fails when it is stale. \`sys/internal/specs/openapi\` answers the same for programs, with ids of operations.
-[compatibility.md](compatibility.md) says where Grove differs from the reference.
+Every endpoint with its fields, written by \`npm run docs:api\` from the table of routes. \`sys/internal/specs/openapi\` answers the same for programs. Differences from the reference: [compatibility.md](compatibility.md).
 
 - A request answers 200, or 204 without a body, unless the page says another status.
-- A GET without text shows what the path names, with \`list\` it lists it, and a DELETE deletes it.
+- Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets its default.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints).
-- Auth methods stand at the path that is their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
+- Fields are in parentheses or in a list. A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints), or their names say what they are.
+- *sudo*: the caller needs that capability; *no token*: no token is needed.
+- Auth methods are at the path of their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
 ${sections.join("\n\n")}
 
 ## Fields of several endpoints
 
-${fieldLines([...page.common.values()].sort((a, b) => (a.name < b.name ? -1 : 1)))}
+${fieldLines([...page.common.values()].filter((field) => line(field) !== `- \`${field.name}\``).sort((a, b) => (a.name < b.name ? -1 : 1)))}
 `);
 }
 
@@ -138,26 +142,26 @@ class Page {
 
   /** What stands below the title of an endpoint, with what it needs at the end of the title. */
   itemText(path: string, item: Item): string {
-    const notes = [
-      ...(item["x-vault-sudo"] ? ["needs `sudo`"] : []),
-      ...(item["x-vault-unauthenticated"] ? ["needs no token"] : []),
-    ];
+    const notes = [...(item["x-vault-sudo"] ? ["sudo"] : []), ...(item["x-vault-unauthenticated"] ? ["no token"] : [])];
     const inPath = (item.parameters ?? []).filter(
-      (field) => !this.common.has(line(field)) && !OBVIOUS.test(field.description ?? ""),
+      (field) => !this.common.has(line(field)) && !OBVIOUS.test(field.description ?? "") && !isObvious(field),
     );
     const operations = METHODS.flatMap((method) => {
       const operation = item[method];
-      const name = method.toUpperCase();
-      return operation ? [{ name, text: this.operationText(`${name} ${path}`, operation) }] : [];
+      return operation ? [this.shown(method.toUpperCase(), path, operation)] : [];
     });
-    const byText = Map.groupBy(operations, ({ text }) => text);
-    const texts = [...byText].map(([text, same]) => `**${same.map(({ name }) => name).join(", ")}${text}`);
+    const texts = merged(operations).map(({ names, about, fields }) => {
+      const isInline = fields !== "" && !fields.includes("\n") && /^- (The fields|`[^:]*$)/.test(fields);
+      const sentence = about === "" ? "" : ` ${about}`;
+      if (isInline)
+        return `**${names}**${sentence.replace(/\.$/, "")} (${fields.replace(/^- The/, "the").replace(/^- /, "")})`;
+      return `**${names}**${sentence}${fields === "" ? "" : `\n\n${fields}`}`;
+    });
     const parts = [...(inPath.length > 0 ? [fieldLines(inPath)] : []), ...texts];
     return `${notes.length > 0 ? ` (${notes.join(", ")})` : ""}\n\n${parts.join("\n\n")}`;
   }
 
-  /** The text after the method, from the end of its emphasis on. */
-  private operationText(name: string, operation: Operation): string {
+  private shown(method: string, path: string, operation: Operation): Shown {
     const statuses = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
     const about = [...new Set([operation.summary, ...(operation.description ?? "").split(/(?<=\.) /)])]
       .join(" ")
@@ -166,37 +170,80 @@ class Page {
     const isList = parameters.some((field) => field.name === "list");
     const fields = [...parameters.filter((field) => !PAGING.includes(field.name)), ...bodyFields(operation)];
     const unusual = statuses.filter((one) => !USUAL.includes(one));
-    const status = unusual.length === 0 ? "" : ` ${statuses.join(" or ")}.`;
-    const text = this.fieldList(name, fields);
-    const isPlain = text === "" && status === "" && PLAIN.test(about);
-    if (isPlain) return isList ? " `list`**" : "**";
-    return `${isList ? " `list`" : ""}** ${about}${status}${text === "" ? "" : `\n\n${text}`}`;
+    const text = this.fieldList(`${method} ${path}`, fields);
+    const names = isList ? `${method} \`list\`` : method;
+    if (unusual.length === 0) return { names, about: PLAIN.test(about) ? "" : about, fields: text };
+    return { names, about: `${about} ${unusual.join(" or ")}.`, fields: text };
   }
 
   /** First the names of common fields, then the others; a long list is written once. */
   private fieldList(operation: string, fields: readonly Parameter[]): string {
     if (fields.length < LONG) return this.lines(fields);
     const lines = new Set(fields.map(line));
-    for (const earlier of this.longLists) {
+    const pointers = this.longLists.flatMap((earlier) => {
       const lacking = earlier.fields.filter((field) => !lines.has(line(field)));
       const shared = earlier.fields.length - lacking.length;
       const isSame = lacking.length === 0 && shared === fields.length;
-      if (!isSame && (shared < ALIKE.shared || lacking.length > ALIKE.lacking)) continue;
+      if (!isSame && (shared < ALIKE.shared || lacking.length > ALIKE.lacking)) return [];
       const known = new Set(earlier.fields.map(line));
       const without = lacking.map(({ name }) => `\`${name}\``).join(", ");
       const more = this.lines(fields.filter((field) => !known.has(line(field))));
-      const pointer = `- The fields of \`${earlier.operation}\`${without === "" ? "" : `, without ${without}`}`;
-      return more === "" ? pointer : `${pointer}\n${more}`;
-    }
+      const pointer = `- The fields of \`${earlier.operation}\`${without === "" ? "" : ` without ${without}`}`;
+      return [{ text: more === "" ? pointer : `${pointer}\n${more}`, shared: shared - lacking.length }];
+    });
+    const [nearest] = pointers.sort((a, b) => b.shared - a.shared);
     this.longLists.push({ operation, fields });
-    return this.lines(fields);
+    return nearest?.text ?? this.lines(fields);
   }
 
   private lines(fields: readonly Parameter[]): string {
-    const names = fields.filter((field) => this.common.has(line(field))).map(({ name }) => `\`${name}\``);
-    const others = fieldLines(fields.filter((field) => !this.common.has(line(field))));
+    const isBare = (field: Parameter) => this.common.has(line(field)) || line(field) === `- \`${field.name}\``;
+    const names = fields.filter(isBare).map(({ name }) => `\`${name}\``);
+    const others = fieldLines(fields.filter((field) => !isBare(field)));
     return [...(names.length > 0 ? [`- ${names.join(", ")}`] : []), ...(others === "" ? [] : [others])].join("\n");
   }
+}
+
+/** What the page says of an operation. */
+interface Shown {
+  readonly names: string;
+  readonly about: string;
+  readonly fields: string;
+}
+
+/** Writes operations once that say the same, or that only show, set and reset one thing. */
+function merged(operations: readonly Shown[]): Shown[] {
+  const subjectOf = ({ about }: Shown) => ABOUT.exec(about)?.[1] ?? about;
+  return [...Map.groupBy(operations, subjectOf)].flatMap(([subject, same]) => {
+    const fields = new Set(same.map((one) => one.fields));
+    const withFields = same.filter((one) => one.fields !== "");
+    // Where only the POST has fields, one list says enough.
+    const isOne = fields.size === 1 || (withFields.length === 1 && withFields[0]?.names === "POST");
+    if (same.length > 1 && isOne) return [together(same, subject)];
+    return [...Map.groupBy(same, (one) => `${one.about}\n${one.fields}`).values()].map((alike) =>
+      together(alike, alike[0]?.about ?? ""),
+    );
+  });
+}
+
+function together(operations: readonly Shown[], text: string): Shown {
+  const sentence = text === "" || text.endsWith(".") ? text : `${text}.`;
+  return {
+    names: operations.map(({ names }) => names).join(", "),
+    about: sentence.slice(0, 1).toUpperCase() + sentence.slice(1),
+    fields: operations.find(({ fields }) => fields !== "")?.fields ?? "",
+  };
+}
+
+/** Whether the description of a field has no word that its name lacks. */
+function isObvious({ name, description = "" }: Parameter): boolean {
+  const inName = new Set(name.toLowerCase().split(/[^a-z]+/));
+  const words =
+    description
+      .toLowerCase()
+      .replaceAll("-", " ")
+      .match(/[a-z]+|[^a-z\s.]/g) ?? [];
+  return words.every((word) => FILLERS.has(word) || inName.has(word) || inName.has(word.replace(/s$/, "")));
 }
 
 /** A line for the fields that have one type and one description. */
@@ -210,9 +257,11 @@ function line(field: Parameter): string {
   return `- \`${field.name}\`${meaning(field)}`;
 }
 
-function meaning({ description = "", schema }: Parameter): string {
+function meaning(field: Parameter): string {
+  const { description = "", schema } = field;
   const type = [typeText(schema), ...(schema.deprecated ? ["deprecated"] : [])].join(", ");
-  return `${type === "string" || INERT.test(description) ? "" : ` (${type})`}: ${description}`;
+  const shown = type === "string" || INERT.test(description) ? "" : ` (${type})`;
+  return isObvious(field) ? shown : `${shown}: ${description}`;
 }
 
 function bodyFields({ requestBody }: Operation): Parameter[] {

@@ -42,7 +42,7 @@ const OF_TOKEN = {
 /** Questions to the audit store. A token is sent in a body only: addresses are logged. */
 export const EVENT_ROUTES: readonly Route[] = [
   tokenRoute(["read", "update"], "sys/audit/events", {
-    summary: "Finds events of the audit store: of a token, an entity, a role, an address, a request.",
+    summary: "Finds events of the audit store.",
     operationId: { read: "auditing-list-events", update: "auditing-find-events" },
     answers: dataAnswer({ ...EVENTS, ...OF_TOKEN }),
     input: QUESTION,
@@ -77,7 +77,7 @@ export const EVENT_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("read", "sys/audit-self/events", {
-    summary: "Finds events of the audit store that concern the caller's own entity.",
+    summary: "Finds events of the caller's own entity.",
     operationId: "auditing-list-own-events",
     answers: dataAnswer(EVENTS),
     input: OWN_QUESTION,

@@ -22,11 +22,11 @@ const RESULT_VIEW = view<readonly CheckResult[]>({
 
 /** What an operator should know, for the console and `grove doctor`. */
 export const DOCTOR_ROUTE: Route = tokenRoute("read", "sys/doctor", {
-  summary: "Checks the installation, and says of each check what was seen and what to do.",
+  summary: "Checks the installation, and says what to do.",
   operationId: "read-doctor",
   answers: dataAnswer(RESULT_VIEW.shape),
   input: fieldSchema(
-    { client_time: sent(text()).describe("The time of the client, in seconds since 1970: its clock is compared") },
+    { client_time: sent(text()).describe("The time of the client, in seconds since 1970") },
     "refused",
   ),
   prepare: async ({ fields: { client_time: time } }) => {

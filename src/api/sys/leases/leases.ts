@@ -154,7 +154,7 @@ export const LEASE_ROUTES: readonly Route[] = [
       grantedReply(await registerLease(env, installation, prepared, request.notes)),
   }),
   tokenRoute("update", "sys/leases/signing-key", {
-    summary: "Returns the key with which a target verifies the signature of revocations.",
+    summary: "Returns the key by which a target verifies revocations.",
     operationId: "leases-read-signing-key",
     answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
     input: fieldSchema({ target: text().describe("The URL that receives the revocations") }),

@@ -142,10 +142,10 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
   revokeBelowRoute(
     "force",
     "leases-force-revoke-lease-with-prefix2",
-    "Revokes all leases and tokens below a path, whether or not their targets answer.",
+    "Revokes all leases and tokens below a path, even if their targets fail.",
   ),
   simpleRoute("update", "sys/leases/tidy", {
-    summary: "Revokes expired leases and tokens that were not cleaned up.",
+    summary: "Revokes expired leases and tokens that are still stored.",
     operationId: "leases-tidy",
     answers: BEGUN,
     handle: async ({ env }) => {
@@ -187,7 +187,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     },
   }),
   simpleRoute("read", "sys/leases/revocations", {
-    summary: "Lists the revocations by path, mount, role, entity or restore, with the progress of their clean-ups.",
+    summary: "Lists what was revoked together, with the progress of its clean-up.",
     operationId: "leases-list-revocations",
     answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
     handle: async ({ env }) => {

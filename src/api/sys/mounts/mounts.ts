@@ -222,7 +222,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       handle: async ({ env, prepared }) => changedReply(env, await systemOf(env).enableMount(newMount(prepared))),
     }),
     simpleRoute("delete", "sys/auth/:path{.+}", {
-      summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",
+      summary: "Disables an auth mount, with its tokens and data.",
       operationId: "auth-disable-method",
       answers: NO_CONTENT,
       handle: disableMount,
@@ -235,7 +235,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters({ path: "The path o
       handle: async ({ installation }) => injectedReply(shownMounts(await fixedMounts(installation.clusterId))),
     }),
     simpleRoute("read", "sys/mounts/auth/:path{.+}", {
-      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+      summary: "Shows an auth mount.",
       operationId: "mounts-read-auth-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
       handle: async (context) => readMount(context, "No secret engine mount at auth/"),

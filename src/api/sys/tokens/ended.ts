@@ -116,7 +116,7 @@ export async function endedTokenReply(
 /** Records of ended tokens, the receipt of a revocation of many tokens, and the check that tokens are refused. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
   tokenRoute("read", "sys/tokens/ended", {
-    summary: "Lists the tokens that ended recently, the last first: when, how and by whose request.",
+    summary: "Lists tokens that ended, the last first: when, how, by whom.",
     operationId: "inventory-read-ended",
     answers: dataAnswer({
       tokens: [{ token: TOKEN_SHAPE, ended: END_VIEW.shape }],
@@ -142,7 +142,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     },
   }),
   tokenRoute("read", "sys/tokens/jobs/:id/receipt", {
-    summary: "Shows who made the request of a job, and the accessors of all tokens that it ended, page by page.",
+    summary: "Shows who requested a job, and the accessors that it ended.",
     operationId: "inventory-read-receipt",
     parameters: { id: "Id of the job." },
     answers: dataAnswer(RECEIPT_VIEW.shape),
@@ -166,7 +166,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     },
   }),
   tokenRoute("update", "sys/tokens/verify-ended", {
-    summary: "Asks the trees of tokens whether each token is refused, and whether its leases are revoked.",
+    summary: "Asks the trees whether tokens are refused and their leases revoked.",
     operationId: "inventory-verify-ended",
     answers: dataAnswer({
       checked: "integer",

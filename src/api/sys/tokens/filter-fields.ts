@@ -16,29 +16,27 @@ const MAX_PAIRS = 32;
 /** The fields of a filter. An empty text is the same as an absent field. */
 export const FILTER = {
   mount: text().describe("Path of the auth mount that issued the token."),
-  role: text().describe(
-    "Role by which the token was created: a token role, or a role of the auth method that issued it.",
-  ),
+  role: text().describe("Token role that created the token, or role of its auth method."),
   path_prefix: text().describe("Beginning of the path of the request that created the token."),
   policy: text().describe("A policy that the token has."),
   entity_id: text().describe("Entity that the token belongs to."),
   display_name: text().describe("Display name; with * at the end: its beginning."),
   search: text().describe(
-    "3 to 128 characters, in upper or lower case, that are part of: the display name, a name or value of metadata, the role, the path of the request that created the token, the name of its entity or of an alias of that entity, or the accessor.",
+    "3 to 128 characters, in any case, of the display name, metadata, role, path of creation, accessor, or name of its entity or an alias.",
   ),
   metadata: new Field(
     { shape: ["string"], format: "kvpairs" },
     readPairs,
-    "A pair of the token's metadata, as name=value. May be repeated: the token must have all of the pairs.",
+    "Metadata as name=value; may be repeated: all must be there.",
   ),
   type: text().describe("Type of the token: service, the only type that is listed."),
-  created_after: time().describe("The token was created after this time."),
-  created_before: time().describe("The token was created before this time."),
-  ends_after: time().describe("The token ends after this time, or never."),
-  ends_before: time().describe("The token ends before this time."),
-  never_ends: sent(flag(false)).describe("Whether the token never ends."),
-  unused_since: time().describe("The token was created before this time, and no use of it since then is known."),
-  orphan: sent(flag(false)).describe("Whether the token has no parent."),
+  created_after: time().describe("Created after this time."),
+  created_before: time().describe("Created before this time."),
+  ends_after: time().describe("Ends after this time, or never."),
+  ends_before: time().describe("Ends before this time."),
+  never_ends: sent(flag(false)).describe("Never ends."),
+  unused_since: time().describe("Created before this time and not used since."),
+  orphan: sent(flag(false)).describe("Has no parent."),
   tree: text().describe("Id of the tree that the token is in."),
 };
 

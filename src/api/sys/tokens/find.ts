@@ -98,7 +98,7 @@ const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeo
 });
 
 const INPUT = strictSchema({
-  token: text().describe("Any text: what was found in a log, a repository or a message."),
+  token: text().describe("Any text that was found."),
   accessor: pasted().describe("The accessor of a token, in place of the text."),
 });
 
@@ -109,7 +109,7 @@ interface Asked {
 
 /** What is known of a text that leaked. The text is sent in a body only. */
 export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
-  summary: "Says what a text is: a token, alive or ended, whose, mistyped or made elsewhere; or an accessor.",
+  summary: "Says what a text is: a token (whose, alive, ended, mistyped), an accessor.",
   operationId: "inventory-find-token",
   answers: dataAnswer(FOUND_VIEW.shape),
   input: INPUT,

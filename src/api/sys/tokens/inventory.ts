@@ -123,7 +123,7 @@ const RELATIVES_VIEW = view<{ readonly found: Lineage; readonly show: ReturnType
 /** The list of all tokens, as a read and as a list, and one token with its relatives. */
 export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   tokenRoute("read", "sys/tokens", {
-    summary: "Lists tokens by a filter, page by page, with the properties of each.",
+    summary: "Lists tokens by a filter, with their properties.",
     operationId: "inventory-read-tokens",
     answers: dataAnswer(PAGE_SHAPE),
     input: LISTING,
@@ -131,7 +131,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     handle: (context) => listTokens(context, false),
   }),
   tokenRoute("list", "sys/tokens", {
-    summary: "Lists the accessors of tokens by a filter, page by page, with the properties of each token.",
+    summary: "Lists accessors by a filter, with the tokens' properties.",
     operationId: "inventory-list-tokens",
     answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_SHAPE }, ...PAGE_SHAPE }),
     input: LISTING,
@@ -139,7 +139,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
     handle: (context) => listTokens(context, true),
   }),
   tokenRoute("read", "sys/tokens/:accessor", {
-    summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
+    summary: "Shows a token with its ancestors, its children and what ends with it; or how it ended.",
     operationId: "inventory-read-lineage",
     answers: [
       dataAnswer({ token: TOKEN_SHAPE, ...RELATIVES_VIEW.shape }),
@@ -158,7 +158,7 @@ export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Ac
   }),
 
   simpleRoute("read", "sys/tokens/:accessor/tree", {
-    summary: "Shows a token with two levels of descendants, and the number of descendants of each.",
+    summary: "Shows a token with two levels of descendants, with their counts.",
     operationId: "inventory-read-tree",
     answers: dataAnswer({
       token: TOKEN_SHAPE,

@@ -126,10 +126,10 @@ const FIELDS = strictSchema({
   ...FILTER,
   accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, instead of a filter.`),
   dry_run: flag(true).describe("True: counts what would be revoked, and changes nothing."),
-  expected_count: sent(count()).describe("The count of a dry run: when more tokens match, nothing is revoked."),
-  expected_total: sent(count()).describe("The total of a dry run: when more tokens would end, nothing is revoked."),
-  include_root: flag(false).describe("Whether root tokens are revoked as well."),
-  include_self: flag(false).describe("Whether the token of the request and its ancestors are revoked as well."),
+  expected_count: sent(count()).describe("Count of a dry run: if more match, nothing is revoked."),
+  expected_total: sent(count()).describe("Total of a dry run: if more would end, nothing is revoked."),
+  include_root: flag(false).describe("True: root tokens too."),
+  include_self: flag(false).describe("True: the caller's token and its ancestors too."),
 });
 
 /** Here a null condition is refused and not absent. It may come from a variable without a value, and without the condition more tokens would match. */
@@ -138,7 +138,7 @@ const BODY = { ...FIELDS, nullable: new Set([...Object.keys(FILTER), "accessors"
 /** Revocation of many tokens, which are counted first. Long counts and revocations are jobs that continue after their request. */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
   tokenRoute("update", "sys/tokens/revoke", {
-    summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
+    summary: "Revokes the tokens that match a filter, with their descendants.",
     operationId: "inventory-revoke-tokens",
     answers: REVOCATION_ANSWERS,
     input: BODY,
@@ -166,7 +166,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "I
       jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
   }),
   simpleRoute("update", "sys/tokens/jobs/:id/stop", {
-    summary: "Stops a revocation or a count. Tokens that it revoked stay revoked.",
+    summary: "Stops a revocation or a count.",
     operationId: "inventory-stop-job",
     answers: dataAnswer(JOB_SHAPE),
     handle: async ({ env, installation, params }) =>

@@ -51,12 +51,10 @@ function treeGroupingOf(kind: GroupKind | null): TreeGrouping | null {
   return kind === "policy" || kind === "entity" ? null : kind;
 }
 
-const MOUNT = text().describe("Path of an auth mount: only its tokens are counted.");
+const MOUNT = text().describe("Only tokens of this auth mount.");
 
 const MAP_FIELDS = strictSchema({
-  group_by: text().describe(
-    "What the trees of each mount are also grouped by: display_name, role, mount or metadata.NAME of their first tokens.",
-  ),
+  group_by: text().describe("Also display_name, role, mount or metadata.NAME of the first token of each tree."),
 });
 
 const DEFAULT_PARTS = 24;
@@ -69,7 +67,7 @@ const HOUR_SECONDS = 3600;
 /** Numbers of tokens by group, by tree and by the time of their end. Counters and indexes of the shards give them. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
   tokenRoute("read", "sys/tokens/summary", {
-    summary: "Counts tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
+    summary: "Counts tokens by group.",
     operationId: "inventory-count-tokens",
     answers: dataAnswer({
       groups: [{ key: "string", count: "integer", "trees?": "integer", "in_trees?": "integer" }],
@@ -111,7 +109,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     },
   }),
   tokenRoute("read", "sys/tokens/map", {
-    summary: "Counts tokens and trees by mount, and shows the largest trees of each.",
+    summary: "Counts tokens and trees by mount, with the largest trees.",
     operationId: "inventory-read-map",
     answers: dataAnswer({
       groups: [
@@ -138,7 +136,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     handle: mapMounts,
   }),
   tokenRoute("read", "sys/tokens/ends", {
-    summary: "Counts the tokens that end in each interval of a time, by group.",
+    summary: "Counts the tokens that end in each interval, by group.",
     operationId: "inventory-count-ends",
     answers: dataAnswer({
       from: "string",

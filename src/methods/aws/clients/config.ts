@@ -21,7 +21,7 @@ import { DEFAULT_STS_SETTINGS, parseEndpoint, type StsSettings } from "../sts/or
 
 /** How a mount calls the cloud. "" is the cloud's own default. */
 export interface ClientConfig extends StsSettings {
-  /** Repetitions of a call after a temporary failure; -1 for the default. */
+  /** Repetitions of a failed call; -1: the default. */
   readonly maxRetries: number;
   readonly accessKey: string;
   readonly sealedSecretKey: string | null;
@@ -65,12 +65,12 @@ export const CLIENT_FIELDS = fieldSchema({
   sts_endpoint: sent(text()).describe("The endpoint of STS instead of the cloud's own"),
   sts_region: sent(text()).describe("The region of `sts_endpoint`"),
   use_sts_region_from_client: sent(flag(false)).describe(
-    "True: a signed login is sent to STS in the region of its signature",
+    "True: signed logins go to STS in the region of their signature",
   ),
-  iam_server_id_header_value: sent(text()).describe("The required value of the server ID header of signed logins"),
+  iam_server_id_header_value: sent(text()).describe("Required value of the server ID header of signed logins"),
   allowed_sts_header_values: sent(list()).describe("Further headers that signed logins may have"),
-  max_retries: sent(integer()).describe("Repetitions of a call after a temporary failure; -1 for the default"),
-  role_arn: sent(text()).describe("The role that the mount assumes with identity tokens instead of a stored key"),
+  max_retries: sent(integer()).describe("Repetitions of a failed call; -1: the default"),
+  role_arn: sent(text()).describe("The role to assume with identity tokens instead of a stored key"),
   identity_token_audience: sent(text()).describe("The audience of these tokens"),
   identity_token_ttl: sent(duration()).describe("Lifetime of these tokens"),
   identity_token_key: sent(text()).describe("The key that signs these tokens"),

@@ -86,7 +86,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
   }),
 
   simpleRoute("update", "config/rotate-root", {
-    summary: "Replaces the configured access key by a new one that no operator has seen.",
+    summary: "Replaces the access key by one that no operator has seen.",
     operationId: "rotate-root-credentials",
     answers: dataAnswer({ access_key: "string" }),
     handle: rotateRoot,

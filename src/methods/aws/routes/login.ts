@@ -28,9 +28,7 @@ import { translateFieldName, translateKind, translateMessage } from "../vocabula
 
 const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
-  identity: sent(text()).describe(
-    "The identity document of the instance, as base64 or as JSON; it needs no signature here",
-  ),
+  identity: sent(text()).describe("The identity document of the instance, as base64 or JSON; needs no signature"),
   arn: sent(text()).describe("The ARN of a user, a role or an assumed role, instead of a signed request"),
   ...EXPLAINED_ADDRESS,
 });
@@ -42,7 +40,7 @@ type Explained =
   | { readonly kind: "iam"; readonly claim: ProvenCaller | null };
 
 const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
-  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  summary: "Reports the checks of a login; gives no token and stores nothing.",
   operationId: "explain-login",
   answers: dataAnswer({ auth_type: "string", ...EXPLANATION_SHAPE }),
   input: EXPLAIN_FIELDS,
@@ -121,7 +119,7 @@ function translateCheck(type: string, check: Check): Check {
 
 export const CLOUD_LOGIN_ROUTES: readonly Route[] = [
   loginRoute("login", {
-    summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",
+    summary: "Gives a token to an instance or a principal of the cloud.",
     operationId: "login",
     answers: AUTH,
     input: LOGIN_FIELDS,

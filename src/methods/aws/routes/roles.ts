@@ -52,7 +52,7 @@ type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 /** `role/:role`, the list with its two paths, and the value of a tag, which is not stored. */
 export const CLOUD_ROLE_ROUTES: readonly Route[] = [
   tokenRoute("update", `${PATH}/tag`, {
-    summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
+    summary: "Creates a tag that narrows a role for an instance.",
     operationId: "write-role-tag",
     answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
     input: ROLE_TAG_FIELDS,

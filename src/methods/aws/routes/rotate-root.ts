@@ -18,7 +18,7 @@ import { changeConfiguration, cloudAuthOf, operatorClient } from "../mount/mount
 import { sealCloudSecret } from "../secrets.ts";
 
 /**
- * Replaces the configured access key by a new one that no operator has seen. The new key is created, stored, and then
+ * Replaces the access key by one that no operator has seen. The new key is created, stored, and then
  * the old one is deleted, so the configured key is always valid. After a failure in between the mount still works,
  * and the message names the key that an operator has to delete.
  */

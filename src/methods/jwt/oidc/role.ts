@@ -33,9 +33,9 @@ export interface RoleBrowser {
 
 export const BROWSER_FIELDS = {
   allowed_redirect_uris: sent(list()).describe(
-    "Addresses that logins may return to, exactly; the port of an http address of the own machine is free",
+    "Addresses that logins may return to, exactly; on the own machine by http with any port",
   ),
-  oidc_scopes: sent(list()).describe("Scopes that the provider is asked for, besides `openid`"),
+  oidc_scopes: sent(list()).describe("Scopes besides `openid`"),
   callback_mode: sent(text()).describe("`client`, `device` or `direct`: who gets the answer of the provider"),
   poll_interval: sent(integer()).describe("Seconds between two questions of a client that waits; 5 unless set"),
   max_age: sent(duration()).describe("How long ago a person may have signed in at the provider"),

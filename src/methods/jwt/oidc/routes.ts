@@ -18,13 +18,13 @@ import { isPosted, takePosted } from "./posted.ts";
 
 const BEGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),
-  redirect_uri: text().describe("Where the provider sends the browser back to: one of the role's addresses"),
-  client_nonce: text().describe("A secret of the client, by which it alone can go on with the login"),
+  redirect_uri: text().describe("Where the provider sends the browser: one of the role's addresses"),
+  client_nonce: text().describe("A secret of the client, which alone can go on with the login"),
 });
 
 const CALLBACK_FIELDS = fieldSchema({
   state: text().describe("The state of the login, from its address"),
-  code: text().describe("The code that the provider gave, or the secret that the browser was sent back with"),
+  code: text().describe("The provider's code, or the secret that the browser was sent back with"),
   client_nonce: text().describe("The secret that the login was begun with"),
   iss: text().describe("The issuer that the provider names in its answer"),
   error: text().describe("The error that the provider gave in the place of a code"),
@@ -114,7 +114,7 @@ async function postCallback(context: CallbackContext): Promise<Result<Reply>> {
 /** The endpoints of logins through a browser. */
 export const BROWSER_ROUTES: readonly Route[] = [
   loginRoute("oidc/auth_url", {
-    summary: "Begins a login through a browser: answers the address where a person signs in.",
+    summary: "Begins a login through a browser: answers the address to open.",
     operationId: "oidc-request-authorization-url",
     answers: dataAnswer({
       auth_url: "string",
@@ -136,7 +136,7 @@ export const BROWSER_ROUTES: readonly Route[] = [
   loginRoute(
     "oidc/callback",
     {
-      summary: "Ends a login through a browser: gives a token for the answer of the provider.",
+      summary: "Ends a login through a browser: gives a token for the provider's answer.",
       operationId: "oidc-callback",
       answers: AUTH,
       roleFromStep: true,
