@@ -16,15 +16,28 @@ const SHOWN_BY: ShownBy = JSON.parse(readFileSync(join(PROJECT, "test/conformanc
 /** The page that says for every line of the conformance lists where its tests are. */
 export function conformancePage(): string {
   const sections = LISTS.map(({ title, source, lines }) => {
-    const entries = Object.entries(lines).map(([line, rule]) => `- ${line}: ${escaped(rule)} ${evidence(line)}`);
-    return `## ${title}\n\nSource: ${source}.\n\n${entries.join("\n")}\n`;
+    const entries = Object.entries(lines).map(([line, rule]) => ({
+      line,
+      rule,
+      files: filesOf(line),
+      reason: ABSENT[line],
+    }));
+    const shown = entries
+      .filter(({ files, reason }) => files.length > 0 || reason === undefined)
+      .map(({ line, rule, files, reason }) => {
+        const tests = files.length === 0 ? "**No test.**" : `(${files.join(", ")})`;
+        return `- ${line}: ${escaped(rule)} ${tests}${reason === undefined ? "" : ` ${reason}.`}`;
+      });
+    const absent = entries.filter(({ files, reason }) => files.length === 0 && reason !== undefined);
+    const reasons = [...Map.groupBy(absent, ({ reason = "" }) => reason)].map(
+      ([reason, same]) => `- ${same.map(({ line }) => line).join(", ")}: ${reason}`,
+    );
+    const rest = reasons.length === 0 ? "" : `\nDoes not apply:\n\n${reasons.join("\n")}\n`;
+    return `## ${title}\n\nSource: ${source}.\n\n${shown.join("\n")}\n${rest}`;
   });
   return wrapped(`# Conformance
 
-Every line of the conformance lists and of the published vulnerabilities of the reference servers: its rule, and the test files that
-show it (below \`test/\`). \`test/conformance/lines.json\` has the rules, \`shown-by.json\` beside it the titles of the tests.
-\`npm run docs:conformance\` writes this page. A test fails when the page is stale, when a line has neither a test nor a reason why it
-does not apply, and when a test has another title.
+Every line of the conformance lists and of the published vulnerabilities of the reference servers, with the test files that show it, below \`test/\`: \`test/conformance/lines.json\` has the rules, \`shown-by.json\` beside it the titles of the tests. \`npm run docs:conformance\` writes this page.
 
 ${sections.join("\n")}
 ${messagesSection()}`);
@@ -48,14 +61,11 @@ export function lostTests(): string[] {
   );
 }
 
-/** Test files in parentheses, or the reason why there is none. */
-function evidence(line: string): string {
-  const files = Object.keys(SHOWN_BY[line] ?? {}).map(
+/** The test files that show a line, in backticks. */
+function filesOf(line: string): string[] {
+  return Object.keys(SHOWN_BY[line] ?? {}).map(
     (file) => `\`${file.replace(/^test\//, "").replace(/\.test\.ts$/, "")}\``,
   );
-  const reason = ABSENT[line];
-  if (files.length === 0) return reason ? `Does not apply: ${reason}.` : "**No test.**";
-  return `(${files.join(", ")})${reason ? ` ${reason}.` : ""}`;
 }
 
 /** The strings of a test file, as they read when it runs. */

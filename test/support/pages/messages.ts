@@ -22,7 +22,7 @@ export function messagesSection(): string {
   const entries = SOURCES.map(({ source, messages }) => `- ${Object.values(messages).flat().length} of ${source}`);
   return `## Messages kept word for word
 
-Clients and their tests compare them. \`test/conformance/messages.json\` lists them by endpoint; a test fails when \`src/\` lacks one.
+Clients compare them. \`test/conformance/messages.json\` lists them by endpoint; a test fails when \`src/\` lacks one.
 
 ${entries.join("\n")}
 `;
