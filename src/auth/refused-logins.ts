@@ -129,7 +129,7 @@ export function refusedRoute(
   nameOf: (mount: Mount, check: string) => string = (_mount, check) => check,
 ): Route {
   return showRoute("explain/refused", {
-    summary: "Shows the logins that were refused lately, by role and failing check.",
+    summary: "Shows recent refusals, by role and failing check.",
     operationId: "list-refused-logins",
     view: REFUSALS_VIEW,
     read: async (context) => {

@@ -57,7 +57,7 @@ export const TOKEN_ROLE_FIELDS = fieldSchema({
   disallowed_policies: sent(list()).describe("Policies that tokens may not have"),
   allowed_policies_glob: sent(list()).describe("The same with `*` in the names"),
   disallowed_policies_glob: sent(list()).describe("The same with `*` in the names"),
-  allowed_entity_aliases: sent(list()).describe("Aliases that tokens may be made for; `*` may stand at the ends"),
+  allowed_entity_aliases: sent(list()).describe("Aliases that tokens may be made for, with `*` at the ends"),
   orphan: sent(flag(false)).describe("True: tokens have no parent"),
   renewable: sent(flag(true)).describe("False: tokens can't be renewed"),
   path_suffix: sent(text()).describe("Ends the path under which tokens are listed"),
@@ -67,12 +67,10 @@ export const TOKEN_ROLE_FIELDS = fieldSchema({
   explicit_max_ttl: deprecated(sent(duration())).describe("Older name of `token_explicit_max_ttl`"),
   token_period: sent(duration()).describe("Makes tokens periodic"),
   period: deprecated(sent(duration())).describe("Older name of `token_period`"),
-  token_num_uses: sent(integer()).describe("Requests that a token is good for; 0 for any number"),
+  token_num_uses: sent(integer()).describe("Uses of a token; 0: no limit"),
   token_no_default_policy: sent(flag(false)).describe("True: without the policy `default`"),
   token_type: sent(text()).describe("`service`, `batch`, `default-service` or `default-batch`"),
-  location_hint: sent(text()).describe(
-    "Where orphans are stored: a location hint of Cloudflare's; empty for near their maker",
-  ),
+  location_hint: sent(text()).describe("Cloudflare's location hint for orphans; empty: near their maker"),
 });
 
 /** A write of a role, parsed but not validated. Durations can be negative. */

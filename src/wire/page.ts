@@ -3,7 +3,7 @@ import { pageSize, text, type Values } from "./fields.ts";
 /** Fields of every list: at most `limit` entries (0: no limit) after the entry `after`. */
 export const PAGE = {
   after: text().describe("Only entries after this one"),
-  limit: pageSize().describe("Entries of one answer; 0 or `max` for as many as there may be"),
+  limit: pageSize().describe("Entries of one answer; 0 or `max`: as many as allowed"),
 };
 
 export type PageFields = Values<typeof PAGE>;

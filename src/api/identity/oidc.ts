@@ -52,7 +52,7 @@ const KEY_VIEW = view<KeyConfig>({
   allowed_client_ids: [["string"], (key) => key.allowedClientIds],
 });
 
-const VERIFICATION_TTL = sent(duration()).describe("How long the public key is published after its last signature");
+const VERIFICATION_TTL = sent(duration()).describe("How long a public key stays published after its last signature");
 
 const ROLE_VIEW = view<IssuerRole>({
   client_id: ["string", (role) => role.clientId],
@@ -92,7 +92,7 @@ export const OIDC_ROUTES: readonly Route[] = [
     operationId: "oidc-configure",
     answers: DONE_OR_WARNED,
     input: fieldSchema({
-      issuer: sent(text()).describe('The URL of the issuer; "" for the address by which the service is called'),
+      issuer: sent(text()).describe('URL of the issuer; "": the address by which the service is called'),
     }),
     prepare: async ({ fields }): Promise<Result<string | null>> =>
       fields.issuer === undefined ? ok(null) : readIssuer(fields.issuer),
@@ -275,7 +275,7 @@ export const OIDC_ROUTES: readonly Route[] = [
   publicRoute(".well-known/keys", "The public keys of the issuer.", "oidc-read-public-keys", KEY_SET, keySet),
   publicRoute(
     "plugins/.well-known/openid-configuration",
-    "The discovery document of the issuer of the identity tokens that auth mounts use.",
+    "The discovery document of the issuer of auth mounts.",
     "oidc-read-plugins-open-id-configuration",
     DISCOVERY,
     ({ issuer }) =>

@@ -32,7 +32,7 @@ const NUMBER = "page[number]";
 const SIZE = "page[size]";
 
 export const PAGE_FIELDS = fieldSchema({
-  [NUMBER]: pageNumber(1, MAX_NUMBER, "must be a whole number from 1").describe("Number of the page, from 1"),
+  [NUMBER]: pageNumber(1, MAX_NUMBER, "must be a whole number from 1").describe("From 1"),
   [SIZE]: pageNumber(DEFAULT_SIZE, MAX_SIZE, `must be a whole number from 1 to ${MAX_SIZE}`).describe(
     `Entries of a page, at most ${MAX_SIZE}; ${DEFAULT_SIZE} by default`,
   ),

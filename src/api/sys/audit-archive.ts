@@ -47,7 +47,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
     }),
 
     simpleRoute("read", "sys/audit/archive", {
-      summary: "Lists the objects of the audit store, and the signed heads of their chains.",
+      summary: "Lists the objects of the audit store and their signed heads.",
       operationId: "audit-list-archive",
       answers: OBJECTS,
       handle: async ({ env }) => {
@@ -62,7 +62,7 @@ export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
     }),
 
     simpleRoute("read", "sys/audit/archive/:shard/:number", {
-      summary: "Returns lines of an object of the audit store, in the order of its chain.",
+      summary: "Returns lines of an object, in the order of its chain.",
       operationId: "audit-read-archive",
       answers: PAGE,
       input: fieldSchema({ after: sent(count()).describe("Number of the record after which the lines begin.") }),

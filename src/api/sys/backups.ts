@@ -69,9 +69,9 @@ export const BACKUP_ROUTES: readonly Route[] = [
       content: "string | null",
     }),
     input: fieldSchema({
-      run: text().describe("The run, from the answer with its first part; empty for the first part."),
+      run: text().describe("The run, as its first part named it; empty for the first part."),
       number: integer().describe("Number of the part in the run, from 0."),
-      position: text().describe("Start of the part: next of the previous part; empty for the first part."),
+      position: text().describe("`next` of the previous part; empty for the first part."),
       until: text().describe("Last position at which the part may end; empty for no limit."),
       known: text().describe("SHA-256 of a part that the client has, which is left out of the answer."),
     }),

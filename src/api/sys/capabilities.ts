@@ -19,7 +19,7 @@ const PATHS = {
 type PathFields = Values<typeof PATHS>;
 
 const TOKEN = unread("string").describe("The token");
-const RULES = text().describe("The rules; those with a template count as for a caller without an entity");
+const RULES = text().describe("The rules, for a caller without an entity");
 
 /** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
@@ -53,7 +53,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", "sys/capabilities-accessor", {
-    summary: "Returns the capabilities of the token that has this accessor, on paths.",
+    summary: "Returns the capabilities of the token that has this accessor.",
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, accessor: pasted().describe("The accessor of the token") }),

@@ -19,7 +19,7 @@ const ROTATION = fieldSchema({
 /** Rotation of the keys that seal values and hash tokens. The reference has each path twice. */
 export const KEY_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/key-status", {
-    summary: "Shows the term of the keys in use, and the terms that are kept.",
+    summary: "Shows the terms of keys.",
     operationId: "status-encryption-key",
     answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer", terms: ["integer"] }),
     handle: async ({ env, installation }) => {

@@ -92,8 +92,8 @@ const WRITE_FIELDS = fieldSchema({
   expiration: text().describe("When the policy expires, as RFC 3339"),
   // Described as a duration, but read as text: `policyExpiry` parses it.
   ttl: new Field({ shape: "integer", format: "seconds" }, text().read).describe("The lifetime of the policy"),
-  cas: sent(integer()).describe("The write is refused unless the policy has this version; -1 or 0: it must not exist"),
-  cas_required: flag(false).describe("True: every write must send the version that it replaces"),
+  cas: sent(integer()).describe("The version that the policy must have; -1 or 0: it must not exist"),
+  cas_required: flag(false).describe("True: every write must send `cas`"),
   allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may contain slashes"),
   allow_wildcards_in_identity_templates: flag(false).describe("True: values of templates may contain `*` and `+`"),
 });
@@ -177,7 +177,7 @@ function nameWarnings(params: CallContext["params"], name: string): string[] {
 const RULES_DEPRECATED = "'rules' is deprecated, please use 'policy' instead";
 
 const NAMES = fieldSchema(PAGE);
-const PREFIX = "The part of the names before their last slash";
+const PREFIX = "The names' part before their last slash";
 const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_VIEW.shape, policy: "string" } } });
 
 /** The routes that both paths of policies have. The ids of their operations at the older path end in 2. */
@@ -198,7 +198,7 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
       },
     }),
     simpleRoute("list", `${path}/:prefix{.+}`, {
-      summary: "Lists the policies below a name with slashes.",
+      summary: "Lists the policies below a name.",
       operationId: `policies-list-below${end}`,
       parameters: { prefix: PREFIX },
       answers: KEYS,
@@ -262,7 +262,7 @@ export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Rou
           handle: listDetailed,
         }),
         simpleRoute("list", "sys/policies/detailed/acl/:name{.+}", {
-          summary: "Lists the policies below a name with slashes, with their texts.",
+          summary: "Lists the policies below a name, with their texts.",
           operationId: "system-list-policies-detailed-acl-name",
           parameters: { name: PREFIX },
           answers: DETAILED,

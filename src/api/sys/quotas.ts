@@ -20,7 +20,7 @@ const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 
 const QUOTA_FIELDS = fieldSchema({
   type: text().describe("Ignored: there is one type"),
-  path: text().describe("A mount, or a path below a mount, which may end in `*`; empty: every request"),
+  path: text().describe("A mount, or a path below one, which may end in `*`; empty: every request"),
   role: text().describe("Only logins at the mount with this role"),
   rate: decimal().describe("Requests of a client in an interval"),
   interval: duration().describe("Length of an interval; a second by default"),
@@ -104,7 +104,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
   }),
 
   tokenRoute("update", "sys/quotas/config", {
-    summary: "Replaces the settings of all rate limit quotas. Settings that are not sent get their defaults.",
+    summary: "Replaces the settings of quotas; those that are not sent get their defaults.",
     operationId: "rate-limit-quotas-configure",
     answers: NO_CONTENT,
     input: CONFIG_FIELDS,

@@ -127,7 +127,7 @@ const NODE_VIEW = view<URL>({
  */
 export const STATUS_ROUTES: readonly Route[] = [
   openRoute(["read", "head"], "sys/health", {
-    summary: "Shows whether the service works. The status says it as well.",
+    summary: "Shows whether the service works, also by the status.",
     operationId: "read-health-status",
     fields: {
       activecode: { shape: "integer", description: "The status when the service works; 200 by default" },

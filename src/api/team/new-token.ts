@@ -21,7 +21,7 @@ export const EXPIRY = exact("string | null", (value) => readExpiry(value, curren
  * token that never expires.
  */
 export const NEW_TOKEN_FIELDS = {
-  "expired-at": EXPIRY.describe("When the token expires (RFC 3339). Default: the rule of the organization, or never"),
+  "expired-at": EXPIRY.describe("When the token expires (RFC 3339); default: the organization's rule, or never"),
 };
 
 /** The caller as an author: a team, an organization, or the user that stands for its entity or display name. */

@@ -79,7 +79,7 @@ const TRIGGER_LIST = exact(["string"], (value) => {
 });
 
 const CHANGES = {
-  token: sent(orNull(exactString(TEXT, textProblem))).describe("Key of the signatures of notices; never shown"),
+  token: sent(orNull(exactString(TEXT, textProblem))).describe("Key of their signatures; never shown"),
   enabled: sent(exactFlag()).describe("True: the webhook must accept a verification first"),
   triggers: sent(TRIGGER_LIST).describe(`Events that it is notified of: ${TRIGGERS.join(", ")}`),
   "destination-type": sent(oneOf(["generic"], "must be generic")).describe("`generic`"),

@@ -44,7 +44,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", "lookup-accessor", {
-    summary: "Shows the token that has this accessor, without the token itself.",
+    summary: "Shows the token that has this accessor.",
     operationId: "look-up-by-accessor",
     answers: dataAnswer(LOOKUP_SHAPE),
     input: fieldSchema({ accessor: pasted().describe("The accessor of the token") }),

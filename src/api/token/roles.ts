@@ -61,7 +61,7 @@ export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "
   }),
 
   tokenRoute("update", `roles/${ROLE_NAME}`, {
-    summary: "Creates or changes a token role. Fields that are not sent keep their values.",
+    summary: "Creates or changes a token role; fields that are not sent keep their values.",
     operationId: "write-role",
     answers: DONE_OR_WARNED,
     input: TOKEN_ROLE_FIELDS,
@@ -82,7 +82,7 @@ export const TOKEN_ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "
 
   // The role may have been deleted. The descendants of its tokens end as well.
   simpleRoute("update", `roles/${ROLE_NAME}/revoke-tokens`, {
-    summary: "Revokes all tokens that were created by a role, at once.",
+    summary: "Revokes all tokens that a role created, at once.",
     operationId: "revoke-tokens-of-role",
     answers: NO_CONTENT,
     // An unknown field is refused: if a filter were ignored, more tokens would be revoked.

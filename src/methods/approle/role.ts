@@ -50,13 +50,11 @@ export type NewRoleIds = Pick<AppRole, "id" | "roleId">;
 
 export const APP_ROLE_FIELDS = roleSchema({
   role_id: sent(text()).describe("The id by which clients log in; random unless sent"),
-  bind_secret_id: sent(flag(true)).describe(
-    "False: a login needs no secret-id, and the role must be bound to networks",
-  ),
+  bind_secret_id: sent(flag(true)).describe("False: logins need no secret-id, and the role must be bound to networks"),
   secret_id_bound_cidrs: sent(list()).describe("Networks that may log in"),
   bound_cidr_list: deprecated(sent(list())).describe("Older name of `secret_id_bound_cidrs`"),
-  secret_id_num_uses: sent(integer()).describe("Logins that a secret-id is good for; 0 for any number"),
-  secret_id_ttl: sent(duration()).describe("How long secret-ids are good; 0 for ever"),
+  secret_id_num_uses: sent(integer()).describe("Uses of a secret-id; 0: no limit"),
+  secret_id_ttl: sent(duration()).describe("Lifetime of secret-ids; 0: for ever"),
   local_secret_ids: sent(flag(false)).describe("Without effect: kept and shown"),
   token_ends_with_secret_id: sent(flag(false)).describe("True: a token ends with its secret-id"),
   ...TOKEN_FIELDS,

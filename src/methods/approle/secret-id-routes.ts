@@ -205,7 +205,7 @@ const FIND = tokenRoute("update", `${PATH}/find`, {
 /** Endpoints of secret-ids. */
 export const SECRET_ID_ROUTES: readonly Route[] = [
   tokenRoute("update", PATH, {
-    summary: "Makes a secret-id of a role. Only this answer shows it.",
+    summary: "Makes a secret-id; only this answer shows it.",
     operationId: "write-secret-id",
     answers: NEW_SECRET_ID,
     input: fieldSchema(SECRET_ID_FIELDS),
@@ -213,7 +213,7 @@ export const SECRET_ID_ROUTES: readonly Route[] = [
     handle: (context) => makeSecretId(context, context.fields, crypto.randomUUID()),
   }),
   tokenRoute("update", `${ROLE_PATH}/custom-secret-id`, {
-    summary: "Makes a secret-id of a role with a text that the caller chose.",
+    summary: "Makes a secret-id with a text of the caller.",
     operationId: "write-custom-secret-id",
     answers: NEW_SECRET_ID,
     input: fieldSchema({ secret_id: text().describe("The secret-id"), ...SECRET_ID_FIELDS }),

@@ -39,8 +39,8 @@ const NO_TIME = "0001-01-01T00:00:00Z";
 /** Fields of a secret-id that is made. */
 export const SECRET_ID_FIELDS = {
   metadata: metadataField().describe("Metadata of its tokens: an object, JSON in a string, or a=b,c=d"),
-  cidr_list: list().describe("Networks that may log in with it, of those of the role"),
-  token_bound_cidrs: list().describe("Networks that its tokens are bound to, of those of the role"),
+  cidr_list: list().describe("Networks that may log in with it, of the role's"),
+  token_bound_cidrs: list().describe("Networks of its tokens, of those of the role"),
   num_uses: sent(integer()).describe(
     "Logins that it is good for; as many as the role says unless sent, and never more",
   ),

@@ -91,7 +91,7 @@ const LOGIN_FIELDS = fieldSchema({
 
 const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
-  claims: anyObject().describe("The claims of a token, in the place of one: taken as said"),
+  claims: anyObject().describe("Claims, in the place of a token"),
   ...EXPLAINED_ADDRESS,
 });
 

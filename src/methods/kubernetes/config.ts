@@ -33,14 +33,14 @@ export type KubernetesConfigChange = Omit<KubernetesConfig, "sealedReviewer"> & 
 const DEFAULT_ISSUER = "kubernetes/serviceaccount";
 
 export const CLUSTER_FIELDS = fieldSchema({
-  kubernetes_host: text().describe("The API server: a URL, or a host with or without a port"),
+  kubernetes_host: text().describe("The API server: a URL or a host"),
   kubernetes_ca_cert: text().describe(
     "Kept and shown: an authority that the server trusts (`serve --trust-ca`); others are refused",
   ),
   token_reviewer_jwt: sent(pasted()).describe(
     "The token that asks for reviews; without it each login asks with its own, and nothing is renewed",
   ),
-  pem_keys: list().describe("Public keys or certificates in PEM, one of which must have signed a token"),
+  pem_keys: list().describe("Keys or certificates in PEM, of which one must have signed a token"),
   issuer: text().describe("The issuer that tokens must name, with `disable_iss_validation` false"),
   disable_iss_validation: flag(true).describe("False: a token must name the issuer"),
   disable_local_ca_jwt: flag(false).describe("Kept and shown: no file of a pod is ever read"),

@@ -27,14 +27,14 @@ const KUBERNETES_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
   withPolicyPaths({ canonicalPath: canonicalRolePath }, [
     showRoute("config", {
-      summary: "Shows the cluster of the mount, without the token that asks for reviews.",
+      summary: "Shows the cluster of the mount, without the reviewer's token.",
       operationId: "read-auth-configuration",
       view: CLUSTER_VIEW,
       read: (context) => kubernetesAuthOf(context).readConfig(),
       warningsOf: configWarnings,
     }),
     tokenRoute("update", "config", {
-      summary: "Sets the cluster of the mount. A reviewer that is not sent stays while the host does.",
+      summary: "Sets the cluster of the mount; a reviewer stays while the host does.",
       operationId: "configure-auth",
       answers: NO_CONTENT,
       input: CLUSTER_FIELDS,

@@ -93,7 +93,7 @@ export function apiPage({ paths }: ShownDocument): string {
 Every endpoint with its fields, written by \`npm run docs:api\` from the table of routes. \`sys/internal/specs/openapi\` answers the same for programs. Differences from the reference: [compatibility.md](compatibility.md).
 
 - A request answers 200, or 204 without a body, unless the page says another status.
-- Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets its default.
+- Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets it.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
 - Fields are in parentheses or in a list. A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints), or their names say what they are.
 - *sudo*: the caller needs that capability; *no token*: no token is needed.

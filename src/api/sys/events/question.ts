@@ -15,7 +15,7 @@ import { fieldWithToken, readLimit } from "../tokens/filter-fields.ts";
 
 const PLAIN = {
   accessor: pasted().describe(
-    "Accessor of a token: what it did and what was done to it; of a batch token its keyed hash.",
+    "Accessor of a token (of a batch token its keyed hash): what it did and what was done to it.",
   ),
   role: text().describe("Name of a role, with its mount."),
   mount: text().describe("Path of a mount, such as auth/aws/ or sys/."),
@@ -38,7 +38,7 @@ export const OWN_QUESTION = strictSchema(PLAIN);
 export const QUESTION = strictSchema({
   ...PLAIN,
   token: pasted().describe("A token, in a body only: its events, also after its end."),
-  entity_id: text().describe("Id of an entity: of the caller, of a new token, or that was changed."),
+  entity_id: text().describe("Entity of the caller or of a new token, or that was changed."),
   actor: text().describe("Accessor of a token: only what it did itself."),
   lineage: flag(false).describe("With token or accessor: also its makers and descendants."),
 });

@@ -23,7 +23,7 @@ const SLOT_VIEW = view<HistorySlot>({
 
 /** Metrics of the last day, in slots of five minutes. */
 export const HISTORY_ROUTE = showRoute("sys/metrics/history", {
-  summary: "Shows what happened in the last day, in times of five minutes.",
+  summary: "Shows the last day in steps of five minutes.",
   operationId: "metrics-history",
   view: view<readonly HistorySlot[]>({
     interval_seconds: ["integer", () => SLOT_MS / 1000],

@@ -42,17 +42,15 @@ const UNUSED_SETTINGS = {
 
 /** Settings that are set when a mount is enabled, and changed when it is tuned. */
 const SETTINGS = {
-  default_lease_ttl: text().describe("Lifetime of tokens whose login sets none; `system`: the default of the system"),
-  max_lease_ttl: text().describe("Maximum lifetime of tokens; `system`: the maximum of the system"),
+  default_lease_ttl: text().describe("Lifetime of tokens whose login sets none; `system`: the system's default"),
+  max_lease_ttl: text().describe("Maximum lifetime of tokens; `system`: the system's maximum"),
   token_type: sent(text()).describe("Type of tokens: `default-service`, `default-batch`, `service` or `batch`"),
   listing_visibility: sent(text()).describe("`unauth`: user interfaces can list the mount before login"),
   passthrough_request_headers: sent(list()).describe("Stored and shown, without effect"),
   allowed_response_headers: sent(list()).describe("Stored and shown, without effect"),
   audit_non_hmac_request_keys: sent(list()).describe("Fields that the audit log contains in clear text"),
   audit_non_hmac_response_keys: sent(list()).describe("Stored and shown, without effect"),
-  location_hint: sent(text()).describe(
-    "Where tokens are stored: a location hint of Cloudflare; empty: near the client",
-  ),
+  location_hint: sent(text()).describe("Cloudflare's location hint for tokens; empty: near the client"),
 };
 
 const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });

@@ -125,7 +125,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     }),
     input: strictSchema({
       job: text().describe("Only tokens that this job revoked."),
-      cause: pasted().describe("Only tokens that ended with the one that has this accessor, itself included."),
+      cause: pasted().describe("Only the token with this accessor and what ended with it."),
       request_id: text().describe("Only tokens that this request ended."),
       ...TOKEN_PAGE,
     }),

@@ -150,8 +150,8 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     input: strictSchema({
       group_by: text().describe(`What tokens are grouped by: ${GROUP_NAMES}; display_name when absent.`),
       mount: MOUNT,
-      from: time().describe("Start of the first interval; the start of the current hour when absent."),
-      step: duration().describe("Length of each interval: an hour when absent, at most 31 days."),
+      from: time().describe("Start of the first interval; by default of the current hour."),
+      step: duration().describe("Length of each interval, at most 31 days; by default an hour."),
       parts: sent(count()).describe(`Number of intervals: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
       limit: sent(count()).describe(`Number of groups: 1 to ${MAX_ENDS_LIMIT}, ${DEFAULT_ENDS_LIMIT} when absent.`),
     }),

@@ -29,7 +29,7 @@ import { translateFieldName, translateKind, translateMessage } from "../vocabula
 const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
   identity: sent(text()).describe("The identity document of the instance, as base64 or JSON; needs no signature"),
-  arn: sent(text()).describe("The ARN of a user, a role or an assumed role, instead of a signed request"),
+  arn: sent(text()).describe("ARN of a user or (assumed) role, instead of a signed request"),
   ...EXPLAINED_ADDRESS,
 });
 type Fields = Values<typeof EXPLAIN_FIELDS>;

@@ -40,7 +40,7 @@ const MAX_ROUNDS = 3;
 
 export const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
-  policies: sent(list()).describe("Some of the policies of the role; only `default` if empty, all if not sent"),
+  policies: sent(list()).describe("Some of the role's policies; only `default` if empty, all unless sent"),
   max_ttl: sent(duration()).describe("Maximum lifetime of tokens"),
   instance_id: sent(text()).describe("The only instance that may use the tag"),
   allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after a migration"),

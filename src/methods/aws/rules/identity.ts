@@ -36,8 +36,8 @@ export const DEFAULT_IDENTITY: IdentityConfig = {
 export const IDENTITY_FIELDS = fieldSchema({
   iam_alias: sent(text()).describe("The alias of principals: `role_id`, `unique_id` or `full_arn`"),
   vm_alias: sent(text()).describe("The alias of instances: `role_id`, `instance_id` or the image id"),
-  iam_metadata: sent(list()).describe("Metadata of tokens of principals; `default` for the default list"),
-  vm_metadata: sent(list()).describe("Metadata of tokens of instances; `default` for the default list"),
+  iam_metadata: sent(list()).describe("Metadata of principals' tokens; `default`: the default list"),
+  vm_metadata: sent(list()).describe("Metadata of instances' tokens; `default`: the default list"),
 });
 
 /** Checks a write of the identity configuration. Returns the changes, or a 400. */

@@ -37,8 +37,8 @@ export const BROWSER_FIELDS = {
   ),
   oidc_scopes: sent(list()).describe("Scopes besides `openid`"),
   callback_mode: sent(text()).describe("`client`, `device` or `direct`: who gets the answer of the provider"),
-  poll_interval: sent(integer()).describe("Seconds between two questions of a client that waits; 5 unless set"),
-  max_age: sent(duration()).describe("How long ago a person may have signed in at the provider"),
+  poll_interval: sent(integer()).describe("Seconds between two questions of a waiting client; default 5"),
+  max_age: sent(duration()).describe("Greatest age of the sign-in at the provider"),
   oidc_disable_confirmation: sent(flag(false)).describe("Refused: a login by `direct` is always confirmed"),
 };
 
