@@ -43,7 +43,7 @@ export const KUBERNETES_ROLE_FIELDS = roleSchema({
   bound_service_account_names: sent(list()).describe("Service accounts that may log in; `*` for any characters"),
   bound_service_account_namespaces: sent(list()).describe("Their namespaces; `*` for any characters"),
   bound_service_account_namespace_selector: sent(text()).describe(
-    "Labels of their namespaces, as JSON with `matchLabels`; name or labels must fit",
+    "Labels of their namespaces, as YAML or JSON with `matchLabels`; name or labels must fit",
   ),
   audience: sent(text()).describe("The audience of tokens; that of the API server unless set"),
   alias_name_source: sent(text()).describe("`serviceaccount_uid`, or `serviceaccount_name` for `namespace/name`"),

@@ -43,8 +43,9 @@ describe("a selector", () => {
 
   it("selects the namespaces that have each of its labels, and is never empty", () => {
     fc.assert(
-      fc.property(labels, labels, (matchLabels, held) => {
-        const read = readSelector(JSON.stringify({ matchLabels }));
+      fc.property(labels, labels, fc.boolean(), (matchLabels, held, isYaml) => {
+        const lines = Object.entries(matchLabels).map(([key, value]) => `\n  ${key}: "${value}"`);
+        const read = readSelector(isYaml ? `matchLabels:${lines.join("")}` : JSON.stringify({ matchLabels }));
         expect(read.ok).toBe(Object.keys(matchLabels).length > 0);
         if (!read.ok) return;
         const all = Object.entries(matchLabels).every(([key, value]) =>
@@ -53,5 +54,11 @@ describe("a selector", () => {
         expect(selects(read.value, held)).toBe(all);
       }),
     );
+  });
+
+  it("in YAML is bounded, and knows no references of types", () => {
+    for (const text of ["[".repeat(4000), "!!js/function 'a'", "matchLabels: {a: true}", "matchLabels: &a {a: *a}"]) {
+      expect(readSelector(text).ok).toBe(false);
+    }
   });
 });

@@ -104,7 +104,16 @@ describe("a role", () => {
     ["with an empty selector", selector({ matchLabels: {} }), "must have labels"],
     ["with labels that are no text", selector({ matchLabels: { a: 1 } }), "must have labels"],
     ["with expressions", selector({ matchExpressions: [] }), "matchExpressions"],
-    ["with a selector that is no object", { bound_service_account_namespace_selector: "a" }, "must be a JSON object"],
+    [
+      "with a selector that is no object",
+      { bound_service_account_namespace_selector: "a" },
+      "must be an object in JSON or YAML",
+    ],
+    [
+      "with a selector of two documents",
+      { bound_service_account_namespace_selector: "a: b\n---\na: b" },
+      "must be an object",
+    ],
     ["with a misspelled bound", { bound_service_account_name: "api" }, "bound_service_account_name"],
     ["with a bound that is not here", { bound_service_account_uid: "x" }, "bound_service_account_uid"],
     ["with a wrong token field", { token_ttl: "2h", token_max_ttl: "1h" }, "cannot be greater"],
