@@ -1,6 +1,6 @@
 import { type BlockList, isIP } from "node:net";
 import { clientNetworks, plainAddress } from "../src/base/client-network.ts";
-import type { ShareNetworks } from "./shares.ts";
+import type { ShareNetworks } from "./client-shares.ts";
 
 /** The address of a client that a trusted proxy names in an unreadable way. It is in no network. */
 const UNKNOWN_ADDRESS = "unknown";

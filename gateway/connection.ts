@@ -1,14 +1,16 @@
 import type { BlockList, Socket } from "node:net";
-import { KeptBytes, MessageBody } from "./body.ts";
+import { KeptBytes } from "./buffered-body.ts";
 import { ByteReader, flushed } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
+import type { ShareNetworks } from "./client-shares.ts";
 import { Deadline } from "./deadline.ts";
+import { announcesBody, valuesOf } from "./framing.ts";
 import { isPlatformPath, renderAnswerHead, renderRequestHead } from "./headers.ts";
-import { announcesBody, type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
 import { type Limits, transferDueMs } from "./limits.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
+import { MessageBody } from "./message-body.ts";
+import { type MessageError, type RequestHead, readRequestHead } from "./message-head.ts";
 import { BUSY, LATE, type Refusal, renderReadiness, renderRefusal, TOO_LARGE } from "./refusal.ts";
-import type { Room } from "./room.ts";
-import type { ShareNetworks } from "./shares.ts";
 import { UnreadAnswer } from "./unread-answer.ts";
 import type { Upstream, UpstreamAnswer } from "./upstream.ts";
 
@@ -17,9 +19,9 @@ export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
   /** Maximum size of the body of a request to this target, and the memory for such bodies. */
-  readonly bodyBound: (target: string) => { readonly maxBytes: number; readonly room: Room };
+  readonly bodyBound: (target: string) => { readonly maxBytes: number; readonly budget: MemoryBudget };
   /** Memory for answers that clients have not read. */
-  readonly answerRoom: Room;
+  readonly answerBudget: MemoryBudget;
   readonly limits: Limits;
   /** Answers `GET /ready`, which balancers ask. Absent: the service answers it as any other path. */
   readonly readiness?: () => Promise<boolean>;
@@ -130,7 +132,7 @@ export class ClientConnection {
     if (body.isTooLarge) return this.#refuse(TOO_LARGE, head);
     if (head.expectsContinue) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     const client = this.#clientOf(head);
-    // A body that has arrived in one piece takes no room, so short requests are served while the room is used up.
+    // A body that has arrived in one piece takes no budget, so short requests are served while the budget is used up.
     const whole = body.takeWhole();
     const answer = whole !== undefined ? await this.#ask(head, whole, client) : await this.#receive(head, body, client);
     if (answer === undefined) return !this.#closing && !this.#socket.destroyed;
@@ -141,13 +143,13 @@ export class ClientConnection {
 
   /**
    * Receives the rest of a body and asks the service. An incomplete body never uses a connection to the service, and a
-   * complete one uses no room while the client reads the answer. Undefined after a refusal.
+   * complete one uses no budget while the client reads the answer. Undefined after a refusal.
    */
   async #receive(head: RequestHead, body: MessageBody, client: Client): Promise<UpstreamAnswer | undefined> {
     const { limits, bodyBound } = this.#settings;
-    const { maxBytes, room } = bodyBound(head.target);
+    const { maxBytes, budget } = bodyBound(head.target);
     const bound = head.body.kind === "length" ? head.body.bytes : maxBytes;
-    const kept = new KeptBytes(room, client.networks, bound, () => this.#refuse(BUSY, head));
+    const kept = new KeptBytes(budget, client.networks, bound, () => this.#refuse(BUSY, head));
     const began = performance.now();
     try {
       while (!body.isRead) {
@@ -169,9 +171,9 @@ export class ClientConnection {
    * the service still carries the request out, and its audit log is complete.
    */
   async #ask(head: RequestHead, body: Buffer, client: Client): Promise<UpstreamAnswer | undefined> {
-    const { upstream, answerRoom, limits } = this.#settings;
+    const { upstream, answerBudget, limits } = this.#settings;
     const { networks } = client;
-    const hasUnread = answerRoom.holdsFor(networks);
+    const hasUnread = answerBudget.holdsFor(networks);
     if (hasUnread && !(await this.#awaitReading(networks))) return void this.#refuse(BUSY, head, true);
     this.#waitsSince = undefined;
     this.#deadline.arm(limits.answerMs, () => {
@@ -191,16 +193,16 @@ export class ClientConnection {
   }
 
   /**
-   * Waits for a moment while the client leaves more unread on its connections than its part of the room. False when it still
+   * Waits for a moment while the client leaves more unread on its connections than its part of the budget. False when it still
    * does: its request is not sent, because the answer could not be held.
    */
   async #awaitReading(networks: ShareNetworks): Promise<boolean> {
-    const { answerRoom, limits } = this.#settings;
-    if (answerRoom.admits(networks)) return true;
+    const { answerBudget, limits } = this.#settings;
+    if (answerBudget.admits(networks)) return true;
     this.#deadline.disarm();
     this.#waitsSince = performance.now();
     await new Promise<void>((resolve) => this.#turn.arm(limits.turnMs, resolve));
-    return answerRoom.admits(networks);
+    return answerBudget.admits(networks);
   }
 
   /**
@@ -210,7 +212,7 @@ export class ClientConnection {
    * @returns true when the connection can serve another request
    */
   async #sendAnswer(request: RequestHead, answer: UpstreamAnswer, { networks }: Client): Promise<boolean> {
-    const { answerRoom, limits } = this.#settings;
+    const { answerBudget, limits } = this.#settings;
     // An HTTP/1.0 client finds the end of a chunked answer by the end of the connection.
     const inChunks = answer.head.body.kind === "chunked" && !request.http10;
     const closes = this.#stopping || !request.keepAlive;
@@ -218,7 +220,7 @@ export class ClientConnection {
       answer.release(false);
       this.#cut();
     };
-    const unread = new UnreadAnswer(this.#socket, answerRoom, networks, giveUp);
+    const unread = new UnreadAnswer(this.#socket, answerBudget, networks, giveUp);
     this.#unread = unread;
     let head = renderAnswerHead(answer.head, inChunks, closes);
     try {

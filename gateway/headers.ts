@@ -1,5 +1,5 @@
 import type { Client } from "./client-address.ts";
-import type { RequestHead, ResponseHead } from "./heads.ts";
+import type { RequestHead, ResponseHead } from "./message-head.ts";
 
 /** Header with the client's address for the service. Only the gateway sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";

@@ -4,7 +4,7 @@ export const MAX_HEAD_BYTES = 32 * 1024;
 /** Maximum number of header lines in a request: real clients send about ten. */
 export const MAX_HEADER_COUNT = 100;
 
-/** Memory for the first bytes of a body. One byte of a body on each of `maxConnections` takes half of `bodyRoomBytes`. */
+/** Memory for the first bytes of a body. One byte of a body on each of `maxConnections` takes half of `bodyBudgetBytes`. */
 export const FIRST_KEPT_BYTES = 4 * 1024;
 
 /** Memory of unread answers that every client may have, however many clients have some. */
@@ -21,9 +21,9 @@ export const LIMITS = {
   /** Maximum size of a request body, as in the service unless its MAX_BODY_BYTES is set. `--max-body` changes it. */
   maxBodyBytes: 1024 * 1024,
   /** Memory for all request bodies that do not arrive in one piece; at least four bodies of the maximum size. */
-  bodyRoomBytes: 32 * 1024 * 1024,
+  bodyBudgetBytes: 32 * 1024 * 1024,
   /** Memory for all answers that clients have not read yet. */
-  answerRoomBytes: 64 * 1024 * 1024,
+  answerBudgetBytes: 64 * 1024 * 1024,
   /** Maximum number of client connections. */
   maxConnections: 4096,
   /**

@@ -1,11 +1,11 @@
 import { type BlockList, createServer, type Server } from "node:net";
 import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { Shares } from "./client-shares.ts";
 import { ClientConnection, type ConnectionSettings } from "./connection.ts";
 import { LEAST_UNREAD_BYTES, LIMITS, type Limits } from "./limits.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import { refusalLine } from "./refusal.ts";
-import { Room } from "./room.ts";
-import { Shares } from "./shares.ts";
 import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
 // The gateway reads HTTP itself because the parser of node:http refuses LIST, whatever its settings (docs/decisions/0014).
@@ -78,18 +78,18 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const { clientSharePercent: percent, maxBodyBytes } = limits;
   const refusals = new Map<number, number>();
   /** Each client may use the memory of one body of the maximum size while that much is free. */
-  const roomOf = (totalBytes: number, maxBytes: number) => {
-    return { maxBytes, room: new Room({ totalBytes, percent, leastBytes: maxBytes, owedMs: 0 }) };
+  const budgetOf = (totalBytes: number, maxBytes: number) => {
+    return { maxBytes, budget: new MemoryBudget({ totalBytes, percent, leastBytes: maxBytes, owedMs: 0 }) };
   };
-  const bodies = roomOf(Math.max(limits.bodyRoomBytes, 4 * maxBodyBytes), maxBodyBytes);
+  const bodies = budgetOf(Math.max(limits.bodyBudgetBytes, 4 * maxBodyBytes), maxBodyBytes);
   const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
-  const parts = roomOf(2 * maxPartBytes, maxPartBytes);
+  const parts = budgetOf(2 * maxPartBytes, maxPartBytes);
   const settings: ConnectionSettings = {
     upstream: new Upstream(options, limits),
     trustedProxies: options.trustedProxies,
     bodyBound: (target) => (target === RESTORE_TARGET ? parts : bodies),
-    answerRoom: new Room({
-      totalBytes: limits.answerRoomBytes,
+    answerBudget: new MemoryBudget({
+      totalBytes: limits.answerBudgetBytes,
       percent,
       leastBytes: LEAST_UNREAD_BYTES,
       owedMs: limits.readMs,
@@ -124,8 +124,8 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     figures: () => ({
       connections: connections.open.size,
       requests: settings.upstream.requests,
-      bodyBytes: bodies.room.used + parts.room.used,
-      answerBytes: settings.answerRoom.used,
+      bodyBytes: bodies.budget.used + parts.budget.used,
+      answerBytes: settings.answerBudget.used,
       refusals,
     }),
     suspend: (reason, retryAfterSeconds) => settings.upstream.suspend(reason, retryAfterSeconds),

@@ -1,14 +1,14 @@
 import type { Socket } from "node:net";
 import { flushed, writeMessage } from "./byte-reader.ts";
-import type { Holding, Room } from "./room.ts";
-import type { ShareNetworks } from "./shares.ts";
+import type { ShareNetworks } from "./client-shares.ts";
+import type { Holding, MemoryBudget } from "./memory-budget.ts";
 
 /** Part of an answer: text before the bytes of the body, and text after them (latin1). */
 type Part = readonly [head: string, body: Buffer, end: string];
 
 /**
- * Writes an answer without waiting for the client. What the operating system does not take is held in the room, and given
- * back as the client reads. Small parts are written one by one, so that the room sees that the client reads.
+ * Writes an answer without waiting for the client. What the operating system does not take is held in the budget, and given
+ * back as the client reads. Small parts are written one by one, so that the budget sees that the client reads.
  */
 export class UnreadAnswer implements Holding {
   readonly networks: ShareNetworks;
@@ -17,15 +17,15 @@ export class UnreadAnswer implements Holding {
   /** When the client last took a part (ms on the clock of `performance`); undefined before the first wait for it. */
   actedAt: number | undefined;
   readonly #socket: Socket;
-  readonly #room: Room;
+  readonly #budget: MemoryBudget;
   /** Parts that are not written yet. */
   #waiting: Part[] = [];
   #drained: Promise<void> | undefined;
 
   /** @param drop see {@link Holding} */
-  constructor(socket: Socket, room: Room, networks: ShareNetworks, drop: () => void) {
+  constructor(socket: Socket, budget: MemoryBudget, networks: ShareNetworks, drop: () => void) {
     this.#socket = socket;
-    this.#room = room;
+    this.#budget = budget;
     this.networks = networks;
     this.drop = drop;
   }
@@ -35,12 +35,12 @@ export class UnreadAnswer implements Holding {
     if (this.heldBytes > 0) {
       const part: Part = [head, body, end];
       this.#waiting.push(part);
-      this.#room.grow(this, lengthOf(part));
+      this.#budget.grow(this, lengthOf(part));
       return;
     }
     writeMessage(this.#socket, head, body, end);
     const left = this.#socket.writableLength;
-    if (left > 0 && this.#room.grow(this, left)) this.#drained = this.#drain(left);
+    if (left > 0 && this.#budget.grow(this, left)) this.#drained = this.#drain(left);
   }
 
   /** Resolves when the operating system has taken all of the answer, or the connection is closed. */
@@ -54,14 +54,14 @@ export class UnreadAnswer implements Holding {
       this.actedAt = performance.now();
       await flushed(this.#socket);
       if (this.#socket.destroyed) break;
-      this.#room.shrink(this, bytes);
+      this.#budget.shrink(this, bytes);
       const next = this.#waiting.shift();
       if (next === undefined) return;
       writeMessage(this.#socket, ...next);
       bytes = lengthOf(next);
     }
     this.#waiting = [];
-    this.#room.end(this);
+    this.#budget.end(this);
   }
 }
 

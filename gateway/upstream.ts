@@ -1,13 +1,13 @@
 import { connect, isIP, type Socket } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { MessageBody } from "./body.ts";
 import { ByteReader, writeMessage } from "./byte-reader.ts";
+import { type ShareNetworks, Shares } from "./client-shares.ts";
 import { Deadline } from "./deadline.ts";
-import { type ResponseHead, readResponseHead } from "./heads.ts";
+import { FairQueue } from "./fair-queue.ts";
 import { type Limits, UPSTREAM_IDLE_MS } from "./limits.ts";
+import { MessageBody } from "./message-body.ts";
+import { type ResponseHead, readResponseHead } from "./message-head.ts";
 import { BUSY, type Refusal } from "./refusal.ts";
-import { type ShareNetworks, Shares } from "./shares.ts";
-import { Turns } from "./turns.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket with HTTP. */
 export type UpstreamAddress =
@@ -61,9 +61,9 @@ export class Upstream {
   readonly #settings: UpstreamSettings;
   readonly #limits: Limits;
   /** Places for requests in flight, each on its own connection. */
-  readonly #places: Turns;
+  readonly #places: FairQueue;
   /** Fewer places for clients that have unread answers, so that others wait for few requests of such clients. */
-  readonly #placesOfReaders: Turns;
+  readonly #placesOfReaders: FairQueue;
   /** For requests in flight and waiting. */
   readonly #requests: Shares;
   /** The connection that was used last is used next, so the others become old and are closed. */
@@ -76,8 +76,8 @@ export class Upstream {
     const { upstream } = settings;
     this.#settings = settings;
     this.#limits = limits;
-    this.#places = new Turns(new Shares(limits.maxUpstreamConnections, limits.clientSharePercent));
-    this.#placesOfReaders = new Turns(new Shares(limits.maxReaderConnections, 100));
+    this.#places = new FairQueue(new Shares(limits.maxUpstreamConnections, limits.clientSharePercent));
+    this.#placesOfReaders = new FairQueue(new Shares(limits.maxReaderConnections, 100));
     this.#requests = new Shares(limits.maxRequests, limits.clientSharePercent);
     this.host = upstream.kind === "socket" ? "localhost" : upstream.url.host;
   }

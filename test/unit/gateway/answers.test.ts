@@ -170,7 +170,7 @@ describe("a service that gives no answer", () => {
 });
 
 describe("a long answer", () => {
-  it("is given up when its client reads nothing and the room for answers is full", async () => {
+  it("is given up when its client reads nothing and the budget for answers is full", async () => {
     const total = 64 * 1024 * 1024;
     let left = 0;
     const over = Promise.withResolvers<void>();
@@ -187,7 +187,7 @@ describe("a long answer", () => {
       response.on("close", () => over.resolve());
       fill();
     });
-    const client = await RawClient.connect((await startTestGateway(url, { answerRoomBytes: 8 * 1024 * 1024 })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { answerBudgetBytes: 8 * 1024 * 1024 })).port);
     client.socket.pause();
     await client.send(request("GET /v1/a"));
     await over.promise;

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ByteReader } from "../../../gateway/byte-reader.ts";
-import { readRequestHead } from "../../../gateway/heads.ts";
+import { readRequestHead } from "../../../gateway/message-head.ts";
 import { damaged } from "./support.ts";
 
 /** Both ends of a connection. */

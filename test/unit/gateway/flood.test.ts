@@ -32,12 +32,12 @@ describe("a client that sends half of many bodies", () => {
     expect(await statusOf(port)).toBe(200);
     await openMany(port, 300, half(200_000, 66_000));
     expect(await statusOf(port)).toBe(200);
-    // A short body comes at once and needs no room.
+    // A short body comes at once and needs no budget.
     expect(await statusOf(port, request("POST /v1/auth/aws/login", "Content-Length: 2"), "{}")).toBe(200);
     expect(seen.map(({ target }) => target)).toEqual(["/v1/sys/health", "/v1/sys/health", "/v1/auth/aws/login"]);
   });
 
-  it("gets an answer that there is no room, with Retry-After", async () => {
+  it("gets an answer that there is no budget, with Retry-After", async () => {
     const { url, seen } = await startRecorder();
     const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     // Eight of them fill the eight MiB that one client may use.
@@ -67,19 +67,19 @@ describe("a client that sends half of many bodies", () => {
 });
 
 describe("many clients that send most of a large body and no more", () => {
-  it("lose it when others need the room", async () => {
+  it("lose it when others need the budget", async () => {
     const { url, seen } = await startRecorder();
     const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     const half = Buffer.concat([
       Buffer.from(request("POST /v1/a", "Content-Length: 1048576")),
       Buffer.alloc(1024 * 1024 - 1),
     ]);
-    // They fill the room.
+    // They fill the budget.
     for (let i = 2; i < 42; i++) {
       const client = await RawClient.connect(gateway.port, `127.0.0.${i}`);
       client.socket.write(half);
     }
-    await expect.poll(() => gateway.figures().bodyBytes).toBe(LIMITS.bodyRoomBytes);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(LIMITS.bodyBudgetBytes);
     const other = await RawClient.connect(gateway.port);
     await other.send(request("POST /v1/a", "Content-Length: 500000"));
     await other.send(Buffer.alloc(250_000));
@@ -100,7 +100,7 @@ describe("clients that begin a request and do not send the rest", () => {
 });
 
 describe("many clients that announce large bodies and send one byte of each", () => {
-  it("do not use up the room: a body that comes in two pieces is served", async () => {
+  it("do not use up the budget: a body that comes in two pieces is served", async () => {
     const { url, seen } = await startRecorder();
     const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     // The gateway has read a head when it asks for the body.
@@ -110,7 +110,7 @@ describe("many clients that announce large bodies and send one byte of each", ()
       expect((await client.answer()).status).toBe(100);
       return client;
     };
-    // 32 bodies of the greatest size fill the room.
+    // 32 bodies of the greatest size fill the budget.
     const addresses = Array.from({ length: 32 }, (_, index) => `127.0.0.${index + 2}`);
     const clients = await Promise.all(
       addresses.flatMap((address) => Array(16).fill(address)).map((address) => begin(1024 * 1024, address)),

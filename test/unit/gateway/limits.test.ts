@@ -258,7 +258,7 @@ describe("the limit of the body", () => {
     ["gets too long", "fffff\r\n", 413],
     ["is malformed", "x\r\n", 400],
     ["does not go on", "", 408],
-  ])("gives the room of a body back when it %s", async (_, rest, status) => {
+  ])("gives the budget of a body back when it %s", async (_, rest, status) => {
     const { url } = await startRecorder();
     const bodyMs = status === 408 ? 500 : 600_000;
     const gateway = await startTestGateway(url, { bodyMs });

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MessageBody } from "../../../gateway/body.ts";
 import { ByteReader } from "../../../gateway/byte-reader.ts";
-import { readResponseHead } from "../../../gateway/heads.ts";
+import { MessageBody } from "../../../gateway/message-body.ts";
+import { readResponseHead } from "../../../gateway/message-head.ts";
 import { damaged, RawClient, request, startRawService, startTestGateway } from "./support.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");

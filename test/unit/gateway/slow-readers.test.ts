@@ -26,15 +26,15 @@ async function openUnread(port: number, count: number, address?: string): Promis
 describe("clients that do not read", () => {
   it("hold no place for requests to the service, were it forty with several connections each", async () => {
     const { url, counts } = await startLongAnswers(2_000_000);
-    const answerRoomBytes = 16 * 1024 * 1024;
-    const gateway = await startTestGateway(url, { clientSharePercent: 25, answerRoomBytes });
+    const answerBudgetBytes = 16 * 1024 * 1024;
+    const gateway = await startTestGateway(url, { clientSharePercent: 25, answerBudgetBytes });
     const addresses = Array.from({ length: 40 }, (_, index) => `127.0.0.${index + 2}`);
     for (const address of addresses) for (let i = 0; i < 2; i++) await openUnread(gateway.port, 40, address);
-    // Until nothing moves any more: what the room does not hold was cut.
+    // Until nothing moves any more: what the budget does not hold was cut.
     await settled(counts);
     expect(counts.unfinished).toBe(0);
     const { requests, answerBytes } = gateway.figures();
-    expect([requests, answerBytes > 0, answerBytes <= answerRoomBytes]).toEqual([0, true, true]);
+    expect([requests, answerBytes > 0, answerBytes <= answerBudgetBytes]).toEqual([0, true, true]);
     const client = await RawClient.connect(gateway.port);
     await client.send(request("GET /v1/sys/health") + request("GET /v1/long"));
     expect(await client.answer()).toMatchObject({ status: 200, body: "fine" });
@@ -43,7 +43,7 @@ describe("clients that do not read", () => {
 
   it("are refused before their request is sent while they leave more than their part unread, and others are not", async () => {
     const { url, counts } = await startLongAnswers(1_200_000);
-    const options = { clientSharePercent: 25, answerRoomBytes: 4 * 1024 * 1024, turnMs: 0 };
+    const options = { clientSharePercent: 25, answerBudgetBytes: 4 * 1024 * 1024, turnMs: 0 };
     const gateway = await startTestGateway(url, options);
     const stuck = [await openUnread(gateway.port, 40), await openUnread(gateway.port, 40)];
     await settled(counts);
@@ -104,7 +104,7 @@ describe("a client that does not read", () => {
     expect([requests, answerBytes > 0, answerBytes < 9_000]).toEqual([0, true, true]);
   });
 
-  it("has its own request forgotten: a body takes no room while the answer to it is not read", async () => {
+  it("has its own request forgotten: a body takes no budget while the answer to it is not read", async () => {
     const { url } = await startService((incoming, response) => {
       incoming.resume().on("end", () => response.end(Buffer.alloc(16 * 1024 * 1024)));
     });

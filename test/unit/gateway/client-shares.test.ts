@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ShareNetworks, Shares } from "../../../gateway/shares.ts";
+import { type ShareNetworks, Shares } from "../../../gateway/client-shares.ts";
 import { clientNetworks } from "../../../src/base/client-network.ts";
 
 /** Takes one after the other for a client until it gets no more; the number that it got. */

@@ -1,10 +1,8 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
-import type { BodyFraming, MessageError } from "./heads.ts";
-import { FIRST_KEPT_BYTES } from "./limits.ts";
+import type { BodyFraming } from "./framing.ts";
+import type { MessageError } from "./message-head.ts";
 import { badRequest, TOO_LARGE } from "./refusal.ts";
-import type { Holding, Room } from "./room.ts";
-import type { ShareNetworks } from "./shares.ts";
 
 /** Maximum size of a piece of a body. */
 const PIECE_BYTES = 64 * 1024;
@@ -75,62 +73,5 @@ export class MessageBody {
   async #line(maxBytes: number): Promise<Result<string, MessageError>> {
     const line = await this.#reader.nextLine(maxBytes);
     return line.ok ? line : err(line.error === "ended" ? "ended" : MALFORMED);
-  }
-}
-
-/**
- * Buffers a body until it is complete. Its memory counts for the client and grows with the received bytes, so an announced
- * body uses none. The pieces are copied: kept as they arrive, packets of one byte would use far more memory than is counted.
- */
-export class KeptBytes implements Holding {
-  readonly networks: ShareNetworks;
-  readonly drop: () => void;
-  heldBytes = 0;
-  length = 0;
-  readonly #room: Room;
-  readonly #maxBytes: number;
-  #memory: Buffer = Buffer.alloc(0);
-
-  /**
-   * @param maxBytes maximum size of the body
-   * @param drop see {@link Holding}
-   */
-  constructor(room: Room, networks: ShareNetworks, maxBytes: number, drop: () => void) {
-    this.networks = networks;
-    this.drop = drop;
-    this.#room = room;
-    this.#maxBytes = maxBytes;
-  }
-
-  get bytes(): Buffer {
-    return this.#memory.subarray(0, this.length);
-  }
-
-  /** Appends a piece; false when there is no memory left for it. */
-  add(piece: Buffer): boolean {
-    const needed = this.length + piece.length;
-    if (needed > this.#memory.length) {
-      const size = Math.min(Math.max(2 * this.#memory.length, needed, FIRST_KEPT_BYTES), this.#maxBytes);
-      const more = size - this.#memory.length;
-      if (size < needed || !this.#room.admits(this.networks, more) || !this.#room.grow(this, more)) return false;
-      const memory = Buffer.allocUnsafeSlow(size);
-      this.bytes.copy(memory);
-      this.#memory = memory;
-    }
-    piece.copy(this.#memory, this.length);
-    this.length = needed;
-    this.#room.shrink(this, 0);
-    return true;
-  }
-
-  /** Keeps the complete body until `release`. */
-  complete(): Buffer {
-    this.#room.pin(this);
-    return this.bytes;
-  }
-
-  /** Gives the memory back, when the bytes are no longer needed. Safe to repeat. */
-  release(): void {
-    this.#room.end(this);
   }
 }

@@ -1,6 +1,6 @@
+import type { ShareNetworks, Shares } from "./client-shares.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Limits } from "./limits.ts";
-import type { ShareNetworks, Shares } from "./shares.ts";
 
 /** A turn after at most this time (ms) is prompt. */
 const PROMPT_MS = 250;
@@ -29,7 +29,7 @@ interface Queue {
  * If a client's queue becomes short again from time to time, it is a burst, and its requests may wait. A queue that stays
  * long makes every request late and serves none of them sooner, so its requests are refused after a short wait.
  */
-export class Turns {
+export class FairQueue {
   readonly #places: Shares;
   /** Clients that had no turn yet. They come before the others. */
   readonly #first = new Map<string | undefined, Queue>();

@@ -1,18 +1,18 @@
 import { allowanceOf } from "../src/base/client-network.ts";
+import type { ShareNetworks } from "./client-shares.ts";
 import { Deadline } from "./deadline.ts";
-import type { ShareNetworks } from "./shares.ts";
 
 /** Memory that is held for a client until it acts: until it reads an answer, or sends the rest of a body. */
 export interface Holding {
   readonly networks: ShareNetworks;
-  /** Memory in use. Only the room changes it. */
+  /** Memory in use. Only the budget changes it. */
   heldBytes: number;
-  /** Called when the room needs the memory. It must free the memory and end the connection. */
+  /** Called when the budget needs the memory. It must free the memory and end the connection. */
   drop(): void;
 }
 
-/** Bounds of a room. */
-export interface RoomBounds {
+/** Bounds of a budget. */
+export interface MemoryBounds {
   readonly totalBytes: number;
   /** What one client may hold when it is alone, in percent of the total. */
   readonly percent: number;
@@ -27,8 +27,8 @@ export interface RoomBounds {
  * not acted for the longest time is dropped. Dropped bytes still count for their client for a while, so that a client gains
  * nothing when it begins again.
  */
-export class Room {
-  readonly #bounds: RoomBounds;
+export class MemoryBudget {
+  readonly #bounds: MemoryBounds;
   /** Holdings that can be dropped. The first one has waited longest for its client. */
   readonly #waiting = new Set<Holding>();
   readonly #bytesOf = new Map<string, number>();
@@ -36,7 +36,7 @@ export class Room {
   #clients = 0;
   #used = 0;
 
-  constructor(bounds: RoomBounds) {
+  constructor(bounds: MemoryBounds) {
     this.#bounds = bounds;
   }
 
@@ -50,7 +50,7 @@ export class Room {
     return this.#held(networks.at(-1)) > 0;
   }
 
-  /** True when a client may hold so many more bytes: an equal part of the room, and at most its percentage. */
+  /** True when a client may hold so many more bytes: an equal part of the budget, and at most its percentage. */
   admits(networks: ShareNetworks, bytes = 0): boolean {
     const { totalBytes, percent, leastBytes } = this.#bounds;
     const part = Math.max(leastBytes, totalBytes * Math.min(percent / 100, 1 / Math.max(this.#clients, 1)));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { Shares } from "../../../gateway/client-shares.ts";
 import { Deadline } from "../../../gateway/deadline.ts";
-import { Shares } from "../../../gateway/shares.ts";
-import { Turns } from "../../../gateway/turns.ts";
+import { FairQueue } from "../../../gateway/fair-queue.ts";
 
-/** Turns for places of which none is free; a test gives back one after the other. */
-function usedUp(): Turns {
-  const turns = new Turns(new Shares(20, 100));
+/** A queue for places of which none is free; a test gives back one after the other. */
+function usedUp(): FairQueue {
+  const turns = new FairQueue(new Shares(20, 100));
   while (turns.take([]));
   return turns;
 }
