@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { fetchBackup, makeInBucket } from "./backup/api/bucket.ts";
+import { makeBackup } from "./backup/api/make.ts";
+import { sumOf } from "./backup/api/manifest.ts";
+import { BackupStore } from "./backup/api/store.ts";
+import { verifyBackup } from "./backup/api/verify.ts";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
-import { makeBackup as copyData } from "./backup/run.ts";
-import { NO_DIGESTS } from "./backup/verify.ts";
+import { makeBackup as copyData } from "./backup/files/make.ts";
+import { NO_DIGESTS } from "./backup/files/verify.ts";
+import { missingSealKey, sealKeysOf } from "./backup/missing-seal-key.ts";
+import { backupAt, newestBackup } from "./backup/newest.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
 import { asCalled, runCommand } from "./local/command-line.ts";
 import { tokenIn } from "./local/token-text.ts";
-import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
-import { makeBackup, verifyBackup } from "./saved/make.ts";
-import { sumOf } from "./saved/manifest.ts";
-import { missingSealKey, sealKeysOf } from "./saved/missing-seal-key.ts";
-import { backupAt, newestBackup } from "./saved/newest.ts";
-import { BackupStore } from "./saved/store.ts";
 
 /** `12 objects, 340 rows in 2 parts`. */
 const contentText = (objects: number, rows: number, parts: number): string =>

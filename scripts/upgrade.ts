@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
+import { isOfAnother, newestBackup } from "./backup/newest.ts";
 import { runCommand } from "./local/command-line.ts";
-import { isOfAnother, newestBackup } from "./saved/newest.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
 

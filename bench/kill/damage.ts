@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { verifyDatabases } from "../../scripts/backup/verify.ts";
+import { verifyDatabases } from "../../scripts/backup/files/verify.ts";
 import { databasesOf } from "../seed/objects.ts";
 
 /** Queries that count the rows that refer to a missing token, by table. A tree may lack a table it has not used yet. */

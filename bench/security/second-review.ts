@@ -9,7 +9,7 @@ import { TRUSTED_PROXY } from "./subject.ts";
 /**
  * Attacks of the second security review that can be tried over the network, in the order of the review.
  * test/unit/scripts/lockfile.test.ts covers packages without a hash.
- * test/unit/methods/jwt/keys.test.ts covers withdrawn keys of an unavailable issuer.
+ * test/unit/methods/jwt/key-set-cache.test.ts covers withdrawn keys of an unavailable issuer.
  */
 export const SECOND_REVIEW: Checks = {
   "2.1 four addresses that read responses slowly": slowReaders,

@@ -1,8 +1,8 @@
 import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import type { EndedByRestore } from "../backup/api/restore.ts";
 import { type CommandOf, type NotRun, readWords, tokenProblem } from "../local/command-line.ts";
 import { didYouMean } from "../local/nearest.ts";
-import type { EndedByRestore } from "../saved/restore.ts";
 import { readAudit } from "./audit-arguments.ts";
 import {
   COMMAND_NAMES,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { MessageBody } from "../../gateway/body.ts";
-import type { ResponseHead } from "../../gateway/heads.ts";
+import { MessageBody } from "../../gateway/message-body.ts";
+import type { ResponseHead } from "../../gateway/message-head.ts";
 import { type UpstreamAddress, UpstreamConnection } from "../../gateway/upstream.ts";
 import { NoAnswer } from "../grove/no-answer.ts";
 

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { COPY_NOTE } from "../backup/copy-note.ts";
+import { COPY_NOTE } from "../backup/files/copy-note.ts";
 import type { DataDirectory } from "./data-directory.ts";
 
 const FILE = "last-served";

@@ -1,8 +1,8 @@
 import { ok } from "../../../src/base/result.ts";
+import { type EndsSince, endsSince } from "../../backup/api/ends-since.ts";
+import { restoreBackup } from "../../backup/api/restore.ts";
+import { restorableBackup } from "../../backup/api/verify.ts";
 import { asCalled } from "../../local/command-line.ts";
-import { type EndsSince, endsSince } from "../../saved/ends-since.ts";
-import { restorableBackup } from "../../saved/make.ts";
-import { restoreBackup } from "../../saved/restore.ts";
 import type { EndedSince, Revocation } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";

@@ -6,12 +6,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../../package.json" with { type: "json" };
+import { BackupStore } from "../../../../scripts/backup/api/store.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { type Check, checkAddress, checkList } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
-import { BackupStore } from "../../../../scripts/saved/store.ts";
 
 interface Asked {
   readonly request: string;

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve, sep } from "node:path";
-import { backupName, timeOfBackup } from "../../src/backup/names.ts";
-import { err, ok, type Result } from "../../src/base/result.ts";
-import { sealedWithVersion } from "../../src/crypto/key-ring.ts";
-import { DataDirectory } from "../local/data-directory.ts";
-import { sourceCommit, sourceVersion } from "../local/version.ts";
-import { PAUSE_SOCKET, RunningServer } from "../serve/pause.ts";
+import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
+import { err, ok, type Result } from "../../../src/base/result.ts";
+import { sealedWithVersion } from "../../../src/crypto/key-ring.ts";
+import { DataDirectory } from "../../local/data-directory.ts";
+import { sourceCommit, sourceVersion } from "../../local/version.ts";
+import { PAUSE_SOCKET, RunningServer } from "../../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { COPY_NOTE } from "./copy-note.ts";
 import { digestsOf } from "./digests.ts";

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
-import { parseBackupArguments } from "../../../scripts/backup/arguments.ts";
-import { GroveClient } from "../../../scripts/grove/client.ts";
-import { fetchBackup, makeInBucket } from "../../../scripts/saved/bucket.ts";
-import { verifyBackup } from "../../../scripts/saved/make.ts";
-import type { Manifest, Part } from "../../../scripts/saved/manifest.ts";
-import { BackupStore } from "../../../scripts/saved/store.ts";
+import { fetchBackup, makeInBucket } from "../../../../scripts/backup/api/bucket.ts";
+import type { Manifest, Part } from "../../../../scripts/backup/api/manifest.ts";
+import { BackupStore } from "../../../../scripts/backup/api/store.ts";
+import { verifyBackup } from "../../../../scripts/backup/api/verify.ts";
+import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
 
 const RUN = { run: "1790000000000.1.AAAAAAAAAAAAAAAAAAAAAA", cluster_id: "c" };
 const HOUR_MS = 3_600_000;

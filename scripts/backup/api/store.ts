@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { backupName, timeOfBackup } from "../../src/backup/names.ts";
-import { err, ok, type Result } from "../../src/base/result.ts";
+import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
+import { err, ok, type Result } from "../../../src/base/result.ts";
 import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manifest.ts";
 
 const PARTS = "parts";

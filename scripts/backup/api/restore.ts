@@ -1,5 +1,5 @@
-import { ok } from "../../src/base/result.ts";
-import { type Called, failed, type GroveClient } from "../grove/client.ts";
+import { ok } from "../../../src/base/result.ts";
+import { type Called, failed, type GroveClient } from "../../grove/client.ts";
 import { type Manifest, RECEIPT, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 

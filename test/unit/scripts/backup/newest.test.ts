@@ -15,11 +15,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { digestsOf } from "../../../scripts/backup/digests.ts";
-import { backupAt, newestBackup } from "../../../scripts/saved/newest.ts";
-import { BackupStore } from "../../../scripts/saved/store.ts";
-import { backupName } from "../../../src/backup/names.ts";
-import { newKeyRing, parseSealKey, sealKeyRing } from "../../../src/crypto/key-ring.ts";
+import { BackupStore } from "../../../../scripts/backup/api/store.ts";
+import { digestsOf } from "../../../../scripts/backup/files/digests.ts";
+import { backupAt, newestBackup } from "../../../../scripts/backup/newest.ts";
+import { backupName } from "../../../../src/backup/names.ts";
+import { newKeyRing, parseSealKey, sealKeyRing } from "../../../../src/crypto/key-ring.ts";
 
 const HOUR = 3_600_000;
 const OLD = backupName(HOUR);
@@ -100,7 +100,7 @@ describe("the newest backup", () => {
 });
 
 it("is read again by backup --verify, of either kind", () => {
-  const script = join(import.meta.dirname, "../../../scripts/backup.ts");
+  const script = join(import.meta.dirname, "../../../../scripts/backup.ts");
   const verify = (keys: NodeJS.ProcessEnv = {}) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--verify", directory], {
       encoding: "utf8",
@@ -132,7 +132,7 @@ it("is read again by backup --verify, of either kind", () => {
 describe("the seal key of a backup", () => {
   const [ours, other] = [1, 2].map((byte) => `2:${Buffer.alloc(32, byte).toString("base64")}`);
   const verify = (keys: Record<string, string | undefined>) => {
-    const words = [join(import.meta.dirname, "../../../scripts/backup.ts"), "--verify", directory];
+    const words = [join(import.meta.dirname, "../../../../scripts/backup.ts"), "--verify", directory];
     const { GROVE_SEAL_KEY: _, GROVE_SEAL_KEY_PREVIOUS: __, ...environment } = process.env;
     const run = spawnSync(process.execPath, words, { encoding: "utf8", env: { ...environment, ...keys } });
     return { status: run.status, text: (run.stdout + run.stderr).trim() };
@@ -257,7 +257,7 @@ describe("a copy of files with digests", () => {
 describe("a copy of files of an earlier release", () => {
   it("is taken, and said to have no digests", () => {
     copy(NEW);
-    const words = [join(import.meta.dirname, "../../../scripts/backup.ts"), "--verify", directory];
+    const words = [join(import.meta.dirname, "../../../../scripts/backup.ts"), "--verify", directory];
     const { status, stdout } = spawnSync(process.execPath, words, { encoding: "utf8" });
     expect({ status, stdout }).toEqual({
       status: 0,

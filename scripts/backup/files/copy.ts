@@ -1,6 +1,6 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { codeOf } from "../local/error-code.ts";
+import { codeOf } from "../../local/error-code.ts";
 
 /** Attributes that show whether a file has changed since it was copied. */
 interface Seen {

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { timeOfBackup } from "../../src/backup/names.ts";
-import { sealedKeyRingIn } from "../backup/sealed-key-ring.ts";
-import { type Copy, verifyCopy } from "../backup/verify.ts";
-import { verifyBackup } from "./make.ts";
-import type { Manifest } from "./manifest.ts";
-import { BackupStore } from "./store.ts";
+import type { Manifest } from "./api/manifest.ts";
+import { BackupStore } from "./api/store.ts";
+import { verifyBackup } from "./api/verify.ts";
+import { sealedKeyRingIn } from "./files/sealed-key-ring.ts";
+import { type Copy, verifyCopy } from "./files/verify.ts";
 
 /** The newest backup of a directory, of either kind. */
 export interface NewestBackup {

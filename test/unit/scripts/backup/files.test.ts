@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseBackupArguments } from "../../../scripts/backup/arguments.ts";
-import { DirectoryCopy } from "../../../scripts/backup/copy.ts";
-import { superfluous } from "../../../scripts/backup/run.ts";
-import { verifyDatabases } from "../../../scripts/backup/verify.ts";
-import { backupName } from "../../../src/backup/names.ts";
+import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
+import { DirectoryCopy } from "../../../../scripts/backup/files/copy.ts";
+import { superfluous } from "../../../../scripts/backup/files/make.ts";
+import { verifyDatabases } from "../../../../scripts/backup/files/verify.ts";
+import { backupName } from "../../../../src/backup/names.ts";
 
 let from: string;
 let to: string;

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ok } from "../../src/base/result.ts";
-import { type Called, failed, type GroveClient } from "../grove/client.ts";
-import { readHealth } from "../grove/health.ts";
+import { ok } from "../../../src/base/result.ts";
+import { type Called, failed, type GroveClient } from "../../grove/client.ts";
+import { readHealth } from "../../grove/health.ts";
 import { MANIFEST } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { err, ok, type Result } from "../../src/base/result.ts";
+import { err, ok, type Result } from "../../../src/base/result.ts";
 import { COPY_NOTE } from "./copy-note.ts";
 import { DIGESTS, differenceFrom } from "./digests.ts";
 
