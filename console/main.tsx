@@ -1,4 +1,4 @@
-import "./sign-in/arrived.ts";
+import "./sign-in/begun-login.ts";
 import { render } from "preact";
 import { App } from "./app.tsx";
 

@@ -11,10 +11,10 @@ import { readEntityNames, readTokenNames } from "./read-names.ts";
 import { renewedTerm, type Term, termOf } from "./renewal.ts";
 import { type Answer, done, failed } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
-import { tokenOf } from "./sign-in/exchange.ts";
-import type { GivenToken } from "./sign-in/given-token.ts";
-import { nameOf } from "./sign-in/name-of.ts";
-import { uselessTeamToken } from "./sign-in/of-team.ts";
+import { tokenOf } from "./sign-in/obtain-token.ts";
+import { uselessTeamToken } from "./sign-in/team-token.ts";
+import type { GivenToken } from "./sign-in/unwrapped-token.ts";
+import { nameOf } from "./sign-in/user-name.ts";
 import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
 import { useRenewal } from "./use-renewal.ts";
 

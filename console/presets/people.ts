@@ -1,4 +1,4 @@
-import { callbackPath } from "../sign-in/arrival.ts";
+import { callbackPath } from "../sign-in/oidc-callback.ts";
 import { claimsText, withoutSlash } from "./issuers.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 

@@ -1,8 +1,8 @@
 import type { Problem } from "../result.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
+import { type ChosenMethod, pathOfMethod } from "./login-forms.ts";
 import { redirectUri } from "./oidc.ts";
 import { loginText } from "./provider-error.ts";
-import { type ChosenMethod, pathOfMethod } from "./ways.ts";
 
 interface FailureProps {
   readonly problem: Problem;

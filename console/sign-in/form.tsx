@@ -3,16 +3,10 @@ import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad, useTried } from "../ui/index.ts";
-import type { ProviderAnswer } from "./arrival.ts";
-import { forgetLogin, keepLogin, takeArrival } from "./arrived.ts";
+import { forgetLogin, keepLogin, takeArrival } from "./begun-login.ts";
 import type { Credential } from "./credential.ts";
 import { InOtherTab, OnDevice } from "./elsewhere.tsx";
 import { Failure } from "./failure.tsx";
-import { MethodFields } from "./method-fields.tsx";
-import { NotInitialized } from "./not-initialized.tsx";
-import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
-import { offerAnswer } from "./other-tab.ts";
-import { isWrappingToken } from "./recognise.ts";
 import {
   type ChosenMethod,
   firstMethod,
@@ -23,7 +17,13 @@ import {
   loginOf,
   missingIn,
   pathOfMethod,
-} from "./ways.ts";
+} from "./login-forms.ts";
+import { MethodFields } from "./method-fields.tsx";
+import { NotInitialized } from "./not-initialized.tsx";
+import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
+import type { ProviderAnswer } from "./oidc-callback.ts";
+import { offerAnswer } from "./other-tab.ts";
+import { isWrappingToken } from "./wrapping-token.ts";
 
 type Way = "method" | "token" | "wrapping token";
 

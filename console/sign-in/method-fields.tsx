@@ -1,5 +1,12 @@
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
-import { type ChosenMethod, isUsable, type ListedMount, LOGIN_FORMS, type LoginField, missingIn } from "./ways.ts";
+import {
+  type ChosenMethod,
+  isUsable,
+  type ListedMount,
+  LOGIN_FORMS,
+  type LoginField,
+  missingIn,
+} from "./login-forms.ts";
 
 interface MethodFieldsProps {
   readonly listed: readonly ListedMount[];

@@ -1,4 +1,4 @@
-import type { ProviderAnswer } from "./arrival.ts";
+import type { ProviderAnswer } from "./oidc-callback.ts";
 
 /** Between the tab that waits for a login and the one in which the person signs in. */
 const CHANNEL = "grove-login";

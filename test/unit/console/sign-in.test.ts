@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { belowMount } from "../../../console/methods/mount-paths.ts";
 import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../console/renewal.ts";
-import { callbackPath, readArrival } from "../../../console/sign-in/arrival.ts";
-import { unwrappedToken } from "../../../console/sign-in/given-token.ts";
-import { nameOf } from "../../../console/sign-in/name-of.ts";
-import { uselessTeamToken } from "../../../console/sign-in/of-team.ts";
-import { boundedText, loginText } from "../../../console/sign-in/provider-error.ts";
 import {
   firstMethod,
   isAtProvider,
@@ -13,7 +8,12 @@ import {
   listedMounts,
   loginOf,
   pathOfMethod,
-} from "../../../console/sign-in/ways.ts";
+} from "../../../console/sign-in/login-forms.ts";
+import { callbackPath, readArrival } from "../../../console/sign-in/oidc-callback.ts";
+import { boundedText, loginText } from "../../../console/sign-in/provider-error.ts";
+import { uselessTeamToken } from "../../../console/sign-in/team-token.ts";
+import { unwrappedToken } from "../../../console/sign-in/unwrapped-token.ts";
+import { nameOf } from "../../../console/sign-in/user-name.ts";
 
 const HOUR = 3_600_000;
 const self = (ttl: number, renewable = true) => ({

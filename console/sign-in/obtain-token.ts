@@ -1,7 +1,7 @@
 import { Api } from "../api.ts";
 import { type Answer, done } from "../result.ts";
 import type { Credential } from "./credential.ts";
-import { type GivenToken, unwrappedToken } from "./given-token.ts";
+import { type GivenToken, unwrappedToken } from "./unwrapped-token.ts";
 
 /** The token that a credential is exchanged for. */
 export function tokenOf(credential: Credential): Promise<Answer<GivenToken>> {

@@ -1,5 +1,5 @@
 // The first module that runs: what a provider puts into the address is gone before anything else can read it.
-import { type Arrival, type BegunLogin, readArrival } from "./arrival.ts";
+import { type Arrival, type BegunLogin, readArrival } from "./oidc-callback.ts";
 
 /** Key of the login that this tab has begun. */
 const KEY = "grove-login";
