@@ -193,7 +193,7 @@ function* upwards(tree: TreeParts, token: TokenRow, now: Ms): Iterable<TokenRow>
 }
 
 function parentOf({ tokens }: TreeParts, token: TokenRow, now: Ms): TokenRow | null {
-  const parent = tokens.parentOf(token, now);
+  const parent = tokens.liveness.parentOf(token, now);
   return parent === null ? null : tokens.find(parent);
 }
 

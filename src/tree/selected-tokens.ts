@@ -43,7 +43,7 @@ function selectionOf(tree: TreeParts, request: SelectedInTree, now: Ms, lastUses
 
   /** The fields of a token that filters test. `children` is not counted. */
   const listedOf = (token: TokenRow): ListedToken => {
-    const entry = inventory.newEntryOf(token, tokens.parentOf(token, now));
+    const entry = inventory.newEntryOf(token, tokens.liveness.parentOf(token, now));
     return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
   };
 

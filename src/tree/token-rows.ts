@@ -3,11 +3,11 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "../storage/row-seals.ts";
-import { columnOf, type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
-import { endingWatermark, isEnded, type Watermarks } from "../system/watermarks.ts";
+import { type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
+import { endingWatermark } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
-import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
+import { LIVE } from "../token/state.ts";
 import type { TreeKeys } from "./tree-keys.ts";
 
 /** SQL: the key of a token in the directory of custom ids. */
@@ -105,30 +105,13 @@ const ALL = `${CHANGING}, verifier, accessor, record`;
 /** Size of an object's cache of decoded tokens, in characters of their records. One isolate can run many objects. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
 
-/** Maximum number of rows that an object remembers as not ended by any watermark. */
-const MAX_VALIDATED_ROWS = 2 ** 12;
-
-/**
- * SQL: a row and its ancestors, up to one that was revoked alone: the children of that one have no parent any more. The
- * parent column is not sealed: UNION ends in a forged cycle, and UNION ALL would not.
- */
-const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
-  SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
-  UNION
-  SELECT t.row, t.parent, t.state, t.expires_at
-  FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
-)`;
-
-/** Reads the rows of the tokens of one tree and of their ancestors, and checks the seals. */
+/** Reads the rows of the tokens of one tree, and checks the seals. */
 export class TokenRows {
   readonly sql: Tables;
   protected readonly treeId: string;
   protected readonly keys: RowChecks;
   /** By row. Row numbers are never used again, so an entry stays valid. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
-  /** Rows that, with their ancestors, no watermark of `#validatedBy` ends. What watermarks test never changes. */
-  #validated = new GenerationalCache<number, true>(MAX_VALIDATED_ROWS);
-  #validatedBy: Watermarks | null = null;
 
   constructor(sql: SqlStorage, treeId: string, keys: RowChecks, versions: SchemaVersions) {
     this.sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
@@ -179,42 +162,6 @@ export class TokenRows {
         const isForged = !mark && watermarks.open.size > 0 && this.#checkSeal(row) === "forged";
         return mark || isForged ? [{ row: row.row, mark }] : [];
       });
-  }
-
-  /**
-   * True when a watermark ends `row` or an ancestor. Walks up only while a watermark may end tokens that are not
-   * revoked yet, and remembers rows that are not ended, so that the next look-up reads nothing.
-   */
-  protected isEndedAbove(row: number): boolean {
-    const watermarks = this.keys.watermarks();
-    if (watermarks.open.size === 0) return false;
-    if (this.#validatedBy !== watermarks) this.#validated = new GenerationalCache(MAX_VALIDATED_ROWS);
-    this.#validatedBy = watermarks;
-    const passed = new Set<number>();
-    // The parent column is not sealed: `passed` also ends the walk in a forged cycle.
-    for (let at: number | null = row; at !== null && !passed.has(at) && !this.#validated.get(at); ) {
-      const found: TokenRow | null = this.find(at);
-      // The row is forged: a watermark may end the token of the original row.
-      if (!found && this.exists(at)) return true;
-      if (!found || found.state === REVOKED_ALONE) break;
-      if (isEnded(watermarks, "open", found.fixed.record)) return true;
-      passed.add(at);
-      at = found.parent;
-    }
-    for (const above of [...passed].slice(0, MAX_VALIDATED_ROWS)) this.#validated.set(above, true, 1);
-    return false;
-  }
-
-  /** True when `row` or an ancestor was revoked or has expired at `now`. For the end of the walk see `UP`. */
-  protected isDeadAbove(row: number, now: Ms): boolean {
-    const isDead = `state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2)`;
-    return this.sql.exec(`${UP} SELECT 1 FROM up WHERE ${isDead} LIMIT 1`, row, now).toArray().length > 0;
-  }
-
-  /** The earliest expiry among `row` and its ancestors that are not revoked; null: none of them expires. */
-  protected firstExpiryAbove(row: number): Ms | null {
-    const query = `${UP} SELECT MIN(expires_at) FROM up WHERE state = ${LIVE}`;
-    return columnOf<number | null>(this.sql, query, row)[0] ?? null;
   }
 
   #read(row: number): TokenRow | null {

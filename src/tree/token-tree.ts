@@ -160,7 +160,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   endOf(target: StoredTarget, watermark: number): Promise<TokenEnd | null> {
     return this.#opened(({ tokens }) => {
       const row = tokens.find(target.row);
-      return row && isTarget(row.fixed, target) ? tokens.endOf(row, currentTime()) : "gone";
+      return row && isTarget(row.fixed, target) ? tokens.liveness.endOf(row, currentTime()) : "gone";
     }, watermark);
   }
 

@@ -101,7 +101,7 @@ function noteUse(tree: TreeParts, found: TokenRow, view: TokenView, now: Ms, pub
   inventory.used(found.row, now);
   if (!publishes) return;
   // The tree does not see the uses of a published token. It is withdrawn when the first use of the next hour is due.
-  const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
+  const until = () => earliest(tokens.liveness.aliveUntil(found, now), inventory.usedUntil(now));
   publisher.found(found, view, keys.watermarks(), until);
 }
 
@@ -183,7 +183,7 @@ export async function walkLeases(
   const secrets = leases.walk(found.secrets, mode);
   arm({ sweptByCaller: true });
   const now = currentTime();
-  const sweepAt = tokens.nextSweepAt(now);
+  const sweepAt = tokens.liveness.nextSweepAt(now);
   const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
   return { unknownTokens, hasDead, ...(await secrets) };
 }

@@ -133,7 +133,7 @@ export class TreeMaintenance {
       // The step may have made orphans, or found rows that were written without the keys.
       this.#tree.publisher.changed();
       const now = currentTime();
-      const due = this.#tree.tokens.nextSweepAt(now);
+      const due = this.#tree.tokens.liveness.nextSweepAt(now);
       // The list may have removed the expired token by now, and then no shard asks for its end.
       if (due !== null && due <= now) this.#tree.life.happened({ kind: "end is due" });
       this.arm();
@@ -186,7 +186,7 @@ export class TreeMaintenance {
   }
 
   #refresh(): void {
-    this.#tree.tokens.refresh();
+    this.#tree.tokens.liveness.refresh();
     this.#tree.leases.store.refresh();
     this.#tree.inventory.resume();
   }
@@ -199,7 +199,11 @@ export class TreeMaintenance {
     const { tokens, leases, life } = this.#tree;
     if (!tokens.isCreated) return;
     const now = currentTime();
-    const work = { sweepAt: tokens.nextSweepAt(now), hasDead: tokens.hasDead, leaseAt: leases.store.nextDueAt };
+    const work = {
+      sweepAt: tokens.liveness.nextSweepAt(now),
+      hasDead: tokens.liveness.hasDead,
+      leaseAt: leases.store.nextDueAt,
+    };
     void this.#alarm.atLatest(dueAt(life.now, { ...work, sweptByCaller }, now));
   }
 }

@@ -1,21 +1,12 @@
-import { currentTime, earliest, type Ms, type Seconds } from "../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
 import { type Actor, NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
-import { isEnded } from "../system/watermarks.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import {
-  type EndRecord,
-  endByWatermark,
-  type HowEnded,
-  LIVE,
-  REVOKED,
-  REVOKED_ALONE,
-  type RevokedState,
-  type TokenEnd,
-} from "../token/state.ts";
+import { type EndRecord, endByWatermark, type HowEnded, LIVE, REVOKED, type RevokedState } from "../token/state.ts";
 import { floorAfter } from "./lifecycle.ts";
+import { Liveness } from "./liveness.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/new-tokens.ts";
 
@@ -27,13 +18,11 @@ export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/**
- * The table of tokens of one tree. A token is alive only if its ancestors are. They are read only while a dead token
- * may wait for the sweep, so the store remembers whether there may be one.
- */
+/** The table of tokens of one tree. */
 export class TreeStore extends TokenRows {
   readonly #indexes: Tables;
   readonly listing: ListingMark;
+  readonly liveness = new Liveness(this, () => this.keys.watermarks());
   readonly #floors: Tables;
   /**
    * The row number up to which a tree writes no token. Batch tokens, leases and sealed values identify their token in
@@ -44,10 +33,6 @@ export class TreeStore extends TokenRows {
    */
   #floor: number;
   readonly #invalidate: () => void;
-  #hasDead = false;
-  /** No token expires before this; null when none expires. */
-  #earliestExpiry: Ms | null = null;
-
   /**
    * @param invalidate called in the step that ends a token or changes what a look-up of one shows, except for its uses
    *   and the passing of time. Not called when a watermark ends tokens: a published token is valid only for the
@@ -79,8 +64,7 @@ export class TreeStore extends TokenRows {
     this.sql.forget();
     this.#indexes.forget();
     this.listing.forget();
-    this.#hasDead = false;
-    this.#earliestExpiry = null;
+    this.liveness.forget();
     if (!keepsFloor) return;
     const floor = this.#floor;
     this.#floor = 0;
@@ -90,20 +74,8 @@ export class TreeStore extends TokenRows {
 
   /** Prepares for the first token of a tree that is new or was freed. */
   begin(): void {
-    this.#hasDead = false;
-    this.#earliestExpiry = null;
+    this.liveness.forget();
     this.listing.begin();
-  }
-
-  /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
-  refresh(): void {
-    if (!this.isCreated) return;
-    type Found = { dead: number; earliest: Ms | null };
-    const query = `SELECT EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
-      (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`;
-    const { dead, earliest } = this.sql.exec<Found>(query).one();
-    this.#hasDead = dead !== 0;
-    this.#earliestExpiry = earliest;
   }
 
   /** True when the tree has never had a second token since it was started. */
@@ -111,20 +83,10 @@ export class TreeStore extends TokenRows {
     return !this.listing.exists;
   }
 
-  /** True while a revoked row may wait for the sweep. */
-  get hasDead(): boolean {
-    return this.#hasDead;
-  }
-
-  /** When the sweep has work: `now` while revoked rows wait, null when nothing will ever end. */
-  nextSweepAt(now: Ms): Ms | null {
-    return this.#hasDead ? now : this.#earliestExpiry;
-  }
-
   /** The row with this number if its token is alive at `now`, with every ancestor; else null. */
   live(row: number, now: Ms): TokenRow | null {
     const found = this.find(row);
-    return found && this.endOf(found, now) === null ? found : null;
+    return found && this.liveness.endOf(found, now) === null ? found : null;
   }
 
   /** `live`, for a token named by its row and the tail of its accessor. */
@@ -133,39 +95,12 @@ export class TreeStore extends TokenRows {
     return found && equalBytes(found.fixed.accessorTail, tail) ? found : null;
   }
 
-  /** Why the token of a row can't be used at `now`; null while it is alive, with every ancestor. */
-  endOf({ state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: Ms): TokenEnd | null {
-    if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
-    if (expiresAt !== null && expiresAt <= now) return "expired";
-    if (isEnded(this.keys.watermarks(), "all", fixed.record)) return "ended_together";
-    if (parent === null) return null;
-    if (this.#mayHaveDead(now) && this.isDeadAbove(parent, now)) return "parent_ended";
-    return this.isEndedAbove(parent) ? "parent_ended" : null;
-  }
-
-  /**
-   * Until when a token that is alive at `now` stays alive if nothing changes; null: for ever. A child gets the
-   * earliest expiry in the tree, which is a lower bound. While dead rows wait for the sweep, its ancestors are read.
-   */
-  aliveUntil({ parent, expiresAt }: TokenRow, now: Ms): Ms | null {
-    if (parent === null) return expiresAt;
-    if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
-    return earliest(expiresAt, this.firstExpiryAbove(parent));
-  }
-
   /** What the tree shows of a token at `now`. */
   view(token: TokenRow, now: Ms): TokenView {
     const { row, usesLeft, grantedTtl, expiresAt, renewedAt, fixed } = token;
     const { record, accessor } = fixed;
-    const orphan = this.parentOf(token, now) === null;
+    const orphan = this.liveness.parentOf(token, now) === null;
     return { ...record, treeId: this.treeId, row, accessor, orphan, usesLeft, grantedTtl, expiresAt, renewedAt };
-  }
-
-  /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
-  parentOf({ parent }: TokenRow, now: Ms): number | null {
-    if (parent === null || !this.#mayHaveDead(now)) return parent;
-    const [state] = columnOf<number>(this.sql, "SELECT state FROM tokens WHERE row = ?", parent);
-    return state === undefined || state === REVOKED_ALONE ? null : parent;
   }
 
   /** Number of children of the token. Reads them all. */
@@ -234,7 +169,7 @@ export class TreeStore extends TokenRows {
       recordJson,
     );
     if (rowsWritten === 0) return null;
-    this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
+    this.liveness.noteExpiry(expiresAt);
     const place = { treeId: this.treeId, row: ids.row, accessor: ids.accessor, orphan: parent === null };
     const { numUses: usesLeft, creationTtl: grantedTtl } = record;
     return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
@@ -244,7 +179,7 @@ export class TreeStore extends TokenRows {
     this.#invalidate();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
     this.sql.exec(statement, ttl, expiresAt, now, row);
-    this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
+    this.liveness.noteExpiry(expiresAt);
   }
 
   /** Counts one use and returns the uses left. The last one returns -1 and ends the token; `by` is the token itself. */
@@ -284,16 +219,12 @@ export class TreeStore extends TokenRows {
     const ended = end.how === "unwrapped" ? "?" : "COALESCE(ended, ?)";
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
-    this.#hasDead = true;
+    this.liveness.noteDead();
   }
 
   #raiseFloor(row: number): void {
     if (row <= this.#floor) return;
     this.#floors.exec("INSERT OR REPLACE INTO row_floor (id, row) VALUES (0, ?)", row);
     this.#floor = row;
-  }
-
-  #mayHaveDead(now: Ms): boolean {
-    return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
   }
 }

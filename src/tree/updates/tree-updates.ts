@@ -204,7 +204,7 @@ export class TreeUpdates {
       const token = this.#tokens.live(row, now);
       if (!token) return [];
       const { renewedAt, usesLeft } = token;
-      const entry = this.newEntryOf(token, this.#tokens.parentOf(token, now));
+      const entry = this.newEntryOf(token, this.#tokens.liveness.parentOf(token, now));
       const counts = { children: this.#countChildren(row), lastUsed: this.lastUsed(row) };
       return [{ ...entry, first: row === oldest, renewedAt, usesLeft, ...counts }];
     });

@@ -60,9 +60,9 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "methods/aws/clients/lookups.ts": [["object", 1000]],
   "methods/aws/documents/certificate.ts": [["isolate", JSON_BYTES]],
   "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
-  "methods/aws/login/bounds.ts": [["isolate", 500]],
+  "methods/aws/login/principal-bounds.ts": [["isolate", 500]],
   "methods/aws/login/iam.ts": [["isolate", 190]],
-  "methods/jwt/keys.ts": [["isolate", JSON_BYTES]],
+  "methods/jwt/key-set-cache.ts": [["isolate", JSON_BYTES]],
   "methods/jwt/oidc/provider.ts": [["isolate", JSON_BYTES]],
   "methods/pem-keys.ts": [["isolate", JSON_BYTES]],
   "storage/row-seals.ts": [
@@ -83,11 +83,11 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["own process", JSON_BYTES],
     ["own process", 200],
   ],
-  "tree/token-rows.ts": [
-    ["object", JSON_BYTES],
+  "tree/liveness.ts": [
     ["object", 60],
     ["within another", 0],
   ],
+  "tree/token-rows.ts": [["object", JSON_BYTES]],
   "tree/updates/tree-updates.ts": [
     ["object", 60],
     ["object", 60],

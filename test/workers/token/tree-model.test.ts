@@ -125,7 +125,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     else if (each.do === "pass") model.now += each.ms;
     else if (each.do === "wake") {
       store = new TreeStore(sql, "00".repeat(32), JUDGES);
-      store.refresh();
+      store.liveness.refresh();
       dead = new DeadTokens(sql, "00".repeat(32));
     } else if (each.do === "sweep") {
       if (dead.isPlanning) dead.planOn(each.limit);
@@ -136,7 +136,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
       const some = each.ends === "putBack" ? [] : found.slice(0, each.ends === "cutShort" ? each.limit - 1 : Infinity);
       const rows = deleteVictims(sql, some).map((victim) => victim.row);
       if (rows.length > 0) store.deleted(rows, model.now, true);
-      store.refresh();
+      store.liveness.refresh();
     } else if (row !== null && each.do === "revoke") {
       store.revoke(row, REVOKED);
       const token = model.tokens.get(row);
@@ -159,7 +159,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     if (victims === null) break;
     deleteVictims(sql, victims);
   }
-  store.refresh();
+  store.liveness.refresh();
   compare(store, model);
   const rows = sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n;
   expect(rows).toBe([...model.tokens.keys()].filter((row) => model.alive(row)).length);
@@ -169,10 +169,10 @@ function compare(store: TreeStore, model: Model): void {
   for (const [row, token] of model.tokens) {
     const found = store.live(row, model.now);
     if ((found !== null) !== model.alive(row)) throw new Error(`token ${row} should be ${found ? "dead" : "alive"}`);
-    if (found && (store.parentOf(found, model.now) === null) !== (token.parent === null)) {
+    if (found && (store.liveness.parentOf(found, model.now) === null) !== (token.parent === null)) {
       throw new Error(`token ${row} should ${token.parent === null ? "" : "not "}be an orphan`);
     }
-    const [until, ends] = [found ? store.aliveUntil(found, model.now) : null, model.aliveUntil(row)];
+    const [until, ends] = [found ? store.liveness.aliveUntil(found, model.now) : null, model.aliveUntil(row)];
     // It may be asked for too early, and never too late.
     if (found && ends !== null && (until === null || until > ends)) throw new Error(`token ${row} ends at ${ends}`);
   }
