@@ -16,7 +16,7 @@ export { BackupRuns } from "./backup/bucket/backup-runs.ts";
 export { Identity } from "./identity/directory/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
-export { LeaseWalk } from "./lease/walk.ts";
+export { LeaseWalk } from "./lease/prefix-revocation.ts";
 export { AccessorShard } from "./listing/accessor-shard.ts";
 export { TokenRevocations } from "./listing/inventory/revocations.ts";
 export { AppRoleAuth } from "./methods/approle/app-role-auth.ts";

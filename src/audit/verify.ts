@@ -4,7 +4,7 @@ import { FIRST_DIGEST, type Head } from "./chain.ts";
 import type { AuditObject } from "./directory/audit-directory.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
-import type { AuditProblem } from "./shard/check.ts";
+import type { AuditProblem } from "./shard/chain-check.ts";
 
 /** Maximum number of steps of one call. */
 const MAX_STEPS = 8;

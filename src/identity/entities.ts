@@ -1,4 +1,4 @@
-import { nameKey } from "../base/name.ts";
+import { nameKey } from "../base/case-folding.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { joinedHolders, type PolicyHolders } from "../policy/holders.ts";
 import type { IdentityEnv } from "./env.ts";

@@ -1,5 +1,5 @@
+import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { nameKey } from "../base/name.ts";
 import { DENIED, err, type Failure, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { findEntity } from "./entities.ts";

@@ -1,4 +1,4 @@
-import { hasMisleadingBlanks, hasUnprintable, MISLEADING_BLANKS } from "../base/name.ts";
+import { hasMisleadingBlanks, hasUnprintable, MISLEADING_BLANKS } from "../base/misleading-characters.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/names.ts";

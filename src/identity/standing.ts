@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
+import { nameKey } from "../base/case-folding.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
-import { nameKey } from "../base/name.ts";
 import { isMissingMethod } from "../base/platform-errors.ts";
 import { repeated } from "../base/repeated-call.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";

@@ -1,5 +1,5 @@
 import type { Seconds } from "../base/clock.ts";
-import { hasUnprintable } from "../base/name.ts";
+import { hasUnprintable } from "../base/misleading-characters.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { onlySent } from "../wire/fields.ts";
 import { isName } from "../wire/path-name.ts";

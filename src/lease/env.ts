@@ -1,5 +1,5 @@
 import type { ListingEnv } from "../listing/env.ts";
-import type { LeaseWalk } from "./walk.ts";
+import type { LeaseWalk } from "./prefix-revocation.ts";
 
 /** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {

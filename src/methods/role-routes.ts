@@ -1,7 +1,7 @@
 import { listRoute, removeRoute, showRoute } from "../auth/record-routes.ts";
 import { type CallContext, mountOf, type Route, tokenRoute } from "../auth/route.ts";
 import { DONE_OR_WARNED } from "../auth/route-description.ts";
-import { nameKey } from "../base/name.ts";
+import { nameKey } from "../base/case-folding.ts";
 import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Mount, type MountTtl, mountTtl } from "../system/mount.ts";

@@ -1,11 +1,13 @@
 import type { Ms, Seconds } from "../base/clock.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { ok } from "../base/result.ts";
 import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
 import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
+import { pageLimit } from "./pagination-limit.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
 import { type Capability, hasForbiddenWildcards, type NamedPolicy, type PathRule } from "./rule.ts";
 import { NO_NAME, rulesInLowerCase, type Spelling, withCanonicalPath, withNameInLowerCase } from "./spellings.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
+import { wrappingPermits } from "./wrapping-ttl.ts";
 
 /** The properties of a request that policies check. */
 export interface AccessRequest {
@@ -232,44 +234,6 @@ function refusalOf(
     if (refusal) return refusal;
   }
   return !grant.capabilities.has("sudo") && requiresSudo(operation, path) ? { kind: "sudo", needed } : null;
-}
-
-/** True when neither limit is set, or the request asks for response wrapping with a TTL within both. */
-function wrappingPermits(grant: Grant, wrapTtlSeconds: Seconds | undefined): boolean {
-  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = grant;
-  if (min === null && max === null) return true;
-  if (wrapTtlSeconds === undefined) return false;
-  return (max === null || wrapTtlSeconds <= max) && (min === null || wrapTtlSeconds >= min);
-}
-
-const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
-
-/**
- * Returns the `limit` that a listing has to use, 0 for none, or null for that of the request; or a refusal.
- *
- * A rule with a largest page limits callers that send no limit to that page. If the rule requires `limit`, such a
- * caller is refused, as it would take the first page for the whole list. 0 and `max` ask for the largest page that is
- * allowed. A limit above the largest page, a negative number and any other value are refused. Without a largest page
- * `max` means no limit.
- */
-function pageLimit(
-  largestPage: number | null,
-  required: readonly string[],
-  data: Readonly<Record<string, unknown>>,
-): Result<number | null, "refused"> {
-  const asked = Object.hasOwn(data, "limit") ? data.limit : undefined;
-  if (largestPage === null) return ok(asked === "max" ? 0 : null);
-  if (asked === undefined) return required.includes("limit") ? err("refused") : ok(largestPage);
-  if (asked === "max") return ok(largestPage);
-  const limit = wholeNumber(asked);
-  if (limit === null || limit < 0 || limit > largestPage) return err("refused");
-  return ok(limit === 0 ? largestPage : limit);
-}
-
-function wholeNumber(value: unknown): number | null {
-  if (value === "") return 0;
-  if (typeof value === "string") return WHOLE_NUMBER.test(value) ? Number(value) : null;
-  return Number.isSafeInteger(value) ? Number(value) : null;
 }
 
 /** Why the rules refuse a request. */

@@ -1,4 +1,5 @@
-import { hasUnprintable, nameKey } from "../base/name.ts";
+import { nameKey } from "../base/case-folding.ts";
+import { hasUnprintable } from "../base/misleading-characters.ts";
 
 /** The policy that allows everything. A normalised list of names that contains it contains no other name. */
 export const ROOT_POLICY = "root";

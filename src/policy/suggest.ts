@@ -1,5 +1,5 @@
 import { formatRfc3339, type Ms, type Seconds } from "../base/clock.ts";
-import { escapeUnprintable } from "../base/name.ts";
+import { escapeUnprintable } from "../base/misleading-characters.ts";
 import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";

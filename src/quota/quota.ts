@@ -1,5 +1,5 @@
+import { nameKey } from "../base/case-folding.ts";
 import type { Seconds } from "../base/clock.ts";
-import { nameKey } from "../base/name.ts";
 import { PrefixIndex } from "../base/prefix-index.ts";
 import { err, ok, type Result } from "../base/result.ts";
 

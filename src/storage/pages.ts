@@ -1,4 +1,4 @@
-import { nameKey } from "../base/name.ts";
+import { nameKey } from "../base/case-folding.ts";
 import { columnOf, type Sql } from "./tables.ts";
 
 export interface PageRequest {

@@ -1,4 +1,4 @@
-import { nameKey } from "../base/name.ts";
+import { nameKey } from "../base/case-folding.ts";
 import { type PageRequest, type RowPage, readPage, rowAfter } from "../storage/pages.ts";
 import { type Migration, storedJson, upsert } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";

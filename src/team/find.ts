@@ -1,6 +1,6 @@
+import { nameKey } from "../base/case-folding.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { within } from "../base/location.ts";
-import { nameKey } from "../base/name.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { allPages } from "../storage/pages.ts";
 import type { TeamEnv } from "./env.ts";

@@ -1,39 +1,11 @@
+import { nameKey } from "../base/case-folding.ts";
 import type { Ms } from "../base/clock.ts";
-import { nameKey } from "../base/name.ts";
 import { type PageRequest, type RowPage, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, type Sql, storedJson, upsert } from "../storage/tables.ts";
 import type { ListedTeamToken, OrganizationRecord, TeamRecord, TeamState, TeamToken } from "./record.ts";
-
-/** The sort keys of a list of team tokens. */
-export const TOKEN_SORTS = ["team-name", "created-by", "expired-at", "last-used-at"] as const;
-type TokenSort = (typeof TOKEN_SORTS)[number];
-
-/** An order of team tokens. Tokens without the time that is the sort key come last. */
-export interface TokenOrder {
-  readonly sort: TokenSort;
-  readonly reverse: boolean;
-}
-
-/** Reads the `sort` parameter: a sort key, with `-` before it for the reverse order. null for another text. */
-export function readTokenOrder(text = ""): TokenOrder | null {
-  if (text === "") return { sort: "expired-at", reverse: false };
-  const reverse = text.startsWith("-");
-  const sort = TOKEN_SORTS.find((name) => name === (reverse ? text.slice(1) : text));
-  return sort ? { sort, reverse } : null;
-}
-
-/** Sorts after every time. */
-const NO_TIME = Number.MAX_SAFE_INTEGER;
-
-/** For each sort key its column, and the value for a token. */
-const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedTeamToken) => string | number }>> = {
-  "team-name": { column: "name_key", keyOf: ({ team }) => nameKey(team.name) },
-  "created-by": { column: "created_by_key", keyOf: ({ token }) => nameKey(token.createdBy.name) },
-  "expired-at": { column: "expired_at_key", keyOf: ({ token }) => token.expiresAt ?? NO_TIME },
-  "last-used-at": { column: "last_used_at_key", keyOf: ({ token }) => token.lastUsedAt ?? NO_TIME },
-};
+import { SORT_COLUMNS, type TokenOrder } from "./rules/token-order.ts";
 
 type TokenRow = { team_id: string; token_id: string; team_name: string; token: string };
 
@@ -198,7 +170,7 @@ export class OrganizationStore {
   }
 
   listTokens(page: PageRequest, { sort, reverse }: TokenOrder, part: string): RowPage<ListedTeamToken> {
-    const rows = { table: "tokens", order: KEYS[sort].column, reverse, part };
+    const rows = { table: "tokens", order: SORT_COLUMNS[sort].column, reverse, part };
     return readPage(this.#sql, rows, page, (row: TokenRow) => ({
       team: { teamId: row.team_id, name: row.team_name },
       token: storedJson<TeamToken>(row.token),
@@ -225,7 +197,7 @@ export class OrganizationStore {
     for (const { tokenId, token } of tokens) {
       if (token) {
         const row = { team_id: team.teamId, token_id: tokenId, team_name: team.name, token: JSON.stringify(token) };
-        const keys = Object.values(KEYS).map(({ column, keyOf }) => [column, keyOf({ team, token })] as const);
+        const keys = Object.values(SORT_COLUMNS).map(({ column, keyOf }) => [column, keyOf({ team, token })] as const);
         upsert(this.#sql, "tokens", ["team_id", "token_id"], { ...row, ...Object.fromEntries(keys) });
       } else {
         this.#sql.exec("DELETE FROM tokens WHERE team_id = ? AND token_id = ?", team.teamId, tokenId);

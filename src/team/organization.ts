@@ -1,5 +1,5 @@
+import { nameKey } from "../base/case-folding.ts";
 import { currentTime } from "../base/clock.ts";
-import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
@@ -13,7 +13,7 @@ import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newHolderId, newTeamId, teamRoute } from "./ids.ts";
 import { type Delivery, type SealedWebhook, WebhookStore } from "./notices/webhooks.ts";
-import { ORGANIZATION_MIGRATIONS, OrganizationStore, type TokenOrder } from "./organization-store.ts";
+import { ORGANIZATION_MIGRATIONS, OrganizationStore } from "./organization-store.ts";
 import type {
   Applied,
   ListedTeamToken,
@@ -25,6 +25,7 @@ import type {
 } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
+import type { TokenOrder } from "./rules/token-order.ts";
 import { type ComparedTeam, makeHolder, tokenHolders } from "./token-holder.ts";
 
 const RETRY_MS = 500;

@@ -1,7 +1,7 @@
 import type { Ms } from "../base/clock.ts";
 import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
-import { escapeUnprintable } from "../base/name.ts";
+import { escapeUnprintable } from "../base/misleading-characters.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/operation.ts";

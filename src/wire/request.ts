@@ -2,7 +2,7 @@ import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { hasUnprintable } from "../base/name.ts";
+import { hasUnprintable } from "../base/misleading-characters.ts";
 import { numberSetting } from "../base/number-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";

@@ -1,4 +1,4 @@
-import { LeaseWalk } from "../../src/lease/walk.ts";
+import { LeaseWalk } from "../../src/lease/prefix-revocation.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { callsTo, holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { locate } from "./trees.ts";

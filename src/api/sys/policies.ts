@@ -19,7 +19,7 @@ import {
   NO_CONTENT,
 } from "../../auth/route-description.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
-import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/name.ts";
+import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/misleading-characters.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import {

@@ -1,7 +1,7 @@
 import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
-import { hasUnprintable } from "../../base/name.ts";
+import { hasUnprintable } from "../../base/misleading-characters.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import { newWebhookId } from "../../team/ids.ts";
 import { TRIGGERS } from "../../team/notices/rules.ts";

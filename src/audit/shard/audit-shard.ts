@@ -13,7 +13,7 @@ import { auditDirectoryOf } from "../object-name.ts";
 import type { AuditPage, AuditQuestion, AuditUse } from "../question.ts";
 import { openBytes, openMs } from "../retention.ts";
 import { type ArchivePage, linesAfter } from "./archive-page.ts";
-import { type AuditProblem, ChainCheck, type CheckStep } from "./check.ts";
+import { type AuditProblem, ChainCheck, type CheckStep } from "./chain-check.ts";
 import { MentionIndex } from "./mention-index.ts";
 import { AuditReader } from "./reader.ts";
 import { addressContext, rowContext } from "./rows.ts";

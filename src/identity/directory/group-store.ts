@@ -1,5 +1,5 @@
+import { nameKey } from "../../base/case-folding.ts";
 import type { Ms } from "../../base/clock.ts";
-import { nameKey } from "../../base/name.ts";
 import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";

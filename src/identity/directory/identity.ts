@@ -1,5 +1,5 @@
+import { nameKey } from "../../base/case-folding.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
-import { nameKey } from "../../base/name.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";

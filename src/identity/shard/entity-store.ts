@@ -1,4 +1,4 @@
-import { nameKey } from "../../base/name.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";

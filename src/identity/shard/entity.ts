@@ -1,5 +1,5 @@
+import { nameKey } from "../../base/case-folding.ts";
 import type { Ms } from "../../base/clock.ts";
-import { nameKey } from "../../base/name.ts";
 import type { TemplateAlias } from "../../policy/template.ts";
 import type {
   AliasPlace,

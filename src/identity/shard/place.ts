@@ -1,4 +1,4 @@
-import { nameKey } from "../../base/name.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import type { AliasPlace } from "../model.ts";
 
 export const ENTITY_SHARDS = 256;

@@ -7,7 +7,8 @@ import { columnOf, type Migration, setColumns, storedJson } from "../../storage/
 import { GroveObject } from "../../system/grove-object.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import { type ParentName, waitsAgain } from "./ending-parents.ts";
-import { afterUse, excludingList, hasEnded, hasMetadata, type SecretId, type SecretIdClient } from "./secret-id.ts";
+import { hasEnded, hasMetadata, type SecretId } from "./secret-id.ts";
+import { type excludingList, type SecretIdClient, useOf } from "./secret-id-use.ts";
 import { OF_ROLE, type TokenOfUse, TokenParents, type WantedParent } from "./token-parents.ts";
 
 export const APP_ROLE_SECRET_ID_MIGRATIONS: readonly Migration[] = [
@@ -124,9 +125,9 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     const row = this.#rows.find(role, hash);
     const secretId = row && this.#good(row, now);
     if (!row || !secretId) return { secretId: null, excludedBy: null, parent: null };
-    const excludedBy = excludingList(secretId, client);
+    const { excludedBy, after } = useOf(secretId, client, now);
     if (excludedBy !== null) return { secretId, excludedBy, parent: null };
-    const after = this.#countUse(row, secretId, now);
+    if (after !== secretId) this.#store(row, after);
     const parent = this.#parents.noteUse(role, hash, secretId, { ...token, isLast: after === null }, now);
     const due = token.endsWithSecretId || after === null ? this.#parents.nextEnd() : null;
     if (due !== null) await this.alarms.atLatest(onTheHour(due));
@@ -251,20 +252,16 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return hasEnded(secretId, now) || this.#dropped().has(row.role) ? null : secretId;
   }
 
-  /** Counts a use. Returns the secret-id as it is then; null after the last use. */
-  #countUse(row: WithSeal<Row>, secretId: SecretId, now: Ms): SecretId | null {
-    const after = afterUse(secretId, now);
-    if (after === secretId) return after;
-    const { role, hash, accessor, expires_at } = row;
+  /** Stores a secret-id as it is after a use; null: that was the last one. */
+  #store({ role, hash, accessor, expires_at }: WithSeal<Row>, after: SecretId | null): void {
     if (!after) {
       this.#rows.delete(role, hash);
-      return null;
+      return;
     }
     const changed = { role, hash, accessor, expires_at, value: JSON.stringify(after) };
     const seal = this.#rows.sealOf(changed).buffer;
     // Sets no indexed column, so that one row is written.
     setColumns(this.tables, "secret_ids", { value: changed.value, seal }, "role = ? AND hash = ?", role, hash);
-    return after;
   }
 
   /**

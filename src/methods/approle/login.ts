@@ -19,7 +19,8 @@ import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
 import type { UsedSecretId } from "./app-role-secret-ids.ts";
 import { roleWithId } from "./mount.ts";
 import { type AppRole, MAX_ROLE_ID } from "./role.ts";
-import { excludingList, MAX_SECRET_ID, type SecretId, tokenNetworks } from "./secret-id.ts";
+import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
+import { excludingList, tokenNetworks } from "./secret-id-use.ts";
 import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./shards.ts";
 import type { TokenOfUse } from "./token-parents.ts";
 

@@ -2,7 +2,7 @@ import type { AuthMethod } from "../../auth/kinds.ts";
 import { withParameters, withPolicyPaths } from "../../auth/route.ts";
 import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
-import { nameKey } from "../../base/name.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { text } from "../../wire/fields.ts";
 import { appRoleAuthAt } from "./app-role-auth.ts";

@@ -1,5 +1,5 @@
 import { type CallContext, mountOf } from "../../auth/route.ts";
-import { nameKey } from "../../base/name.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import { copyLimits } from "../../system/copy-age.ts";
 import type { Mount } from "../../system/mount.ts";
 import { changeAndAnnounce, copiesOf, ownersOfCopies, type PartInState, policyOfCopies } from "../copies.ts";

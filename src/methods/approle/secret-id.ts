@@ -2,7 +2,7 @@ import { formatRfc3339, type Ms, type Seconds } from "../../base/clock.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { fromBase64, fromUtf8 } from "../../crypto/bytes.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { addressAllowed, networksWithin, readCidrs } from "../../token/rules/address.ts";
+import { networksWithin, readCidrs } from "../../token/rules/address.ts";
 import { duration, Field, integer, isObject, list, sent, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 import type { AppRole } from "./role.ts";
@@ -106,29 +106,6 @@ function exceeds(asked: number, ofRole: number): boolean {
 /** True when a secret-id has ended at `now`, whether it is still stored or not. */
 export function hasEnded({ expiresAt }: Pick<SecretId, "expiresAt">, now: Ms): boolean {
   return expiresAt !== null && expiresAt <= now;
-}
-
-/** The client of a login, and the networks that the role binds its tokens to. */
-export interface SecretIdClient {
-  readonly address: string | null;
-  readonly tokenCidrs: readonly string[];
-}
-
-/** Returns the networks that the tokens of a secret-id are bound to. */
-export function tokenNetworks({ tokenCidrs }: SecretId, ofRole: readonly string[]): readonly string[] {
-  return tokenCidrs.length > 0 ? tokenCidrs : ofRole;
-}
-
-/** Returns the list of networks that excludes a client; null when it may log in with the secret-id. */
-export function excludingList(secretId: SecretId, client: SecretIdClient): "cidr_list" | "token_bound_cidrs" | null {
-  if (!addressAllowed(secretId.cidrs, client.address)) return "cidr_list";
-  return addressAllowed(tokenNetworks(secretId, client.tokenCidrs), client.address) ? null : "token_bound_cidrs";
-}
-
-/** The secret-id after a login; null after the last one that it was good for. */
-export function afterUse(secretId: SecretId, now: Ms): SecretId | null {
-  if (secretId.usesLeft === 0) return secretId;
-  return secretId.usesLeft === 1 ? null : { ...secretId, usesLeft: secretId.usesLeft - 1, updatedAt: now };
 }
 
 /** True when a secret-id has all of these metadata. */

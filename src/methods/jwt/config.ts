@@ -1,5 +1,5 @@
 import type { JWK } from "jose";
-import { nameKey } from "../../base/name.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { trustsAll } from "../../base/trusted-cas.ts";

@@ -7,8 +7,8 @@ import {
 } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress } from "../../auth/token-settings.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
-import { nameKey } from "../../base/name.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
 import { type Claims, MAX_JWT_LENGTH, unverifiedClaims } from "../jws.ts";

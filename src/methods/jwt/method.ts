@@ -21,7 +21,7 @@ import { issuerProblem } from "./claim-checks.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import { explained } from "./issuer-problem.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { fetchKeys } from "./keys.ts";
+import { fetchKeys } from "./key-set-cache.ts";
 import { JWT_LOGIN_ROUTES } from "./login.ts";
 import { sealClientSecret } from "./oidc/client-secret.ts";
 import { BROWSER_ROUTES } from "./oidc/routes.ts";

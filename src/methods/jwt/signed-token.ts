@@ -6,7 +6,7 @@ import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { type Claims, type JwtAlgorithm, readJwtHead, verifySignature } from "../jws.ts";
 import { shown } from "./claim-checks.ts";
 import type { JwtConfig } from "./config.ts";
-import { keysFor } from "./keys.ts";
+import { keysFor } from "./key-set-cache.ts";
 
 /** Descriptions of the checks of a signed token, up to its claims. */
 export const SIGNATURE_CHECKS = {

@@ -4,7 +4,8 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { isObject } from "../../wire/fields.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 import { NO_ANSWER_CAUSES, noAnswerText } from "../no-answer.ts";
-import { type ServiceAccount, serviceAccountOf } from "./service-account.ts";
+import type { ServiceAccount } from "./service-account.ts";
+import { reviewedAccount } from "./token-review.ts";
 
 /** An API server, and the token that asks it. */
 export interface ApiServer {
@@ -51,17 +52,6 @@ export async function reviewToken(
   const { kind, status } = answer.value;
   if (kind !== "TokenReview" || !isObject(status)) return err(UNREADABLE);
   return ok(reviewedAccount(status, audience));
-}
-
-/** Reads the status of a review. Whatever is not exactly as it must be is no authentication. */
-function reviewedAccount(status: Readonly<Record<string, unknown>>, audience: string): ServiceAccount | null {
-  const { authenticated, error, user, audiences } = status;
-  if (authenticated !== true || (error !== undefined && error !== "") || !isObject(user)) return null;
-  // A server that does not know audiences answers without them: it has not checked any.
-  if (audience !== "" && !(Array.isArray(audiences) && audiences.includes(audience))) return null;
-  const [system, kind, namespace, name, ...more] = String(user.username).split(":");
-  if (system !== "system" || kind !== "serviceaccount" || more.length > 0) return null;
-  return serviceAccountOf(namespace, name, user.uid);
 }
 
 /** The annotations of a service account; null when it is gone, being deleted, or another one of the same name. */

@@ -5,7 +5,7 @@ import type { Mount } from "../../system/mount.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
 import { changeConfig, type KubernetesConfig, type KubernetesConfigChange } from "./config.ts";
 import type { KubernetesEnv } from "./env.ts";
-import { sealedReviewerIn } from "./reviewer.ts";
+import { sealedReviewerIn } from "./reviewer-jwt.ts";
 import { changeKubernetesRole, type KubernetesRole, type KubernetesRoleFields } from "./role.ts";
 
 export const KUBERNETES_AUTH_MIGRATIONS: readonly Migration[] = [

@@ -7,8 +7,8 @@ import {
 } from "../../auth/login-attempt.ts";
 import type { Route } from "../../auth/route.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
+import { nameKey } from "../../base/case-folding.ts";
 import { currentTime } from "../../base/clock.ts";
-import { nameKey } from "../../base/name.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { err, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
@@ -19,9 +19,9 @@ import { isRoleName } from "../roles.ts";
 import { aliasMetadataIn } from "./annotations.ts";
 import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
 import { boundIssuer, type KubernetesConfig, serverUrl } from "./config.ts";
-import { accountProblem, asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, unanswered } from "./judge.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { aliasNameOf, type KubernetesRole, takesNamespace } from "./role.ts";
+import { accountProblem, asReviewer, forbidden, judgeNamespace, NAMESPACE_REFUSED, unanswered } from "./role-bounds.ts";
 import { type ClaimedAccount, claimedAccount, type ServiceAccount, timesProblem } from "./service-account.ts";
 
 /** Descriptions of the checks of a login. */

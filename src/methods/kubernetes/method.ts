@@ -20,7 +20,7 @@ import { boundIssuer, CLUSTER_FIELDS, CLUSTER_VIEW, configWarnings, readClusterC
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
 import { KUBERNETES_LOGIN_ROUTES } from "./login.ts";
 import { renewKubernetesLogin } from "./renewal.ts";
-import { sealReviewer } from "./reviewer.ts";
+import { sealReviewer } from "./reviewer-jwt.ts";
 import { KUBERNETES_ROLE_FIELDS, KUBERNETES_ROLE_VIEW, kubernetesRoleProblem } from "./role.ts";
 
 const KUBERNETES_ROUTES: readonly Route[] = withParameters(

@@ -3,8 +3,8 @@ import { renewTerms } from "../../auth/token-settings.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { readServiceAccount } from "./api-server.ts";
-import { accountProblem, asReviewer, judgeNamespace, unanswered } from "./judge.ts";
 import { kubernetesAuthAt } from "./kubernetes-auth.ts";
+import { accountProblem, asReviewer, judgeNamespace, unanswered } from "./role-bounds.ts";
 import { serviceAccountOf } from "./service-account.ts";
 
 /**

@@ -11,7 +11,7 @@ import type { MountTtl } from "../../system/mount.ts";
 import { globMatches } from "../../token/rules/glob.ts";
 import { list, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { readSelector } from "./selector.ts";
+import { readSelector } from "./label-selector.ts";
 import type { ServiceAccount } from "./service-account.ts";
 
 const ALIAS_NAME_SOURCES = ["serviceaccount_uid", "serviceaccount_name"] as const;

@@ -1,5 +1,5 @@
 import { readLocationHint } from "../../base/location.ts";
-import { hasUnprintable } from "../../base/name.ts";
+import { hasUnprintable } from "../../base/misleading-characters.ts";
 import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/names.ts";
 import type { MountTtl } from "../../system/mount.ts";

@@ -1,6 +1,6 @@
+import { nameKey } from "../../base/case-folding.ts";
 import type { Ms, Seconds } from "../../base/clock.ts";
 import { lesserLimit } from "../../base/limits.ts";
-import { nameKey } from "../../base/name.ts";
 import { ok, type Result, refuse, unavailable } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { checkCustomId } from "../ids.ts";
@@ -14,9 +14,9 @@ import {
 } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
-import { chooseTokenType } from "./login.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
+import { readTokenType } from "./type.ts";
 
 /** The fields of a create call, parsed but not validated. Durations can be negative; absent text is "". */
 export interface CreateRequest {
@@ -57,7 +57,7 @@ export function planCreate(
 ): Result<TokenPlan> {
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
 
-  const type = resolveType(request.type, role);
+  const type = readTokenType(request.type, role);
   if (!type.ok) return type;
   const refusal = refuseFields(request, type.value, creator, role);
   if (refusal) return refuse(refusal);
@@ -156,11 +156,6 @@ export const REVOKED_MEANWHILE = unavailable("tokens of this kind were revoked w
 /** The reference's warning for every custom id. */
 const CUSTOM_ID_WARNING =
   "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";
-
-function resolveType(requested: string, role: TokenRole | null): Result<TokenType> {
-  if (requested !== "" && requested !== "service" && requested !== "batch") return refuse("invalid 'token_type' value");
-  return ok(chooseTokenType(role?.tokenType ?? "default", requested || "default"));
-}
 
 function refuseFields(request: CreateRequest, type: TokenType, creator: Creator, role: TokenRole | null) {
   if (type === "batch") {

@@ -1,9 +1,10 @@
 import type { Ms, Seconds } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyNames, policyAssignRefusal } from "../../policy/names.ts";
-import { type Mount, type MountTokenType, mountIssuerOf, mountTtl, narrowTtl } from "../../system/mount.ts";
+import { type Mount, mountIssuerOf, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { PLAIN_RECORD, type TokenPlan, type TokenType, withWatermark } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
+import { chooseTokenType, type TokenTypeChoice } from "./type.ts";
 
 /** The decision of an auth method about a client that it has verified. A duration of 0 is not set. */
 export interface Login {
@@ -11,7 +12,7 @@ export interface Login {
   readonly policies: readonly string[];
   readonly noDefaultPolicy: boolean;
   /** The type that the method's role asks for; the mount can override it (`chooseTokenType`). */
-  readonly tokenType: "default" | "service" | "batch";
+  readonly tokenType: TokenTypeChoice;
   readonly ttl: Seconds;
   readonly maxTtl: Seconds;
   readonly period: Seconds;
@@ -90,11 +91,4 @@ function withEnd(login: Login, type: TokenType, now: Ms): Login {
   const atMost = (limit: Seconds) => (limit === 0 ? left : Math.min(limit, left));
   const maxTtl = atMost(login.maxTtl);
   return type === "batch" ? { ...login, maxTtl } : { ...login, maxTtl, explicitMaxTtl: atMost(login.explicitMaxTtl) };
-}
-
-/** The type of a token: a mount or role set to one type decides, else the caller's choice, else the default there. */
-export function chooseTokenType(setting: MountTokenType | "default", choice: Login["tokenType"]): TokenType {
-  if (setting === "service" || setting === "batch") return setting;
-  if (choice !== "default") return choice;
-  return setting === "default-batch" ? "batch" : "service";
 }

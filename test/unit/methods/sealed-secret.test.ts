@@ -4,7 +4,7 @@ import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.
 import { sealText } from "../../../src/crypto/sealed-data.ts";
 import { cloudSecretsIn, openCloudSecret, sealCloudSecret } from "../../../src/methods/aws/secrets.ts";
 import { clientSecretIn, openClientSecret, sealClientSecret } from "../../../src/methods/jwt/oidc/client-secret.ts";
-import { openReviewer, sealedReviewerIn, sealReviewer } from "../../../src/methods/kubernetes/reviewer.ts";
+import { openReviewer, sealedReviewerIn, sealReviewer } from "../../../src/methods/kubernetes/reviewer-jwt.ts";
 
 const MOUNT = { uuid: "0c5b2a9d-e1f0-83a4-a1b2-000000000001" };
 const OTHER = { uuid: "0c5b2a9d-e1f0-83a4-a1b2-000000000002" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readTokenOrder } from "../../../src/team/organization-store.ts";
 import { NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/lifetime.ts";
 import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/settings.ts";
+import { readTokenOrder } from "../../../src/team/rules/token-order.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 

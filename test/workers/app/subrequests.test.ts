@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { hourly } from "../../../src/app/cron.ts";
 import { FOUND_AT_ONCE } from "../../../src/backup/part.ts";
-import { MAX_TREES_OF_ALARM, prefixJob } from "../../../src/lease/walk.ts";
+import { MAX_TREES_OF_ALARM, prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { ACCESSOR_SHARDS, MAX_ACCESSOR_SHARDS, shardCount } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf, STEP, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { listOpeningLeadMs } from "../../../src/system/copy-age.ts";

@@ -1,7 +1,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { tokenLeaseTail } from "../../../src/lease/ids.ts";
-import { prefixJob, walkOfMount } from "../../../src/lease/walk.ts";
+import { prefixJob, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { prefixJob } from "../../../src/lease/walk.ts";
+import { prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
   ACCESSOR_SHARDS,

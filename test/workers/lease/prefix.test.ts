@@ -1,8 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { prefixJob, walkOfMount } from "../../../src/lease/walk.ts";
-import type { WalkJob } from "../../../src/lease/walk-job.ts";
+import { prefixJob, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
+import type { WalkJob } from "../../../src/lease/prefix-revocation-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { identityOf } from "../../../src/identity/stubs.ts";
-import { walkOfMount } from "../../../src/lease/walk.ts";
-import { LEASE_WALK_MIGRATIONS } from "../../../src/lease/walk-job.ts";
+import { walkOfMount } from "../../../src/lease/prefix-revocation.ts";
+import { LEASE_WALK_MIGRATIONS } from "../../../src/lease/prefix-revocation-job.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { ringAlarm } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { LeaseWalk, walkOfMount } from "../../../src/lease/walk.ts";
+import { LeaseWalk, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { System, systemOf } from "../../../src/system/system.ts";

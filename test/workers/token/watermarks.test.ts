@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ONE_PROCESS } from "../../../src/app/assemble.ts";
-import { prefixJob } from "../../../src/lease/walk.ts";
+import { prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";

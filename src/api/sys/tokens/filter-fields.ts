@@ -1,6 +1,7 @@
 import { isGenerated, readToken } from "../../../auth/caller.ts";
 import type { PresentedContext } from "../../../auth/route.ts";
-import { hasUnprintable, nameKey } from "../../../base/name.ts";
+import { nameKey } from "../../../base/case-folding.ts";
+import { hasUnprintable } from "../../../base/misleading-characters.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";

@@ -11,8 +11,8 @@ import { cloudRoleTerms, untagged } from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY, infersInstance } from "../rules/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { isBoundTo } from "./bounds.ts";
 import type { Attempt, Judged } from "./check-list.ts";
+import { isBoundTo } from "./principal-bounds.ts";
 import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */

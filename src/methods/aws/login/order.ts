@@ -6,9 +6,9 @@ import type { EnteredLogin } from "../mount/access-list.ts";
 import { accessShardFor, cloudAuthAt } from "../mount/mount.ts";
 import { prepareNonce } from "../rules/access.ts";
 import { type AuthType, type CloudRole, infersInstance } from "../rules/role.ts";
-import { bound, findInstance, judgeProfileRole, type OfInstance } from "./bounds.ts";
 import { CheckList, type CheckName, type Checks } from "./check-list.ts";
 import { judgeCaller, type ProvenCaller, principalClient, proveCaller } from "./iam.ts";
+import { bound, findInstance, judgeProfileRole, type OfInstance } from "./instance-bounds.ts";
 import {
   type Begun,
   findNamedRole,

@@ -8,7 +8,7 @@ import { findRunningInstance } from "../clients/find.ts";
 import { accessShardFor, configurationForLogin } from "../mount/mount.ts";
 import { memorySeconds, renewalTerms } from "../rules/access.ts";
 import { infersInstance } from "../rules/role.ts";
-import { isBoundTo } from "./bounds.ts";
+import { isBoundTo } from "./principal-bounds.ts";
 import { type LoginRole, targetOf } from "./role.ts";
 import { type InstanceData, type PrincipalData, readTokenData } from "./token-data.ts";
 

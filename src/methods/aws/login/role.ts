@@ -1,5 +1,5 @@
 import type { VerifiedClient } from "../../../auth/login-attempt.ts";
-import { nameKey } from "../../../base/name.ts";
+import { nameKey } from "../../../base/case-folding.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";

@@ -2,7 +2,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import { type CallContext, mountOf, type Route, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { tokenFieldsProblem } from "../../../auth/token-settings.ts";
-import { nameKey } from "../../../base/name.ts";
+import { nameKey } from "../../../base/case-folding.ts";
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, okUnless, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";

@@ -1,6 +1,6 @@
+import { nameKey } from "../../../base/case-folding.ts";
 import { clientNetworks } from "../../../base/client-network.ts";
 import { currentTime, type Ms, type Seconds } from "../../../base/clock.ts";
-import { nameKey } from "../../../base/name.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { isRoleName } from "../../roles.ts";

@@ -2,13 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { changeAppRole } from "../../../../src/methods/approle/role.ts";
 import {
-  afterUse,
-  excludingList,
   hasEnded,
   metadataField,
   planSecretId,
   type SecretIdFields,
 } from "../../../../src/methods/approle/secret-id.ts";
+import { afterUse, excludingList } from "../../../../src/methods/approle/secret-id-use.ts";
 import {
   firstShardAfter,
   newAccessor,

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../src/auth/token-settings.ts";
+import { readSelector, selects } from "../../../../src/methods/kubernetes/label-selector.ts";
 import { type KubernetesRole, takesName, takesNamespace } from "../../../../src/methods/kubernetes/role.ts";
-import { readSelector, selects } from "../../../../src/methods/kubernetes/selector.ts";
 
 const roleOf = (fields: Partial<KubernetesRole>): KubernetesRole => ({
   names: [],

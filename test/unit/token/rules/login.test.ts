@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_MOUNT_CONFIG, type MountConfig, newMount } from "../../../../src/system/mount.ts";
-import { chooseTokenType, type Login, planLogin } from "../../../../src/token/rules/login.ts";
+import { type Login, planLogin } from "../../../../src/token/rules/login.ts";
 import { planRenew } from "../../../../src/token/rules/renew.ts";
+import { chooseTokenType } from "../../../../src/token/rules/type.ts";
 import { PLAIN_LOGIN } from "../../../support/plain-login.ts";
 
 const NOW = Date.UTC(2027, 2, 1);

@@ -6,9 +6,9 @@ import type { Mount } from "../../system/mount.ts";
 import { type ApiRefusal, type ApiServer, readNamespaceLabels } from "./api-server.ts";
 import { type KubernetesConfig, serverUrl } from "./config.ts";
 import type { KubernetesEnv } from "./env.ts";
-import { openReviewer } from "./reviewer.ts";
+import { readSelector, selects } from "./label-selector.ts";
+import { openReviewer } from "./reviewer-jwt.ts";
 import { type KubernetesRole, takesName, takesNamespace } from "./role.ts";
-import { readSelector, selects } from "./selector.ts";
 import type { ServiceAccount } from "./service-account.ts";
 
 /** A refusal whose reason the client may know. */

@@ -16,7 +16,6 @@ import { treeAt } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import { leaseIdOf, type WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import { countBelow } from "./queries.ts";
 import {
   type EndJob,
   type EndProgress,
@@ -29,7 +28,8 @@ import {
   type WalkProgress,
   WalkStore,
   type WalkWatermark,
-} from "./walk-job.ts";
+} from "./prefix-revocation-job.ts";
+import { countBelow } from "./queries.ts";
 
 /** Leases that one step reads from each shard. */
 const PAGE = 25;

@@ -10,12 +10,6 @@ const ASCII = /^[\x20-\x7e]*$/;
 /** Blanks at the ends or in a row, other white space, and characters that are shown as nothing. */
 const MISLEADING_BLANK = /^ | $| {2}|(?! )[\s\u2800\p{Default_Ignorable_Code_Point}]/u;
 
-/**
- * Capital letters whose lower case is that of another capital letter: the Kelvin sign is not `K`, but its lower case is
- * `k`. An `I` with a dot of its own has the lower case of `İ`.
- */
-const SHARED_LOWER_CASE = /([\u212a\u2126\u212b\u03f4\u01c5\u01c8\u01cb\u01f2]|I(?=\u0307))/u;
-
 /** True when a name contains an invisible character. */
 export function hasUnprintable(name: string): boolean {
   return UNPRINTABLE.test(name);
@@ -32,16 +26,4 @@ export const MISLEADING_BLANKS = "name must not have white space but single blan
 /** True when a name can look like another one in a list, because of its blanks. A new name has none of these. */
 export function hasMisleadingBlanks(name: string): boolean {
   return MISLEADING_BLANK.test(name);
-}
-
-/**
- * Returns the key under which names are compared without regard to case. Two names have the same key only if they
- * consist of the same letters: a letter that merely shares its lower case with another one is not folded. Names are
- * stored under their keys, so the key of a name must never change.
- */
-export function nameKey(name: string): string {
-  if (!SHARED_LOWER_CASE.test(name)) return name.toLowerCase();
-  // Every second part is such a letter.
-  const parts = name.split(SHARED_LOWER_CASE);
-  return parts.map((part, at) => (at % 2 === 0 ? part.toLowerCase() : part)).join("");
 }

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hasMisleadingBlanks, nameKey } from "../../../src/base/name.ts";
+import { nameKey } from "../../../src/base/case-folding.ts";
 
 describe("the key of a name", () => {
   it.each([
@@ -76,16 +76,5 @@ it("nothing else compares names: no other file changes the case of a text", () =
   const files = globSync("**/*.ts", { cwd: source }).filter((file) =>
     /\.to(Locale)?(Lower|Upper)Case\(/.test(readFileSync(join(source, file), "utf8")),
   );
-  expect(files.filter((file) => file !== "base/name.ts" && !OTHER_TEXTS.includes(file))).toEqual([]);
-});
-
-describe("blanks in a name", () => {
-  it.each([" a", "a ", "a  b", "a\u00a0b", "a\u3000b", "a\tb", "a\u2800", "a\u3164", "a\u00adb", "a\ufe0f", " "])(
-    "%j can look like another name",
-    (name) => expect(hasMisleadingBlanks(name)).toBe(true),
-  );
-
-  it.each(["", "a b", "a b c", "Jürgen", "a-b", "entity_1.root", "名前"])("%j can not", (name) =>
-    expect(hasMisleadingBlanks(name)).toBe(false),
-  );
+  expect(files.filter((file) => file !== "base/case-folding.ts" && !OTHER_TEXTS.includes(file))).toEqual([]);
 });

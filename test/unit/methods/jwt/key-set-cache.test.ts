@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../../src/base/outbound-hosts.ts";
 import { verifySignature } from "../../../../src/methods/jws.ts";
 import type { JwtConfig } from "../../../../src/methods/jwt/config.ts";
-import { keysFor } from "../../../../src/methods/jwt/keys.ts";
+import { keysFor } from "../../../../src/methods/jwt/key-set-cache.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const MINUTE = 60_000;
