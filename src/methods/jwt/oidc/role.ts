@@ -33,7 +33,7 @@ export interface RoleBrowser {
 
 export const BROWSER_FIELDS = {
   allowed_redirect_uris: sent(list()).describe(
-    "Addresses that logins may return to, exactly; on the own machine by http with any port",
+    "Addresses that logins may return to, exactly; loopback http addresses with any port",
   ),
   oidc_scopes: sent(list()).describe("Scopes besides `openid`"),
   callback_mode: sent(text()).describe("`client`, `device` or `direct`: who gets the answer of the provider"),
