@@ -58,10 +58,15 @@ const PAGING = ["list", "after", "limit"];
 const OBVIOUS = /^(The )?(name|id|accessor) of the [a-z ]+\.?$/i;
 /** Descriptions of fields that have no effect of their own, whatever their types are. */
 const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored and shown)/;
-/** A summary that says no more than method and path do. */
-const PLAIN = /^(Shows|Lists|Deletes|Sets|Resets|Changes|Creates|Creates or changes)( [\w'-]+){1,5}\.$/;
-/** A summary whose verb the method says, and what it is about. */
-const ABOUT = /^(?:Shows|Sets|Resets|Deletes|Changes) ([^.;]+)\.$/;
+/** The verbs of summaries that a method stands for, as the top of the page says. */
+const VERBS: Readonly<Record<string, string>> = {
+  GET: "Shows|Lists",
+  POST: "Creates or changes|Creates|Changes|Sets",
+  PATCH: "Changes",
+  DELETE: "Deletes|Resets",
+};
+/** What is left of a summary that says no more than method and path do. */
+const PLAIN = /^( [\w'-]+){1,5}\.$/;
 /** Words that add nothing to the name of a field. */
 const FILLERS = new Set(["a", "an", "the", "its", "of", "that", "this", "these"]);
 /** A mount of this type has the endpoints of `aws`, with other words in some names of fields. */
@@ -134,10 +139,12 @@ class Page {
   private readonly longLists: { readonly operation: string; readonly fields: readonly Parameter[] }[] = [];
 
   readonly common: ReadonlyMap<string, Parameter>;
+  private readonly described: ReadonlySet<string>;
 
   /** @param common The fields that the end of the page describes, by their lines. */
   constructor(common: ReadonlyMap<string, Parameter>) {
     this.common = common;
+    this.described = new Set([...common.values()].map(({ name }) => name));
   }
 
   /** What stands below the title of an endpoint, with what it needs at the end of the title. */
@@ -172,8 +179,11 @@ class Page {
     const unusual = statuses.filter((one) => !USUAL.includes(one));
     const text = this.fieldList(`${method} ${path}`, fields);
     const names = isList ? `${method} \`list\`` : method;
-    if (unusual.length === 0) return { names, about: PLAIN.test(about) ? "" : about, fields: text };
-    return { names, about: `${about} ${unusual.join(" or ")}.`, fields: text };
+    const withoutVerb = about.replace(new RegExp(`^(?:${VERBS[method]})(?= )`), "");
+    if (unusual.length > 0) return { names, about: `${about} ${unusual.join(" or ")}.`, subject: null, fields: text };
+    if (withoutVerb !== about && PLAIN.test(withoutVerb)) return { names, about, subject: "", fields: text };
+    const isOneThing = withoutVerb !== about && /^[^.;]+\.$/.test(withoutVerb);
+    return { names, about, subject: isOneThing ? withoutVerb.trim() : null, fields: text };
   }
 
   /** First the names of common fields, then the others; a long list is written once. */
@@ -198,8 +208,16 @@ class Page {
 
   private lines(fields: readonly Parameter[]): string {
     const isBare = (field: Parameter) => this.common.has(line(field)) || line(field) === `- \`${field.name}\``;
-    const names = fields.filter(isBare).map(({ name }) => `\`${name}\``);
-    const others = fieldLines(fields.filter((field) => !isBare(field)));
+    // A name alone would be taken for the field that the end of the page describes.
+    const isOther = (field: Parameter) =>
+      isObvious(field) && this.described.has(field.name) && !this.common.has(line(field));
+    const names = fields.filter((field) => isBare(field) && !isOther(field)).map(({ name }) => `\`${name}\``);
+    const others = [
+      fieldLines(fields.filter((field) => !isBare(field) && !isOther(field))),
+      ...fields.filter(isOther).map((field) => `${line(field)}: ${field.description ?? ""}`),
+    ]
+      .filter((text) => text !== "")
+      .join("\n");
     return [...(names.length > 0 ? [`- ${names.join(", ")}`] : []), ...(others === "" ? [] : [others])].join("\n");
   }
 }
@@ -208,29 +226,33 @@ class Page {
 interface Shown {
   readonly names: string;
   readonly about: string;
+  /** What the operation is about, if its verb is that of the method. */
+  readonly subject: string | null;
   readonly fields: string;
 }
 
 /** Writes operations once that say the same, or that only show, set and reset one thing. */
 function merged(operations: readonly Shown[]): Shown[] {
-  const subjectOf = ({ about }: Shown) => ABOUT.exec(about)?.[1] ?? about;
-  return [...Map.groupBy(operations, subjectOf)].flatMap(([subject, same]) => {
+  const unlikeVerb = new Set(operations.filter(({ subject }) => subject === null).map(({ about }) => about));
+  const textOf = ({ subject, about }: Shown) => (subject === null || unlikeVerb.has(about) ? about : subject);
+  return [...Map.groupBy(operations, textOf)].flatMap(([subject, same]) => {
     const fields = new Set(same.map((one) => one.fields));
     const withFields = same.filter((one) => one.fields !== "");
     // Where only the POST has fields, one list says enough.
     const isOne = fields.size === 1 || (withFields.length === 1 && withFields[0]?.names === "POST");
     if (same.length > 1 && isOne) return [together(same, subject)];
-    return [...Map.groupBy(same, (one) => `${one.about}\n${one.fields}`).values()].map((alike) =>
-      together(alike, alike[0]?.about ?? ""),
+    const shownOf = ({ about }: Shown) => (subject === "" ? "" : about);
+    return [...Map.groupBy(same, (one) => `${shownOf(one)}\n${one.fields}`).values()].map((alike) =>
+      together(alike, alike[0] ? shownOf(alike[0]) : ""),
     );
   });
 }
 
 function together(operations: readonly Shown[], text: string): Shown {
-  const sentence = text === "" || text.endsWith(".") ? text : `${text}.`;
   return {
     names: operations.map(({ names }) => names).join(", "),
-    about: sentence.slice(0, 1).toUpperCase() + sentence.slice(1),
+    about: text.slice(0, 1).toUpperCase() + text.slice(1),
+    subject: null,
     fields: operations.find(({ fields }) => fields !== "")?.fields ?? "",
   };
 }
