@@ -61,7 +61,7 @@ const INERT = /^(Refused|Without effect|Ignored|Not used|Not supported|Stored an
 /** The verbs of summaries that a method stands for, as the top of the page says. */
 const VERBS: Readonly<Record<string, string>> = {
   GET: "Shows|Lists",
-  POST: "Creates or changes|Creates|Changes|Sets",
+  POST: "Creates or changes|Creates(?! or)|Changes|Sets",
   PATCH: "Changes",
   DELETE: "Deletes|Resets",
 };
@@ -100,7 +100,7 @@ Every endpoint with its fields, written by \`npm run docs:api\` from the table o
 - A request answers 200, or 204 without a body, unless the page says another status.
 - Where no verb is written, a GET shows what is named, with \`list\` it lists it, a POST or PATCH creates or changes it, and a DELETE deletes it or resets it.
 - A GET with \`list\` may also be sent as LIST. Every list takes \`after\` and \`limit\`.
-- Fields are in parentheses or in a list. A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints), or their names say what they are.
+- Fields are in parentheses or in a list; below several verbs they are those of the POST. A field is a string, and a list has strings, unless the page says another type (not of fields without effect). Fields without a description are [described once](#fields-of-several-endpoints), or their names say what they are.
 - *sudo*: the caller needs that capability; *no token*: no token is needed.
 - Auth methods are at the path of their name. A mount of type \`cloud\` has the endpoints of \`aws\`; the names of its fields have \`cloud\`, \`vm\` and \`image\` for \`aws\`, \`ec2\` and \`ami\`.
 
