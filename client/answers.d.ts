@@ -592,6 +592,7 @@ export interface components {
             readonly kind: string;
             readonly message: string;
             readonly chosen_id: boolean;
+            readonly mounts?: readonly string[];
             readonly token?: components["schemas"]["Token"];
             readonly ended?: {
                 readonly at: string;

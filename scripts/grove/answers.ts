@@ -80,6 +80,7 @@ export const FOUND_TEXT = z.object({
   kind: z.string(),
   message: z.string(),
   chosen_id: z.boolean(),
+  mounts: z.array(z.string()).optional(),
   token: TOKEN.optional(),
   ended: END.extend({ request_id: z.string() }).optional(),
   credential: z

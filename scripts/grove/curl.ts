@@ -13,6 +13,11 @@ export function writeCommand(path: string, fields: Readonly<Record<string, strin
   return `curl -f -X POST -H "X-Vault-Token: $VAULT_TOKEN"${body} "$VAULT_ADDR/v1/${below}"`;
 }
 
+/** The deletion of a token of a team or an organization, by its id: clients of these send their token in another header. */
+export function deleteTeamTokenCommand(id: string): string {
+  return `curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/${encoded(id)}"`;
+}
+
 /** The same for a read, or for a list. */
 export function readCommand(path: string, of: "record" | "list" = "record"): string {
   const below = path.split("/").map(encoded).join("/");

@@ -1,6 +1,6 @@
 import { asCalled, helpAsCalled } from "../local/command-line.ts";
 import type { CallFailure } from "./client.ts";
-import { readCommand } from "./curl.ts";
+import { deleteTeamTokenCommand, readCommand } from "./curl.ts";
 import { harmless } from "./terminal.ts";
 
 /** What an operator names by a text that is copied from elsewhere. */
@@ -17,6 +17,8 @@ interface Named {
 }
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** The id of a token of a team or an organization. */
+const TEAM_TOKEN_ID = /^at-[\w-]+$/;
 const UUID_TEXT = "it has the form 3ec50187-719e-463c-9e51-ded1453cb163";
 
 const NAMED = {
@@ -72,6 +74,10 @@ export function nothingIs(kind: NamedKind, text: string): string {
   const { noun, none, formText } = NAMED[kind];
   const unknown = kind === "request" ? noRequest() : NAMED[kind].unknown;
   if (!isMalformed(kind, text)) return `${none} ${text}: ${unknown}`;
+  if (kind === "accessor" && TEAM_TOKEN_ID.test(text))
+    return `${text} is the id of a token of a team, which is deleted by it: ${deleteTeamTokenCommand(text)}`;
+  if (kind === "accessor" && UUID.test(text))
+    return `${text} is no accessor of a token; of a secret-id it is one: ${asCalled("find")} shows how that is destroyed`;
   if (kind === "accessor" && /^(?:…|\.\.\.)[\w-]+$/.test(text))
     return `"${harmless(text)}" is only the end of an accessor: ${formText}`;
   return `"${harmless(text)}" is no ${noun}: ${formText}`;

@@ -24,6 +24,8 @@ export interface LoginSecret {
   /** null: never. */
   readonly expiresAt: Ms | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Networks that may log in with it, all of the lists at once; an empty list excludes none. */
+  readonly networks: readonly (readonly string[])[];
 }
 
 /** A token of another issuer that the mount may accept. Nothing was verified. */
@@ -33,6 +35,8 @@ export interface TrustedJwt {
   readonly issuer: string;
   /** null: it does not say. */
   readonly expiresAt: Ms | null;
+  /** Until when a role of the mount may accept it; null: without an end. */
+  readonly acceptedUntil: Ms | null;
 }
 
 /** Not all that could know the text was asked. */

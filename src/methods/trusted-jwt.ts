@@ -23,5 +23,6 @@ export function trustedJwt(text: string, isTrusted: (issuer: string | undefined)
   const { exp } = claims;
   // Who made the text has chosen the number. A login reads 0 as no end, too.
   const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
-  return { kind: "jwt", issuer: issuer ?? "", expiresAt: isTime ? exp * 1000 : null };
+  const expiresAt = isTime ? exp * 1000 : null;
+  return { kind: "jwt", issuer: issuer ?? "", expiresAt, acceptedUntil: expiresAt };
 }

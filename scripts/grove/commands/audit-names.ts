@@ -1,6 +1,7 @@
 import { ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
 import type { AuditEvents } from "../answers.ts";
+import { isAllowed } from "../capabilities.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { isMalformed, nothingIs } from "../named.ts";
 import { harmless } from "../terminal.ts";
@@ -30,9 +31,10 @@ export async function problemOfName(client: GroveClient, fields: Fields, found: 
   }
   const { token: text, accessor = found.accessor } = named;
   if (accessor === undefined) return failed(nameText(named));
-  const token = await client.call("GET", `sys/tokens/${encodeURIComponent(accessor)}`);
-  if (token.ok) return ok(null);
-  const has = token.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
+  const path = `sys/tokens/${encodeURIComponent(accessor)}`;
+  const token = (await isAllowed(client, path, ["read", "sudo"])) ? await client.call("GET", path) : null;
+  if (token?.ok) return ok(null);
+  const has = token?.error.status === 404 ? "no token has this accessor, and no event is of it" : "no event is of it";
   if (text !== undefined) return failed(`nothing is known of this token: ${asCalled("find")} says what the text is`);
   const others = "audit takes an accessor, - for a token, or --request, --entity, --role, --address";
   return failed(

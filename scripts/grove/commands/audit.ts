@@ -1,13 +1,15 @@
-import { ok } from "../../../src/base/result.ts";
+import { err, ok } from "../../../src/base/result.ts";
+import { asCalled } from "../../local/command-line.ts";
 import {
   AUDIT_VERIFICATION,
   type AuditEvent,
   type AuditEvents,
   type AuditProblem,
+  FOUND_TEXT,
   type MadeToken,
 } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { type Called, failed } from "../client.ts";
+import { type Called, type CallFailure, failed, type GroveClient } from "../client.ts";
 import { type Part, prose } from "../flow.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
@@ -28,29 +30,76 @@ export async function showEvents(
   if (hasText && given === "") return failed("there is no token: give it on standard input");
   const token = oneTokenIn(given);
   if (!token.ok) return failed(token.error);
-  const question = hasText ? { ...fields, token: token.value } : fields;
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
-  const own = await readEvents(client, terminal, question, most);
+  const asked = hasText ? { ...fields, token: token.value } : fields;
+  const answered = await readEvents(client, terminal, asked, most);
+  const other = answered.ok || !hasText ? null : await otherQuestion(client, fields, token.value, answered.error);
+  if (other && !other.ok) return other;
+  const question = other?.value ?? asked;
+  const own = other ? await readEvents(client, terminal, question, most) : answered;
   if (!own.ok) return own;
   const unknown = await problemOfName(client, question, own.value);
   if (!unknown.ok) return unknown;
   const found = own.value.below ? await withAllBelow(client, terminal, fields, own.value, most) : own;
   if (!found.ok) return found;
   if (json) terminal.out(JSON.stringify(found.value));
-  else showAnswer(terminal, found.value, await entityNames(client, found.value.events));
+  else
+    showAnswer(terminal, found.value, {
+      entities: await entityNames(client, found.value.events),
+      firstMaker: await firstMakerName(client, found.value),
+    });
   return ok(0);
 }
 
-function showAnswer(terminal: Terminal, answer: AuditEvents, names: ReadonlyMap<string, string>): void {
+/** Names of what an answer has by its id alone. */
+interface Names {
+  readonly entities: ReadonlyMap<string, string>;
+  /** Of the token at the beginning of the chain of makers; "" where it is not known. */
+  readonly firstMaker: string;
+}
+
+/** The token of the first request of a chain has no record of its own: its name is in the event of that request. */
+async function firstMakerName(client: GroveClient, { makers = [], events }: AuditEvents): Promise<string> {
+  const first = makers.at(-1);
+  if (!first || first.made_by === null) return "";
+  const shown = events.find(({ request_id: request }) => request === first.request_id);
+  if (shown) return shown.auth?.display_name ?? "";
+  const answer = await readEvents(client, { progress: () => {} }, { request_id: first.request_id }, 1);
+  return (answer.ok && answer.value.events[0]?.auth?.display_name) || "";
+}
+
+/**
+ * The question about a text that is no token: a secret-id is known to the store by its accessor.
+ *
+ * @param failure of the question by the text.
+ */
+async function otherQuestion(
+  client: GroveClient,
+  fields: Readonly<Record<string, string>>,
+  text: string,
+  failure: CallFailure,
+): Promise<Called<Readonly<Record<string, string>>>> {
+  if (failure.status !== 400) return err(failure);
+  const found = await client.post("sys/tokens/find", FOUND_TEXT, { token: text });
+  if (!found.ok) return err(failure);
+  const { kind, credential } = found.value;
+  if (kind === "secret-id" && credential) return ok({ ...fields, accessor: credential.accessor });
+  return kind === ""
+    ? err(failure)
+    : failed(`${failure.message}: ${asCalled("find")} says what it is, and what to ask`);
+}
+
+function showAnswer(terminal: Terminal, answer: AuditEvents, { entities, firstMaker }: Names): void {
   const { accessor, makers, ended, events, uses = [], more_uses: moreUses, attempts = [], below, complete } = answer;
   const accessors = new ShownAccessors(terminal);
   // Of a secret-id the events say who made it.
   const isToken = !SECRET_ID.test(accessor ?? "");
-  for (const line of makers && isToken ? originLines(terminal, makers, events, accessor) : []) terminal.out(line);
+  for (const line of makers && isToken ? originLines(terminal, makers, { events, accessor, firstMaker }) : [])
+    terminal.out(line);
   if (ended) for (const line of prose(terminal, harmless(endText(ended, accessor)), "    ", "")) terminal.out(line);
   // With its label in one line: a terminal shows it in two rows, and copies it as one word.
   if (accessor !== undefined) terminal.out(harmless(`accessor ${accessor}`));
-  for (const line of eventLines(terminal, events, accessors, names)) terminal.out(line);
+  for (const line of eventLines(terminal, events, accessors, entities)) terminal.out(line);
   if (uses.length > 0) {
     terminal.out("");
     for (const line of useLines(terminal, uses, below, accessors)) terminal.out(line);
@@ -81,14 +130,13 @@ function showAnswer(terminal: Terminal, answer: AuditEvents, names: ReadonlyMap<
 function originLines(
   terminal: Terminal,
   makers: readonly MadeToken[],
-  events: readonly AuditEvent[],
-  accessor: string | undefined,
+  { events, accessor, firstMaker }: Pick<AuditEvents, "events" | "accessor"> & Pick<Names, "firstMaker">,
 ): string[] {
   if (makers.length === 0) return unmadeLines(terminal, events, accessor);
   return makers.flatMap((made, at) => {
     const { made_by: maker, time, path, client_address: address, request_id: request } = made;
-    const known = events.find((event) => event.request_id === request)?.auth ?? makers[at + 1];
-    const name = maker === null ? loginText(made) : known?.display_name || "token";
+    const known = makers[at + 1]?.display_name ?? firstMaker;
+    const name = maker === null ? loginText(made) : known || "token";
     const how = `${path}, ${preciseTime(time)}${address ? ` from ${address}` : ""}, request ${request}`;
     const indent = "  ".repeat(at);
     const start = at === 0 ? "" : indent;

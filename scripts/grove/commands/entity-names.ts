@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { AuditEvent } from "../answers.ts";
+import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 
 const LIST = z.object({ key_info: z.record(z.string(), z.looseObject({ name: z.string() })) });
@@ -18,6 +19,8 @@ export async function entityNames(
   if (first === undefined) return new Map();
   // The page begins after a text: this one is before the id, and after all that are before it.
   const after = first.slice(0, -1);
-  const list = await client.get("identity/entity/id", LIST, { list: "true", limit: PAGE_SIZE, after });
+  const path = "identity/entity/id";
+  if (!(await isAllowed(client, path, ["list"]))) return new Map();
+  const list = await client.get(path, LIST, { list: "true", limit: PAGE_SIZE, after });
   return new Map(list.ok ? Object.entries(list.value.key_info).map(([id, { name }]) => [id, name]) : []);
 }

@@ -3,7 +3,7 @@ import { asCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Line } from "../../local/pieces.ts";
 import { FOUND_TEXT, type FoundText } from "../answers.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
-import { writeCommand } from "../curl.ts";
+import { deleteTeamTokenCommand, writeCommand } from "../curl.ts";
 import { prose, sayProse } from "../flow.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { BY_FORM, DEPLOYMENT_SECRET_KEPT, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
@@ -215,9 +215,16 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
     ["entity", about?.entity_id],
     ["metadata", about && pairsText(about.metadata)],
     ["created", about?.created && shortTime(about.created)],
-    ["ends", about && isAlive(found) ? (about.expires === null ? "never" : shortTime(about.expires)) : ""],
+    [
+      "ends",
+      about && (isAlive(found) || (state === "mistyped" && !ended))
+        ? about.expires === null
+          ? "never"
+          : shortTime(about.expires)
+        : "",
+    ],
     ["last used", token?.last_used && `in the hour from ${shortTime(token.last_used)}`],
-    ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token.children) : ""],
+    ["below it", token && state !== "ended" && token.children > 0 ? childrenText(token) : ""],
     ["ends with", credential?.parent],
     [
       "ended",
@@ -231,23 +238,51 @@ function factLines(terminal: Terminal, found: FoundText): string[] {
 }
 
 /** The list knows the children of a token; its tree knows all below it. */
-const childrenText = (count: number): string =>
-  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (${asCalled("tree")} counts them)`;
+const childrenText = ({ children: count, accessor }: NonNullable<FoundText["token"]>): string =>
+  `${count} ${count === 1 ? "child" : "children"}, with all below ${count === 1 ? "it" : "them"} (${asCalled(`tree ${accessor}`)} counts them)`;
 
-/** What to do next. A mistyped text shows the token that it resembles. */
+/** What to do next. */
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
-  const { state, token, credential, kind } = found;
-  if (!isAlive(found) && state !== "ended") return [];
+  const { state, token, ended, credential, kind, mounts = [] } = found;
+  if (kind === "jwt") return jwtLines(found, mounts);
+  // A mistyped text shows the token that it resembles: who has it may have the right one, too.
+  const isNear = state === "mistyped" && token !== undefined;
+  if (!isAlive(found) && state !== "ended" && !isNear) return [];
   if (kind === "secret-id" && credential) return secretIdLines(credential);
   if (token) {
     const about = `  who made it, and what it did: ${asCalled(`audit ${token.accessor}`)}`;
-    const end = `  revoke it with all below: ${asCalled(`contain --accessor ${token.accessor}`)}`;
-    return isAlive(found) ? [about, end] : [about];
+    const end = `  revoke it with all below${isNear ? ", if its text may have leaked as well" : ""}: ${asCalled(`contain --accessor ${token.accessor}`)}`;
+    return isAlive(found) || (isNear && !ended) ? [about, end] : [about];
   }
-  if (kind !== "batch") return [];
+  if (kind !== "batch" && !credential) return [];
   const about = `  what it did: ${asCalled("audit -")} (which reads the text as this command does)`;
   if (!isAlive(found) || !credential) return [about];
-  return [about, ...(await batchEndLines(client, credential))];
+  return kind === "batch" ? [about, ...(await batchEndLines(client, credential))] : teamLines(credential);
+}
+
+/** Mounts that commands are shown for. */
+const SHOWN_MOUNTS = 3;
+
+/** Tokens of its logins live on, whatever becomes of a JWT. The log has no JWTs, but the subject of each login. */
+function jwtLines({ state }: FoundText, mounts: readonly string[]): string[] {
+  if (state !== "unjudged" && state !== "ended") return [];
+  const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
+  return [
+    ...shown.flatMap((mount) => [
+      `  logins at ${mount}: ${asCalled(`audit --mount ${mount} --kind login`)}`,
+      `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role NAME`)}`,
+    ]),
+    ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked: a JWT too)`]),
+  ];
+}
+
+/** A token of a team or an organization is in no list of tokens, and is deleted by its id. */
+function teamLines({ accessor }: NonNullable<FoundText["credential"]>): string[] {
+  return [
+    `  who made it, and what it did: ${asCalled(`audit ${accessor}`)}`,
+    `  delete it: ${deleteTeamTokenCommand(accessor)}`,
+    `  (${helpAsCalled("docs/runbook.md")}, A token has leaked; a new one is made on the page of its team)`,
+  ];
 }
 
 /** A secret-id is in the list of its role. Tokens that it gave live on, unless the role says that they end with it. */

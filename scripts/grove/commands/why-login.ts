@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
 
@@ -53,7 +54,8 @@ const HASHED = /^hmac-sha256:/;
 export async function loginTexts(client: GroveClient, line: LoginLine): Promise<string[]> {
   const { time, status, error, client_address: address, mount, role, principal } = line;
   const where = mount ?? line.path.replace(/(?:login|oidc\/callback)$/, "");
-  const methods = mount ? await client.get("sys/auth", METHODS) : null;
+  const mayRead = mount && (await isAllowed(client, "sys/auth", ["read"]));
+  const methods = mayRead ? await client.get("sys/auth", METHODS) : null;
   const type = methods?.ok ? methods.value[where.replace(/^auth\//, "")]?.type : undefined;
   const how = type === undefined ? "" : ` by ${NAMES[type] ?? type}`;
   const forRole = !role ? "" : HASHED.test(role) ? ", for a role that it does not have" : `, for the role ${role}`;
@@ -72,7 +74,9 @@ export async function loginTexts(client: GroveClient, line: LoginLine): Promise<
 
 /** The check at which the last refused login of a role failed; null when it was another login than this one. */
 async function failedCheck(client: GroveClient, mount: string, { time, role }: LoginLine): Promise<string | null> {
-  const answer = await client.get(`${mount}explain/refused`, REFUSED);
+  const path = `${mount}explain/refused`;
+  if (!(await isAllowed(client, path, ["read"]))) return null;
+  const answer = await client.get(path, REFUSED);
   if (!answer.ok) return null;
   const found = answer.value.refused.find(
     (one) => one.last_time === time && (!role || HASHED.test(role) || one.role === role),

@@ -68,9 +68,10 @@ export async function explainRequest(
   if (json) terminal.out(JSON.stringify({ request: line, explanation: answer.value }));
   else {
     showExplanation(terminal, answer.value);
+    if (answer.value.allowed && isWrongInItself(line)) sayProse(terminal, WRONG_IN_ITSELF);
     for (const text of nextCommand(line)) terminal.say(harmless(text));
   }
-  return ok(answer.value.allowed ? 0 : 1);
+  return ok(answer.value.allowed && !isWrongInItself(line) ? 0 : 1);
 }
 
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "list", "scan", "create", "update", "patch", "delete"]);
@@ -113,6 +114,12 @@ async function* linesOfFile(file: string): AsyncIterable<InputLine> {
 
 /** Statuses of a refusal. The others from 400 on mean that the request was wrong. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** True for a request that no policy refused, and that was refused for what it asks for. */
+const isWrongInItself = ({ status }: Line): boolean => status >= 400 && status < 500 && !REFUSALS.has(status);
+
+const WRONG_IN_ITSELF =
+  "So no policy refused it. The request asks for what is not possible, as its error says: with the same content it is refused again.";
 
 /** True for a request that was refused, and for a login, whatever its status says. */
 function isRefused(line: Line): boolean {

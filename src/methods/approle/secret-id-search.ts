@@ -2,7 +2,9 @@ import type { LoginQuestion, LoginText } from "../../auth/login-text.ts";
 import { currentTime } from "../../base/clock.ts";
 import { isMissingMethod } from "../../base/platform-errors.ts";
 import { appRoleAuthAt } from "./app-role-auth.ts";
-import { MAX_SECRET_ID } from "./secret-id.ts";
+import type { AppRole } from "./role.ts";
+import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
+import { tokenNetworks } from "./secret-id-use.ts";
 import { placeOfSecretId, secretIdShardAt } from "./shards.ts";
 
 /** Maximum number of roles of a mount that a text is looked for in: a keyed hash for each, and a call for each shard. */
@@ -35,10 +37,17 @@ export async function findSecretId({ env, installation, mount, text }: LoginQues
     if (!found) return isAll ? null : notAsked;
     const { accessor, createdAt, expiresAt, metadata } = found.secretId;
     const role = roles.find(({ id }) => id === found.role)?.name ?? "";
-    return { kind: "secret-id", role, accessor, createdAt, expiresAt, metadata };
+    const networks = networksOf(found.secretId, await appRoleAuthAt(env, mount).readRole(role));
+    return { kind: "secret-id", role, accessor, createdAt, expiresAt, metadata, networks };
   } catch (error) {
     // An object of the last release.
     if (isMissingMethod(error)) return notAsked;
     throw error;
   }
+}
+
+/** Lists of networks that all exclude a client which is in none of theirs. @param role null: it was deleted meanwhile */
+function networksOf(secretId: SecretId, role: AppRole | null): (readonly string[])[] {
+  const lists = [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
+  return lists.filter((list) => list.length > 0);
 }

@@ -143,7 +143,7 @@ export function validityProblem(claims: Claims, leeways: Leeways, now: Ms): stri
   }
   const end = expiry || Math.max(issuedAt, notBefore) + leewayOf(leeways.expiration, DEFAULT_LEEWAY);
   const start = notBefore || issuedAt || (leeways.notBefore > 0 ? end - leeways.notBefore : 0);
-  const skew = leewayOf(leeways.clockSkew, DEFAULT_CLOCK_SKEW);
+  const skew = lateness(leeways);
   const seconds = now / 1000;
   if (seconds > end + skew) return "invalid expiration time (exp) claim: token is expired";
   if (seconds < start - skew) return "invalid not before (nbf) claim: token not yet valid";
@@ -169,6 +169,11 @@ export function timesOf(claims: Claims): string | null {
     return `${name} ${Number.isNaN(date.getTime()) ? JSON.stringify(value) : date.toISOString()}`;
   });
   return times.length === 0 ? null : times.join(", ");
+}
+
+/** How long after its end a token may be accepted by a role with these leeways. */
+export function lateness({ clockSkew }: Leeways): Seconds {
+  return leewayOf(clockSkew, DEFAULT_CLOCK_SKEW);
 }
 
 function leewayOf(leeway: Seconds, otherwise: Seconds): Seconds {

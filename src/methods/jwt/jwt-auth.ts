@@ -1,4 +1,4 @@
-import { currentTime, type Ms } from "../../base/clock.ts";
+import { currentTime, type Ms, type Seconds } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { equalTexts } from "../../crypto/bytes.ts";
@@ -6,6 +6,7 @@ import { Setting, type TableShape } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount } from "../../system/mount.ts";
 import { ROLE_MOUNT_TABLES, RoleMount } from "../role-mount.ts";
+import { lateness } from "./claims.ts";
 import { changeJwtConfig, type JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { clientSecretIn } from "./oidc/client-secret.ts";
@@ -99,6 +100,12 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
   async readLogin(name: string): Promise<JwtLoginSettings> {
     await this.keys.open();
     return this.#settingsFor(name);
+  }
+
+  /** How long after its end a token may be accepted by the role that takes it the latest; 0 without roles. */
+  async longestLateness(): Promise<Seconds> {
+    await this.keys.open();
+    return this.roles.values().reduce((longest, { leeways }) => Math.max(longest, lateness(leeways)), 0);
   }
 
   /** Stores a login that begins. */

@@ -11,8 +11,12 @@ import {
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { renewTerms } from "../../auth/token-settings.ts";
 import { mountNames } from "../../backup/saved-objects.ts";
+import { currentTime, type Seconds } from "../../base/clock.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
+import { isMissingMethod } from "../../base/platform-errors.ts";
 import { ok, refuse } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import type { Mount } from "../../system/mount.ts";
 import { warnedReply } from "../../wire/reply.ts";
 import { canonicalRolePath, roleRoutes } from "../role-routes.ts";
 import { namedRole } from "../roles.ts";
@@ -71,6 +75,16 @@ function jwtAuthOf(context: CallContext) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 
+/** How long after its end a role of the mount may accept a token; null when an object of the last release can't tell. */
+async function longestLateness(env: Env, mount: Mount): Promise<Seconds | null> {
+  try {
+    return await jwtAuthAt(env, mount).longestLateness();
+  } catch (error) {
+    if (isMissingMethod(error)) return null;
+    throw error;
+  }
+}
+
 /**
  * Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have, and logins
  * of people through a browser at their identity provider.
@@ -93,7 +107,11 @@ export const JWT_METHOD: AuthMethod = {
   async recognise({ env, mount, text }) {
     if (!isJwt(text)) return null;
     const config = await jwtAuthAt(env, mount).readConfig();
-    return config && trustedJwt(text, (iss) => issuerProblem(config, { iss }) === null);
+    const jwt = config && trustedJwt(text, (iss) => issuerProblem(config, { iss }) === null);
+    // Whether one that has not ended can be used depends on its issuer, and not on the roles.
+    if (!jwt || jwt.expiresAt === null || jwt.expiresAt > currentTime()) return jwt;
+    const late = await longestLateness(env, mount);
+    return { ...jwt, acceptedUntil: late === null ? null : jwt.expiresAt + late * 1000 };
   },
   rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   objects: { JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames } },

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
+import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
 import { mountAppRole } from "../../support/app-role.ts";
 import { callsTo, failing } from "../../support/calls.ts";
 import { ISSUER, newIssuer } from "../../support/issuer.ts";
@@ -37,6 +38,16 @@ describe("sys/tokens/find says of a secret-id", () => {
     const roleId = dataOf<{ role_id: string }>(await approle.ask("GET", "role/deploy/role-id")).role_id;
     expect((await approle.login(roleId, made.secret_id)).status).toBe(200);
     expect(await find(made.secret_id)).toMatchObject({ state: "unknown", kind: "" });
+  });
+
+  it("from which networks it can be used, by its own lists and those of its role", async () => {
+    await approle.role("bound", { secret_id_bound_cidrs: ["10.0.0.0/8"], token_bound_cidrs: ["10.1.0.0/16"] });
+    const made = await approle.secretId("bound", { cidr_list: ["10.1.2.0/24", "10.1.3.0/24"] });
+    expect((await find(made.secret_id)).message).toMatch(
+      /the text, from an address in 10\.0\.0\.0\/8 and in 10\.1\.2\.0\/24 or 10\.1\.3\.0\/24 and in 10\.1\.0\.0\/16, and from nowhere else, can log in\.$/,
+    );
+    const other = await approle.secretId("deploy", { token_bound_cidrs: ["192.0.2.0/24"] });
+    expect((await find(other.secret_id)).message).toContain("from an address in 192.0.2.0/24, and from nowhere else,");
   });
 
   it("the same of one that was chosen, with white space in it too", async () => {
@@ -77,7 +88,7 @@ describe("sys/tokens/find says of a secret-id", () => {
     for (let number = 0; number < 40; number++) await approle.role(`r${number}`);
     await find("0b4f2f5e-7f0b-4b9a-9d56-000000000000");
     expect(calls.calls.length).toBeLessThanOrEqual(16);
-    expect(calls.calls.flatMap(({ args: [places] }) => places)).toHaveLength(42);
+    expect(calls.calls.flatMap(({ args: [places] }) => places)).toHaveLength(43);
     const asked = calls.calls.length;
     await find(root);
     expect(calls.calls).toHaveLength(asked);
@@ -108,8 +119,25 @@ describe("sys/tokens/find says of a JWT", () => {
     expect(await find(ended)).toMatchObject({
       state: "ended",
       kind: "jwt",
-      message: expect.stringContaining("auth/jwt/) only a role with a clock_skew_leeway above a day"),
+      mounts: ["auth/jwt-any/", "auth/jwt/"],
+      message: expect.stringContaining(
+        "No role of the mounts that trust it (auth/jwt-any/, auth/jwt/) takes one so late",
+      ),
     });
+    await post("auth/jwt/role/late", { user_claim: "sub", bound_audiences: "grove", clock_skew_leeway: "48h" });
+    expect(await find(ended)).toMatchObject({
+      state: "unjudged",
+      message: expect.stringContaining("a role with a long clock_skew_leeway may still take it"),
+    });
+    const long = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 90_000 - 48 * 3_600 });
+    expect(await find(long)).toMatchObject({ state: "ended" });
+    const old = failing(
+      JwtAuth,
+      "longestLateness",
+      new TypeError('The RPC receiver does not implement the method "x".'),
+    );
+    expect(await find(long)).toMatchObject({ state: "unjudged" });
+    old.end();
     const late = await issuer.sign({ exp: Math.floor(Date.now() / 1000) - 600 });
     expect(await find(late)).toMatchObject({ state: "unjudged" });
   });

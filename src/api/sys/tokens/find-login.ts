@@ -9,7 +9,13 @@ import type { Mount } from "../../../system/mount.ts";
 /** What a text is by which clients log in, with a sentence for people. */
 type JudgedLogin =
   | { readonly state: "live"; readonly message: string; readonly mount: Mount; readonly secret: LoginSecret }
-  | { readonly state: "ended" | "unjudged"; readonly message: string; readonly kind: "jwt" | "" };
+  | {
+      readonly state: "ended" | "unjudged";
+      readonly message: string;
+      readonly kind: "jwt" | "";
+      /** Of a JWT: the mounts that trust its issuer. */
+      readonly mounts?: readonly Mount[];
+    };
 
 /** Maximum number of mounts that are asked about a text. */
 const ASKED_MOUNTS = 20;
@@ -17,7 +23,9 @@ const ASKED_MOUNTS = 20;
 const NAMED_MOUNTS = 5;
 /** Characters of an issuer that a sentence names: who made the text has chosen it. */
 const SHOWN_ISSUER = 200;
-/** How long after its end a JWT may still be accepted, by the usual leeways of roles. */
+/** Networks of a list that a sentence names. */
+const NAMED_NETWORKS = 5;
+/** For how long after its end a JWT is not called ended, whatever the roles say now: one may be changed. */
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
 /**
@@ -37,7 +45,11 @@ export async function findLogin(
   if (secret) return { state: "live", message: secretMessage(secret), ...secret };
   const jwts = answers.flatMap(({ mount, known }) => (known.kind === "jwt" ? [{ mount, jwt: known }] : []));
   const jwt = jwts[0]?.jwt;
-  if (jwt) return { kind: "jwt", ...judgedJwt(jwt, pathsOf(jwts.map(({ mount }) => mount))) };
+  if (jwt) {
+    const isOver = jwts.every(({ jwt: { acceptedUntil } }) => isLongPast(acceptedUntil));
+    const mounts = [...new Set(jwts.map(({ mount }) => mount))];
+    return { kind: "jwt", mounts, ...judgedJwt(jwt, pathsOf(mounts), isOver) };
+  }
   const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
   const left = able[ASKED_MOUNTS];
   if (left) gaps.push({ kind: "not asked", ask: `auth/${left.path} and the mounts after it` });
@@ -59,23 +71,38 @@ async function answersOf({ env, installation, mount }: Omit<LoginQuestion, "text
   return answers;
 }
 
-const secretMessage = ({ mount, secret: { kind, role } }: { mount: Mount; secret: LoginSecret }): string =>
-  `A ${kind} of auth/${mount.path}, role ${role}, that is alive: with the role-id, which is no secret, anyone who has the text can log in.`;
+const secretMessage = ({ mount, secret }: { mount: Mount; secret: LoginSecret }): string =>
+  `A ${secret.kind} of auth/${mount.path}, role ${secret.role}, that is alive: with the role-id, which is no secret, ${whoLogsIn(secret)} can log in.`;
+
+function whoLogsIn({ networks }: LoginSecret): string {
+  const lists = [...new Set(networks.map(networksText))];
+  return `anyone who has the text${lists.length === 0 ? "" : `, from an address in ${lists.join(" and in ")}, and from nowhere else,`}`;
+}
+
+function networksText(networks: readonly string[]): string {
+  const others = networks.length - NAMED_NETWORKS;
+  return `${networks.slice(0, NAMED_NETWORKS).join(" or ")}${others > 0 ? ` or ${others} others` : ""}`;
+}
 
 const pathsOf = (mounts: readonly Mount[]): string => {
-  const paths = [...new Set(mounts.map(({ path }) => `auth/${path}`))];
+  const paths = mounts.map(({ path }) => `auth/${path}`);
   const others = paths.length - NAMED_MOUNTS;
   return `${paths.slice(0, NAMED_MOUNTS).join(", ")}${others > 0 ? ` and ${others} others` : ""}`;
 };
 
-function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string) {
+const isLongPast = (time: Ms | null): boolean => time !== null && time + LEEWAY_MS < currentTime();
+
+/** @param isOver whether no mount accepts it any more. */
+function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string, isOver: boolean) {
   const of = issuer === "" ? "that names no issuer" : `of the issuer ${issuer.slice(0, SHOWN_ISSUER)}`;
-  const end = expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt)}`;
-  if (expiresAt !== null && expiresAt + LEEWAY_MS < currentTime()) {
-    const message = `A JWT ${of} whose time is over: ${end}, as it says itself. Of the mounts that trust it (${paths}) only a role with a clock_skew_leeway above a day would take it.`;
+  const end =
+    expiresAt === null ? "it does not say until when" : `until ${formatRfc3339(expiresAt).replace(/\.\d+/, "")}`;
+  if (isOver) {
+    const message = `A JWT ${of} whose time is over: ${end}, as it says itself. No role of the mounts that trust it (${paths}) takes one so late.`;
     return { state: "ended", message } as const;
   }
-  const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
+  const late = isLongPast(expiresAt) ? ", and a role with a long clock_skew_leeway may still take it" : "";
+  const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}${late}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
   return { state: "unjudged", message } as const;
 }
 

@@ -59,6 +59,8 @@ interface Found {
   readonly token?: ListedToken | undefined;
   readonly ended?: Pick<EndedToken, "end" | "token">;
   readonly credential?: Credential;
+  /** Of a JWT: paths of the mounts that trust its issuer. */
+  readonly mounts?: readonly string[] | undefined;
 }
 
 /** A credential that no list has: a batch token, a secret-id, or one of a registered kind. */
@@ -92,6 +94,7 @@ const FOUND_VIEW = view<{ readonly found: Found; readonly show: ReturnType<typeo
   kind: ["string", ({ found }) => found.kind],
   message: ["string", ({ found }) => found.message],
   chosen_id: ["boolean", ({ found }) => found.isChosen ?? false],
+  "mounts?": [["string"], ({ found }) => found.mounts],
   "token?": [TOKEN_SHAPE, ({ found, show }) => found.token && show(found.token)],
   "ended?": [END_VIEW.shape, ({ found: { ended } }) => ended && END_VIEW.show(ended)],
   "credential?": [CREDENTIAL_VIEW.shape, ({ found: { credential } }) => credential && CREDENTIAL_VIEW.show(credential)],
@@ -219,11 +222,11 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
   if (caller?.kind === "registered") {
     const { accessor, record } = caller;
     const credential = { accessor, record, owner: {}, expiresAt: caller.token.expiresAt, parent: null };
-    const message = `A ${kind} token that is alive: anyone who has the text can use it.`;
+    const message = `${articleOf(kind)} ${kind} token that is alive: anyone who has the text can use it.`;
     return { ...(await standing(env, record.entityId, message)), kind, credential };
   }
   const owner = (await token.owner?.(env)) ?? null;
-  const message = `A ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
+  const message = `${articleOf(kind)} ${kind} token that is not valid any more${owner ? "" : ", of an owner that was deleted"}.`;
   if (!owner) return { state: "ended", kind, message };
   return {
     state: "ended",
@@ -232,6 +235,8 @@ async function findRegistered({ env, installation }: Context, token: RegisteredT
     credential: { accessor: "", record: null, owner, expiresAt: null, parent: null },
   };
 }
+
+const articleOf = (noun: string): string => (/^[aeiou]/.test(noun) ? "An" : "A");
 
 /** Returns the token with this accessor; null for a text that is no accessor of this installation. */
 async function findAccessor(context: Context, accessor: string): Promise<Found | null> {
@@ -267,7 +272,7 @@ async function findEndedCustomId(context: Context, text: string): Promise<Found 
 async function findLoginText(context: Context, sent: string, text: string): Promise<Found | null> {
   if (text === "") return null;
   const found = await findLogin(context, [...new Set([text, sent.trim()])]);
-  if (found?.state !== "live") return found;
+  if (found?.state !== "live") return found && { ...found, mounts: found.mounts?.map(({ path }) => `auth/${path}`) };
   const { mount, secret, message } = found;
   const { kind, role, accessor, createdAt, expiresAt, metadata } = secret;
   const path = `auth/${mount.path}role/${role}`;

@@ -11,21 +11,34 @@ const ACCESSOR = `k-${"A".repeat(76)}12345678`;
 
 /** What the server answers, one after the other. */
 let answers: object[];
-/** Paths that it has nothing at. */
+/** Paths that it has nothing at, and paths at which it takes no body. */
 let missing: string[];
+let refused: string[];
+/** What its token may do with what is asked for besides the events. */
+let capabilities: string[];
 let asked: { readonly method: string; readonly path: string; readonly body: unknown }[];
 let out: string[];
 let said: string[];
 
 beforeEach(() => {
-  [answers, missing, asked, out, said] = [[], [], [], [], []];
+  refused = [];
+  [answers, missing, capabilities, asked, out, said] = [[], [], ["root"], [], [], []];
 });
+
+/** The capabilities of the token of the command, on each path that is asked about. */
+function held(body: unknown): string {
+  const { paths } = body as { readonly paths: readonly string[] };
+  return JSON.stringify({ data: Object.fromEntries(paths.map((path) => [path, capabilities])) });
+}
 
 /** Carries out a command that reads the audit store. */
 function grove(words: string, columns: number | null = null, secret = ""): Promise<unknown> {
   const client = new GroveClient("http://127.0.0.1:1", "s.own", {
     send: async ({ method, path, body }) => {
+      if (path === "/v1/sys/capabilities-self") return { status: 200, retryAfter: null, text: held(body) };
       asked.push({ method, path, body });
+      if (refused.includes(path) && method === "POST")
+        return { status: 400, retryAfter: null, text: '{"errors":["it is none"]}' };
       if (missing.includes(path)) return { status: 404, retryAfter: null, text: '{"errors":[]}' };
       return { status: 200, retryAfter: null, text: JSON.stringify({ data: answers.shift() }) };
     },
@@ -43,6 +56,10 @@ function grove(words: string, columns: number | null = null, secret = ""): Promi
   return showEvents(session, command.value);
 }
 
+const CREDENTIAL = {
+  ...{ accessor: "", display_name: "", policies: [], metadata: {}, entity_id: "", path: "" },
+  ...{ created: null, expires: null, parent: null },
+};
 const made = (accessor: string, maker: string | null, change: object = {}) => ({
   ...{ accessor, display_name: `name-${accessor}`, entity_id: "", token_type: "service", made_by: maker },
   ...{ time: "2026-11-22T01:02:03.004Z", request_id: `r-${accessor}`, path: "auth/token/create" },
@@ -87,6 +104,17 @@ describe("grove audit", () => {
     const making = event({ request_id: "r-a", auth: { accessor: "root-1", display_name: "root" } });
     answers = [{ events: [making], next: "", accessor: "a", makers: [made("a", "root-1")] }];
     await grove("audit a");
+    expect(out[0]).toMatch(/^made by root root-1: /);
+  });
+
+  it("asks for that event when it is not among those that are shown", async () => {
+    const making = event({ request_id: "r-a", auth: { accessor: "root-1", display_name: "root" } });
+    answers = [
+      { events: [event()], next: "", accessor: "a", makers: [made("a", "root-1")] },
+      { events: [making], next: "" },
+    ];
+    await grove("audit a");
+    expect(asked.at(-1)?.path).toBe("/v1/sys/audit/events?request_id=r-a&limit=1");
     expect(out[0]).toMatch(/^made by root root-1: /);
   });
 
@@ -151,6 +179,10 @@ describe("grove audit", () => {
     await grove("audit --since 24h");
     expect(out[1]).toContain(`entity ${other} ${ID}`);
     [asked, answers] = [[], [{ events: [event()], next: "" }]];
+    await grove("audit --since 24h");
+    expect(asked).toHaveLength(1);
+    // A request that would be refused is not made: the audit log would have a refusal that nobody has caused.
+    [asked, answers, capabilities] = [[], [{ events, next: "" }], ["read"]];
     await grove("audit --since 24h");
     expect(asked).toHaveLength(1);
   });
@@ -318,6 +350,34 @@ describe("grove audit", () => {
       expect(out).toEqual([]);
     });
 
+    it("of a text that is a secret-id asks by its accessor", async () => {
+      refused = ["/v1/sys/audit/events"];
+      answers = [
+        {
+          state: "live",
+          kind: "secret-id",
+          message: "",
+          chosen_id: false,
+          credential: { ...CREDENTIAL, accessor: ID },
+        },
+        { events: [event()], next: "" },
+      ];
+      expect(await grove("audit -", null, "0b4f2f5e-7f0b-4b9a-9d56-000000000001")).toEqual({ ok: true, value: 0 });
+      expect(asked.at(-1)?.path).toBe(`/v1/sys/audit/events?accessor=${ID}&limit=100`);
+    });
+
+    it("of a text that is no token says what tells what it is", async () => {
+      refused = ["/v1/sys/audit/events"];
+      answers = [{ state: "unjudged", kind: "jwt", message: "", chosen_id: false }];
+      expect(await grove("audit -", null, "some.j.wt")).toMatchObject({
+        error: { message: "it is none: npm run -s grove -- find says what it is, and what to ask" },
+      });
+      answers = [{ state: "unknown", kind: "", message: "", chosen_id: false }];
+      expect(await grove("audit -", null, "some text".replace(" ", "-"))).toMatchObject({
+        error: { message: "it is none" },
+      });
+    });
+
     it("of a text sends it to no address", async () => {
       missing = ["/v1/sys/tokens/hmac-sha256%3A0"];
       answers = [{ ...nothing, accessor: "hmac-sha256:0", makers: [] }];
@@ -325,6 +385,15 @@ describe("grove audit", () => {
         error: { message: "nothing is known of this token: npm run -s grove -- find says what the text is" },
       });
       expect(JSON.stringify(asked.map(({ path }) => path))).not.toContain("s.leaked");
+    });
+
+    it("asks for no token that it may not read", async () => {
+      capabilities = ["read"];
+      answers = [{ ...nothing, accessor: GONE, makers: [] }];
+      expect(await grove(`audit ${GONE}`)).toMatchObject({
+        error: { message: `nothing is known of ${GONE}: no event is of it` },
+      });
+      expect(asked).toHaveLength(1);
     });
 
     it("is none when only the selected time has nothing", async () => {

@@ -166,13 +166,54 @@ describe("grove find", () => {
     expect(said).toEqual(["2 texts: 1 mistyped, 1 unknown"]);
   });
 
+  const CREDENTIAL = {
+    ...{ accessor: "at-1", display_name: "team-a", policies: [], metadata: {}, entity_id: "", path: "teams/t" },
+    ...{ created: null, expires: null, parent: null },
+  };
+
+  it("shows of a team's token and of a JWT what to do next", async () => {
+    known.one = { ...LIVE, kind: "team", credential: CREDENTIAL };
+    known.two = { ...LIVE, kind: "team", state: "ended", credential: { ...CREDENTIAL, accessor: "" } };
+    known.three = { ...LIVE, kind: "jwt", state: "unjudged", mounts: ["auth/ci/"] };
+    const nextOf = async (text: string) => {
+      out = [];
+      await findWhole(text);
+      return out.filter((line) => /: (?:npm|curl) /.test(line));
+    };
+    expect(await nextOf("one")).toEqual([
+      "  who made it, and what it did: npm run -s grove -- audit at-1",
+      '  delete it: curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/at-1"',
+    ]);
+    expect(await nextOf("two")).toEqual([
+      "  what it did: npm run -s grove -- audit - (which reads the text as this command does)",
+    ]);
+    expect(await nextOf("three")).toEqual([
+      "  logins at auth/ci/: npm run -s grove -- audit --mount auth/ci/ --kind login",
+      "  end the tokens of a role's logins: npm run -s grove -- contain --mount auth/ci/ --role NAME",
+    ]);
+  });
+
+  it("says of a mistyped text whether the token that it resembles is alive, and how that is ended", async () => {
+    known.one = { ...LIVE, kind: "", state: "mistyped", token: TOKEN };
+    await findWhole("one");
+    expect(out).toContain("  ends       never");
+    expect(out.at(-1)).toBe(
+      "  revoke it with all below, if its text may have leaked as well: npm run -s grove -- contain --accessor a",
+    );
+    out = [];
+    const ended = { at: "2026-11-22T01:02:03Z", how: "revoked", by: null, request_id: "" };
+    known.one = { ...LIVE, kind: "", state: "mistyped", token: TOKEN, ended };
+    await findWhole("one");
+    expect(out.join("\n")).not.toMatch(/contain|ends /);
+  });
+
   it("calls what the list knows children, and shows none of an ended token", async () => {
     known.one = { ...LIVE, token: TOKEN };
     const ended = { at: "2026-11-22T05:06:07Z", how: "revoked", by: null, request_id: "" };
     known.two = { ...LIVE, state: "ended", token: TOKEN, ended };
     await findWhole("one\ntwo");
     expect(out.filter((line) => line.includes("below it"))).toEqual([
-      "  below it   3 children, with all below them (npm run -s grove -- tree counts them)",
+      "  below it   3 children, with all below them (npm run -s grove -- tree a counts them)",
     ]);
   });
 

@@ -23,18 +23,25 @@ let server: Server;
 let address: string;
 /** What the server answers, by method and path; a list is used up one by one, up to its last. */
 let replies: Record<string, Reply | Reply[]>;
+/** What the token of a command may do with what it asks for only to say more. */
+let capabilities: string[];
 let asked: Asked[];
 let out: string[];
 let said: string[];
 
 beforeEach(async () => {
-  [replies, asked, out, said] = [{}, [], [], []];
+  [replies, capabilities, asked, out, said] = [{}, ["root"], [], [], []];
   server = createServer((request, response) => {
     let text = "";
     request.on("data", (piece) => {
       text += piece;
     });
     request.on("end", () => {
+      if (request.url === "/v1/sys/capabilities-self") {
+        const { paths } = JSON.parse(text) as { readonly paths: readonly string[] };
+        response.end(JSON.stringify({ data: Object.fromEntries(paths.map((path) => [path, capabilities])) }));
+        return;
+      }
       asked.push({ request: `${request.method} ${request.url}`, body: text === "" ? null : JSON.parse(text) });
       const found = replies[`${request.method} ${request.url?.split("?")[0]}`];
       const {
@@ -1019,6 +1026,17 @@ describe("grove why", () => {
     ...{ allowed: false, message: "No rule.", operation: "update", path: "sys/mounts", policies: ["ci"] },
     ...{ missing_policies: [], hcl: null },
   };
+
+  it("of a request that no policy refused says that it was wrong in itself", async () => {
+    replies["POST /v1/sys/explain/access"] = data({ ...explanation, allowed: true });
+    expect(
+      await grove("why r1 --log -", log(line({ status: 400, error: "child policies must be subset of parent" }))),
+    ).toBe(1);
+    expect(said.join("\n")).toContain("So no policy refused it. The request asks for what is not possible");
+    said = [];
+    expect(await grove("why r1 --log -", log(line()))).toBe(0);
+    expect(said.join("\n")).not.toContain("no policy refused it");
+  });
 
   it("finds the line of a request, and asks why with its token, path and address", async () => {
     replies["POST /v1/sys/explain/access"] = data(explanation);

@@ -15,6 +15,16 @@ describe("a text that names nothing", () => {
       "…zGPRiMw6",
       '"…zGPRiMw6" is only the end of an accessor: an accessor has 84 letters, digits, - and _',
     ],
+    [
+      "accessor",
+      "at-NDdHbDXZIVWo4pj1",
+      'at-NDdHbDXZIVWo4pj1 is the id of a token of a team, which is deleted by it: curl -f -X DELETE -H "Authorization: Bearer $VAULT_TOKEN" "$VAULT_ADDR/api/v2/authentication-tokens/at-NDdHbDXZIVWo4pj1"',
+    ],
+    [
+      "accessor",
+      ID,
+      `${ID} is no accessor of a token; of a secret-id it is one: npm run -s grove -- find shows how that is destroyed`,
+    ],
     ["accessor", "a\u001b[2J", '"a\ufffd[2J" is no accessor: an accessor has 84 letters, digits, - and _'],
     ["entity", "e", `"e" is no id of an entity: it has the form ${ID}`],
     ["request", "r", `"r" is no id of a request: it has the form ${ID}`],
