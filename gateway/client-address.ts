@@ -16,10 +16,10 @@ export interface Client {
 }
 
 /**
- * Finds the client of a request. X-Forwarded-For is read only if the peer is a trusted proxy: from the right, up to the first
- * address that is not a trusted proxy. The rest was written by that client and is not trusted. If that address is unreadable,
- * the client is unknown: with the address of the proxy it could use tokens that are bound to the proxy's network. A proxy
- * that sends no list makes the request for itself.
+ * Finds the client of a request. X-Forwarded-For is read only if the peer is a trusted proxy: from the right, up to the
+ * first address that is not a trusted proxy. Entries left of it were written by that client and are not trusted. If it
+ * is unreadable, the client is unknown: with the address of the proxy it could use tokens that are bound to the proxy's
+ * network. A proxy that sends no list makes the request for itself.
  *
  * @param peer address of the other end of the connection
  * @param forwardedFor values of the X-Forwarded-For headers, in order

@@ -33,7 +33,9 @@ export class FairQueue {
   readonly #places: Shares;
   /** Clients that had no turn yet. They come before the others. */
   readonly #first = new Map<string | undefined, Queue>();
-  /** The others in the order of their turns. A queue that has become empty stays until its turn, so that it is not new again. */
+  /**
+   * Other clients in the order of their turns. An empty queue stays until its turn, or its client would count as new.
+   */
   readonly #others = new Map<string | undefined, Queue>();
 
   constructor(places: Shares) {

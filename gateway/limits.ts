@@ -31,7 +31,7 @@ export const LIMITS = {
    * one request after the other. With twice as many, waits at saturation are several times longer (docs/performance.md).
    */
   maxUpstreamConnections: 24,
-  /** Further requests in flight, of all clients together that have unread answers: as many as one client may have. */
+  /** Additional requests in flight for all clients with unread answers together: as many as one client may have. */
   maxReaderConnections: 6,
   /**
    * Maximum number of requests in flight and waiting. More are refused at once: a client that retries after a second is

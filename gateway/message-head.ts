@@ -94,10 +94,10 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/(\d)\.(\d)$/;
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 
-/** A path with a segment that parsers of URLs drop, and perhaps the one before it. */
+/** A path with a segment `.` or `..`, also percent-encoded. URL parsers resolve it, which gives another path. */
 const RELATIVE = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/** Escapes the backslashes of the path: what comes next may take one for a slash, so that the path is another one. */
+/** Escapes backslashes in the path: a URL parser behind the gateway could read them as slashes. */
 function withoutBackslashes(target: string): string {
   if (!target.includes("\\")) return target;
   const [path = "", ...query] = target.split("?");

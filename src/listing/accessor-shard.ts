@@ -213,8 +213,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /**
-   * Corrects entries by reading them from their trees. Safe to repeat. `stale` ones are outdated: a tree that crashes
-   * right after an answer does not publish the change. No tree can have published the `wrong` ones: tampering.
+   * Corrects entries by reading them from their trees. Safe to repeat.
+   *
+   * @param stale accessors of outdated entries: a tree that crashes right after an answer does not publish the change.
+   * @param wrong accessors of entries that no tree can have published. They are reported as tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     if (!this.#tables.exist) return;
@@ -321,7 +323,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#leases.count(most);
   }
 
-  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
+  /** Returns which of these trees (as by `treeBeginning`) have leases of secrets in this shard. */
   treesWithLeases(beginnings: readonly string[]): string[] {
     return this.#leases.treesWithLeases(beginnings);
   }
@@ -342,7 +344,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 }
 
-/** Reads entries from their trees. There is none for a dead token, or when its tree fails: tidy calls it again. */
+/** Reads entries from their trees. Leaves out dead tokens, and those of a tree that fails: tidy calls it again. */
 async function entriesFromTrees(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);

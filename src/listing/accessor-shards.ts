@@ -89,7 +89,6 @@ export function treeShardNumber(treeId: string): number {
   return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
 }
 
-/** Returns the stub of the shard with this number. */
 export function accessorShard(env: ListingEnv, number: number) {
   return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
 }

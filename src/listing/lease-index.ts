@@ -126,7 +126,7 @@ export class LeaseIndex {
     return columnOf<number>(this.#tables, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
-  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
+  /** Returns which of these trees (as by `treeBeginning`) have leases of secrets in this shard. */
   treesWithLeases(beginnings: readonly string[]): string[] {
     if (this.count(1) === 0) return [];
     const query = `SELECT j.value FROM json_each(?) j

@@ -1,6 +1,6 @@
 import type { Ms } from "../base/clock.ts";
 
-/** Upper bounds of the latency buckets. */
+/** Upper bounds of the latency buckets, in seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BUCKETS_MS = BUCKETS.map((seconds) => seconds * 1000);
 
@@ -20,7 +20,7 @@ export interface RequestFigure extends RequestKind {
   readonly buckets: number[];
 }
 
-/** Maximum number of kinds; further ones are not counted. Endpoints, mounts and statuses are few: it bounds memory. */
+/** Maximum number of kinds of requests, which bounds the memory. Further kinds are not counted. */
 const MAX_KINDS = 4000;
 
 const figures = new Map<string, RequestFigure>();
@@ -67,7 +67,7 @@ export function dataPoint({ route, mount, operation, status }: RequestKind, ms: 
 const EVENTS = {
   cloud_call: ["service", "result"],
   login: ["mount", "role", "result"],
-  // Beside the above, whose labels can be used up.
+  // Without mount and role, so that it is exact when `login` has reached `MAX_SETS`.
   login_result: ["result"],
   tokens_swept: [],
   sweep: [],

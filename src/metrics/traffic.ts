@@ -1,7 +1,7 @@
 import type { Ms } from "../base/clock.ts";
 import { BUCKETS, eventFigures, requestFigures } from "./counts.ts";
 
-/** How often something happened in some time. */
+/** Counts of events in a period. */
 export interface Traffic {
   readonly requests: number;
   /** Requests that ended in a fault (500). */
@@ -19,7 +19,6 @@ export interface Traffic {
   readonly within: readonly number[];
 }
 
-/** Nothing has happened. */
 export const NO_TRAFFIC: Traffic = {
   requests: 0,
   faults: 0,
@@ -32,7 +31,7 @@ export const NO_TRAFFIC: Traffic = {
   within: new Array<number>(BUCKETS.length + 1).fill(0),
 };
 
-/** The length of the times that the history tells apart. */
+/** Resolution of the traffic history. */
 export const SLOT_MS: Ms = 300_000;
 
 /** The start of the slot that a time belongs to. */
@@ -60,7 +59,6 @@ export function trafficSoFar(): Traffic {
   };
 }
 
-/** The sum of two counts. */
 export function addTraffic(one: Traffic, other: Traffic): Traffic {
   return combined(one, other, (a, b) => a + b);
 }

@@ -68,7 +68,7 @@ export class Acl {
   readonly #rules: readonly SourcedRule[];
   #index = new RuleIndex([]);
   #alive: readonly SourcedRule[] = [];
-  /** Of the same rules, with names that are found in any case in lower case, by the number of segments before the name. */
+  /** Indexes with case-insensitive names in lower case, by the number of path segments before the name. */
   readonly #inLowerCase = new Map<number, RuleIndex>();
   /** `#index` is valid from `#validFrom` to `#validUntil`, both included. */
   #validFrom: Ms = Number.POSITIVE_INFINITY;
@@ -128,7 +128,7 @@ export class Acl {
 
   /**
    * The grant with `deny` that decides about a spelling of the path of a request at `now`, or null. Both are compared
-   * in canonical form: a name that is found in any case is in lower case.
+   * in canonical form: a case-insensitive name is in lower case.
    */
   denialOf({ path, nameAt }: Spelling, now: Ms): Grant | null {
     const index = nameAt === NO_NAME ? this.#indexAt(now) : this.#inLowerCaseAt(nameAt, now);
@@ -178,8 +178,9 @@ export class Acl {
 
 /**
  * Compiles policies for one caller. Templates are resolved here from `context`. A rule with a template that can't be
- * resolved is left out if it only grants. If it takes something away, it denies everything that begins as its path does
- * before the template, whatever other rules grant there: a caller must not escape it by choosing such a value. Where none of the policies uses templates (`usesTemplates`), the result serves every caller.
+ * resolved is left out if it only grants. If it takes something away, it becomes a deny for the prefix of its path
+ * before the template, which overrides all other rules: a caller must not evade it by choosing a value that can't be
+ * inserted. If no policy uses templates (`usesTemplates`), the result serves every caller.
  */
 export function compileAcl(policies: readonly NamedPolicy[], context: TemplateContext): Acl {
   if (policies.some((policy) => policy.name === "root")) return new Acl(true, []);

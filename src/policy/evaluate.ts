@@ -25,8 +25,8 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: Ms, trace?: T
 }
 
 /**
- * True when a rule with `deny` decides about a path of the place that is asked for, or about its alternate path, at `now`
- *. A place has one form of the names that are found in any case: `Acl.check` judges the path as it was asked for.
+ * True when a rule with `deny` decides about any spelling of the requested path, or about its alternate path, at `now`.
+ * Spellings are compared in canonical form; `Acl.check` evaluates the path as it was requested.
  */
 export function isDenied(acl: Acl, request: AskedPaths, now: Ms, trace?: Trace): boolean {
   if (!acl.deniesAnything) return false;

@@ -158,7 +158,7 @@ export class RuleIndex {
   readonly #exact = new Map<string, Grant>();
   readonly #prefixes: PrefixIndex<Grant>;
   readonly #segments = new SegmentTrie();
-  /** The rules that decide before these; null for none. */
+  /** The denies for rules whose templates can't be resolved, which decide before all others; null for none. */
   readonly #unresolved: RuleIndex | null;
   /** All grants, in no particular order. */
   readonly grants: readonly Grant[];

@@ -10,19 +10,20 @@ interface Place {
    * the same text in each. A path with a trailing slash is that of a list, which clients request with or without it.
    */
   readonly paths: readonly string[];
-  /** Returns the texts that mean the same as the one at `*`, the canonical one first: two at most. */
+  /** Returns the texts that are equivalent to the text at `*`, the canonical one first: two at most. */
   readonly texts?: (text: string) => readonly string[];
-  /** True when the text at `*` is a name that is found in any case. */
+  /** True when the text at `*` is a case-insensitive name. */
   readonly anyCase?: true;
   /** The field of the body that can have the text as well. The path can lack its last part, `/*`, then. */
   readonly field?: string;
-  /** The first path of another place, with the same text at `*`: its operation is included in that of this one. */
+  /** First path of another place with the same text at `*`. A request here does what a request there does, and more. */
   readonly includes?: string;
 }
 
 /**
  * The paths under which one resource is served. A `deny` of one of them holds for all, and for the places that include
- * it. Otherwise a policy that denies `sys/policies/acl/x` would leave `sys/policy/x` open. A grant holds for the path that it names.
+ * it. Otherwise a policy that denies `sys/policies/acl/x` would leave `sys/policy/x` open. A grant holds only for the
+ * path that it names.
  */
 export const PLACES: readonly Place[] = [
   { paths: ["sys/policies/acl/", "sys/policy/"] },
@@ -59,7 +60,7 @@ function policyNames(name: string): string[] {
   return [normalizePolicyName(name)];
 }
 
-/** Mounts have no empty segments, so more slashes than needed say nothing. */
+/** Mount paths have no empty segments, so repeated slashes are ignored. */
 function mountPaths(path: string): string[] {
   return [
     path
@@ -83,7 +84,7 @@ function roleTags(tag: string): string[] {
 /** One path of a place. */
 export interface Spelling {
   readonly path: string;
-  /** The number of segments before a name that is found in any case; `NO_NAME` when the path has none. */
+  /** The number of segments before a case-insensitive name; `NO_NAME` when the path has none. */
   readonly nameAt: number;
 }
 
@@ -101,8 +102,8 @@ export interface RequestedPlace {
 }
 
 /**
- * All paths of the place that a request asks for, and of the one that its operation includes: six at most, and the same
- * ones whichever of them was asked for. A path that is in no place of the table has only itself.
+ * All paths of the requested place and of the place that it includes, six at most. All paths of a place give the same
+ * result. A path that is in no place of the table gives only itself.
  */
 export function spellingsOf({ path: asked, mount, data = {} }: RequestedPlace): readonly Spelling[] {
   const path = asked.replace(/^\/+/, "");
@@ -124,8 +125,8 @@ export function withCanonicalPath(sourced: SourcedRule): SourcedRule {
 }
 
 /**
- * The rules for paths with a name after `nameAt` segments, with the name in lower case; null when no such rule has one in
- * another case.
+ * The rules for paths with a name after `nameAt` segments, with the name in lower case; null when all names in them are
+ * in lower case already.
  */
 export function rulesInLowerCase(rules: readonly SourcedRule[], nameAt: number): SourcedRule[] | null {
   const known = rules.filter(({ rule }) => mayHaveName(rule.path, nameAt));
@@ -133,7 +134,7 @@ export function rulesInLowerCase(rules: readonly SourcedRule[], nameAt: number):
   return folded.some((one, at) => one !== known[at]) ? folded : null;
 }
 
-/** False for most of the rules that are for no path with a name at this place: they need no second index. */
+/** False for most rules that match no path with a name after `nameAt` segments: they need no second index. */
 function mayHaveName(path: string, nameAt: number): boolean {
   const before = path.split("/", nameAt)[nameAt - 1];
   return before === undefined || before.endsWith("*") || before === "+" || BEFORE_NAMES.has(before);
@@ -152,7 +153,7 @@ export function withNameInLowerCase(path: string, nameAt: number): string {
     if (slash < 0) return path;
     start = slash + 1;
   }
-  // Coarser than `nameKey`: no letter depends on the next one, which a rule that ends in `*` does not say.
+  // Unlike in `nameKey`, no letter depends on the next letter, which is unknown in a rule that ends in `*`.
   return path.slice(0, start) + path.slice(start).toLowerCase().replaceAll("ς", "σ");
 }
 
@@ -191,7 +192,7 @@ const INCLUDED = new Map(
   COMPILED.map((place) => [place, COMPILED.filter(({ paths }) => paths[0] === place.includes)] as const),
 );
 
-/** The segments after which a path has a name that is found in any case. */
+/** The segments after which a path has a case-insensitive name. */
 const BEFORE_NAMES = new Set(
   PLACES.flatMap(({ paths, anyCase }) => (anyCase ? paths : [])).map((path) => /([a-z]+)\/\*$/.exec(path)?.[1] ?? ""),
 );

@@ -8,7 +8,7 @@ import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
 import { parsePolicy } from "./parse.ts";
 import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, parsePattern } from "./rule.ts";
 
-/** Prints rules as a policy in HCL. HCL has no null: with one in the value of a parameter the text does not parse. */
+/** Prints rules as a policy in HCL. HCL has no null, so a text with null in the value of a parameter does not parse. */
 export function printRules(rules: readonly PathRule[]): string {
   return rules.map(printRule).join("\n");
 }

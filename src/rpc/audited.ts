@@ -48,7 +48,7 @@ async function answerOnRecord<T>(env: Env, { acts, ...asked }: AuditedCall, answ
   return result;
 }
 
-/** The reasons of failures; those of the others are "invalid". */
+/** Reasons by failure code. The reason of any other failure is "invalid". */
 const REASONS: Readonly<Partial<Record<Failure["code"], Refusal["reason"]>>> = {
   unauthenticated: "unauthenticated",
   bad_token: "unauthenticated",

@@ -79,10 +79,10 @@ export function emptyTables(sql: SqlStorage, kept: readonly string[]): void {
 }
 
 /**
- * Reads a page of the object, from the beginning if `from` is null: at most `maxCharacters` of JSON, and at least one
- * row, even one that is longer.
- * Synchronous, so the page shows one state. @param mark the current state of the object, see `PagePosition.mark`.
+ * Reads a page of the object, from the beginning if `from` is null: at most `maxCharacters` of JSON, but at least one
+ * row. Synchronous, so the page shows one state.
  *
+ * @param mark the current state of the object, see `PagePosition.mark`.
  * @returns "changed" when the object has changed since the previous page; null for an object without tables.
  */
 export function readObjectPage(

@@ -53,8 +53,8 @@ export class Outbox<M extends { readonly attempts: number }, Result> {
 }
 
 /**
- * The pause after an attempt: `baseMs` after the first, and doubled with each further one. A jitter of up to half
- * of it (`random`, from 0 to 1) spreads the attempts after those that failed at the same time.
+ * The pause after an attempt (ms): `baseMs` after the first, and doubled with each further one. A jitter of up to half
+ * of it (`random`, from 0 to 1) spreads the retries of messages that failed at the same time.
  */
 export function retryDelayMs(attempts: number, baseMs: Ms, random: number): Ms {
   return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));

@@ -23,9 +23,9 @@ export const ORIGIN_MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * The object id that the seals of an object's rows contain, and how far a restore has come. The id is that of the
- * object. Only a tree can have another one, which is its name (docs/decisions/0017). The table has no seal, so a stored
- * id counts only if the runtime's id of the object shows that it is one of these.
+ * The object id that the seals of an object's rows contain, and how far a restore has come. It is the runtime's id of
+ * the object, or for a tree also its name (docs/decisions/0017). The table has no seal, so any other stored id is
+ * ignored and reported as tampering.
  */
 export class ObjectOrigin {
   readonly #ownId: string;
@@ -70,7 +70,7 @@ export class ObjectOrigin {
     if (this.#restored) this.write(this.#restored.id, this.#restored.nextPage);
   }
 
-  /** Drops the table: the object has never been restored. */
+  /** Drops the table: the object counts as never restored. */
   drop(): void {
     this.#tables.exec("DROP TABLE origin");
     this.#tables.forget();

@@ -125,7 +125,7 @@ interface StoredVersion {
 const NONE: StoredVersion = { version: 0, readableFrom: 0 };
 const FIRST: StoredVersion = { version: 1, readableFrom: 1 };
 
-/** Versions by the names of what an object stores: a view has its version, anything else at least version 1. */
+/** Versions by the names of an object's tables, indexes and views. A view has its version, the others imply 1. */
 export type SchemaVersions = ReadonlyMap<string, StoredVersion>;
 
 /** Name of the table or index that the first step creates first. */
@@ -146,7 +146,7 @@ function storedVersion(migrations: readonly Migration[], version: number): Store
 /**
  * Reads the versions of all schemas of an object, in one query.
  *
- * @throws when the storage has a trigger. No release makes one, and one that was planted could undo every later
+ * @throws when the storage has a trigger. No release creates a trigger, and a planted trigger could undo every later
  *   revocation in the transaction that stores it.
  */
 export function readVersions(sql: SqlStorage): SchemaVersions {

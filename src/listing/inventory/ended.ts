@@ -38,9 +38,9 @@ export interface EndedToken {
 /** Filter for pages. */
 export interface EndedFilter {
   readonly job?: string;
-  /** Only those that ended with this token, itself included. */
+  /** Only tokens that ended because the token with this accessor ended, and that token. */
   readonly cause?: string;
-  /** Only those that this request ended, with all below them. */
+  /** Only tokens that the request with this id ended, and the tokens below them. */
   readonly request?: string;
   /** Ended at `from` or later, and at `to` or earlier. */
   readonly from: Ms;
@@ -52,9 +52,9 @@ export type CountedFilter = EndedFilter & { readonly request?: never };
 
 /** Numbers of tokens that a job ended. */
 export interface RevokedByJob {
-  /** Those that it revoked. */
+  /** Tokens that the job revoked itself. */
   readonly revoked: number;
-  /** Those, and all that ended with one of them. */
+  /** These tokens, and the tokens that ended with them. */
   readonly total: number;
 }
 
@@ -171,7 +171,7 @@ export class EndedTokens {
     return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
   }
 
-  /** Counts what a job ended by revoking these tokens: them, and all that ended with one of them. */
+  /** Counts the tokens that a job ended by revoking `accessors`: these tokens, and the tokens that ended with them. */
   countRevoked({ job = "", from, to }: EndedFilter, accessors: readonly string[]): RevokedByJob {
     const query = `WITH revoked AS MATERIALIZED (SELECT value FROM json_each(?))
       SELECT COUNT(*) AS total, COALESCE(SUM(accessor IN revoked), 0) AS revoked FROM ended
@@ -217,12 +217,12 @@ export class EndedTokens {
   }
 
   /**
-   * Returns rows of tokens that a job ended and of others, the last to end first. The index has each of the two in that
-   * order, and they are merged as rows are read.
+   * Returns rows, the last to end first. The index orders the tokens that a job ended and the other tokens separately,
+   * and the query merges both as rows are read.
    */
   #lastFirst({ job, from, to }: EndedFilter, after: OrderPosition | null): Iterable<Row> {
     const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
-    // Many tokens can end at one time. The position among them is in the index too.
+    // Many tokens can end at one time. The index ends with the row id, so the page continues among them without a scan.
     const atOnce = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at = ? AND at >= ? AND id <= ?`;
     const earlier = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at < ? AND at >= ?`;
     const kinds = job === undefined ? [0, 1] : [1];

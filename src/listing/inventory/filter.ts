@@ -15,7 +15,7 @@ export const MAX_SEARCH = 128;
 const MAX_SEARCHED = 256;
 /** A text that may be the beginning of an accessor; case matters. Shorter texts would match accessors by chance. */
 export const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
-/** A text that is searched for within accessors. All are read for it, so words of one case are excluded. */
+/** A text that is searched for anywhere in accessors. That reads all accessors, so words in one case do not match. */
 export const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
 
 /** True when the search finds a token: by entity, name, role, path or metadata (ignoring case), or by accessor. */

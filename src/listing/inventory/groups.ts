@@ -40,7 +40,7 @@ export function treeGroups(
     const { below, read } = belowByGroup(sql, grouping, mount, left);
     left -= read;
     if (left < 0) return null;
-    // A group can be large by many trees or by large ones.
+    // A group can be large because it has many trees, or because its trees are large.
     const asked = keys ?? [...below.keys(), ...index.greatest(treesKind(grouping), mount).map(({ key }) => key)];
     const once = [...new Set(asked)];
     const trees = new Map(index.countsOf(treesKind(grouping), mount, once).map(({ key, count }) => [key, count]));
@@ -154,7 +154,7 @@ export interface ShardEnds {
   readonly groups: readonly GroupEnds[];
   /** True when `groups` has every group that was requested or found. */
   readonly isWhole: boolean;
-  /** Tokens in each part that are in none of the requested groups; without a request, in no group. */
+  /** Tokens in each part that are in none of the requested groups; if `keys` is null, in no group at all. */
   readonly other: readonly number[];
 }
 
@@ -206,7 +206,7 @@ export async function endsOfGroups(
   if (!first) return null;
   const keys = greatestEnds(first, limit).map(({ key }) => key);
   // When a shard does not name all of its groups, all shards are asked again for the groups that are shown. For
-  // policies they are always asked again: a token can be in several groups, so the rest is not the difference of sums.
+  // policies they are always asked again: a token can be in several groups, so `other` is not `all` minus the groups.
   const isEnough = query.kind !== "policy" && first.every(({ isWhole }) => isWhole);
   const exact = isEnough ? first : allOrNull(await askShards(env, (shard) => shard.endsByGroup({ ...query, keys })));
   if (!exact) return null;

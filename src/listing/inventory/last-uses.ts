@@ -6,7 +6,7 @@ import { findInInventory } from "./queries.ts";
  * Adds the last uses that only the list knows. A tree keeps them in memory and forgets them when it is evicted; a use
  * that a tree knows is never older than that of the list.
  *
- * @returns the token as it is to be shown.
+ * @returns a function that adds the last use to one of these tokens.
  */
 export async function withLastUses(
   env: ListingEnv,

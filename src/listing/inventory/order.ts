@@ -82,7 +82,7 @@ export function scanPage<Row, Token>(
   return { tokens, upTo: null, scanned };
 }
 
-/** Returns the first `limit` of some tokens. `last`: position of the last of them when there are more; else null. */
+/** Sorts tokens and returns the first `limit`. `last`: position of the last of these if more follow; else null. */
 export function firstInOrder<Token>(
   placed: readonly Omit<PlacedToken<Token>, "isSelected">[],
   order: Order,

@@ -79,7 +79,7 @@ export function mergePages<T extends { readonly id: number }>(
   return { tokens, next: last ?? reached, scanned: pages.reduce((sum, { scanned }) => sum + scanned, 0) };
 }
 
-/** Returns those of these trees that have leases of secrets in the index. The last lease of one may have just ended. */
+/** Returns which of these trees have leases of secrets in the index. It may still have a lease that has just ended. */
 export async function treesWithLeases(env: ListingEnv, trees: readonly string[]): Promise<ReadonlySet<string>> {
   if (trees.length === 0) return new Set();
   const byBeginning = new Map(trees.map((tree) => [treeBeginning(tree), tree]));
@@ -174,14 +174,14 @@ export function endedInJob(job: string, run: { startedAt: Ms; finishedAt: Ms | n
 /**
  * Filter for the tokens that a request ended.
  *
- * @param madeAt when the watermark of the request was made: nothing of it ended before. null: it has none, or it is not
- *   kept, and all records are read, page by page.
+ * @param madeAt time of the request's watermark, before which it ended nothing. null: it made none, or the watermark is
+ *   not kept; then all records are read, page by page.
  */
 export function endedByRequest(request: string, madeAt: Ms | null): EndedFilter {
   return { ...ALL_ENDED, request, ...(madeAt !== null && { from: madeAt - CLOCKS_MS }) };
 }
 
-/** Filter for the tokens that ended with one, itself included; null when it has no record. */
+/** Filter for the token with the accessor `cause` and the tokens that ended with it; null when it has no record. */
 export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
   const ended = await findEnded(env, cause);
   return ended && { cause, from: ended.end.at, to: ended.end.at };
@@ -195,7 +195,7 @@ export async function pageOfEnded(env: ListingEnv, query: Omit<EndedQuery, "shar
   return mergePages(meant, LAST_FIRST, query.limit, ({ end }) => end.at);
 }
 
-/** Counts what a job ended by revoking these tokens. All trees of these have to be swept. `from`: start of the job. */
+/** Counts what a job ended by revoking `accessors`. Their trees must be swept before: the sweep makes the records. */
 export async function countRevoked(env: ListingEnv, job: string, startedAt: Ms, accessors: readonly string[]) {
   const filter = endedInJob(job, { startedAt, finishedAt: null });
   const counts = await askShards(env, (shard) => shard.countRevoked(filter, accessors));

@@ -9,7 +9,10 @@ export function sumOf(answers: readonly RevokedInTree[]): RevokedInTree {
   return answers.reduce((sum, one) => addNumbers(sum, one), NOTHING_REVOKED);
 }
 
-/** The answer to a repeated step, by the records of what the job ended. Other calls can have ended tokens meanwhile. */
+/**
+ * Corrects the answer to a repeated step, which counts the tokens that the first attempt revoked as gone. The records
+ * tell which tokens this job ended: other calls may have ended some meanwhile.
+ */
 export function withRecords(answer: RevokedInTree, recorded: RevokedByJob): RevokedInTree {
   const revoked = Math.max(answer.revoked, recorded.revoked);
   const total = Math.max(answer.total, recorded.total);
@@ -20,7 +23,7 @@ export function withRecords(answer: RevokedInTree, recorded: RevokedByJob): Revo
  * The answer to a repeated step where there are no records: what has ended since the plan counts as ended by the first
  * attempt. The plan has one item for each orphan of a tree with several.
  *
- * @param treeIds of the answers, in their order.
+ * @param treeIds ids of the trees that gave the answers, in the same order.
  */
 export function estimated(answers: readonly RevokedInTree[], treeIds: readonly string[], ends: PlannedEnds) {
   const planned = Map.groupBy(ends, ([treeId]) => treeId);

@@ -65,7 +65,7 @@ interface Expected {
   readonly total: number | null;
 }
 
-/** A token that ended in an earlier step, with one above it, counts as gone. */
+/** A selected token that an earlier step ended with an ancestor counts as gone. */
 export interface RevocationJob extends RevokedInTree {
   readonly id: string;
   /** True: it counts, and revokes nothing. */
@@ -157,7 +157,7 @@ const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
 const MAX_FAILURES = 20;
-/** After as many failures in a row a step is counted without the records of what it ended. */
+/** After this many failures in a row, a step estimates what it ended instead of waiting for the records. */
 const MAX_UNCOUNTED = 10;
 
 /**
@@ -287,7 +287,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const unswept = new Set<string>();
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
-      // The first attempt may have failed before the sweep. The receipt lacks the tokens until they are swept.
+      // The first attempt may have failed before the sweep, and only the sweep records what ended.
       if (revoked === 0 && !(repeated && gone > 0)) return;
       unswept.add(treeId);
       if (await treeAt(this.env, treeId).sweep()) unswept.delete(treeId);

@@ -17,7 +17,7 @@ export interface Selection {
   readonly filter: TokenFilter | null;
   readonly accessors: readonly string[] | null;
   readonly includeRoot: boolean;
-  /** The token that is not revoked, nor any token above it; null: none. */
+  /** This token and its ancestors are not revoked; null: all selected tokens are. */
   readonly spare: TokenAddress | null;
   /** Origin of the request. The start of the job adds the id of the job. */
   readonly asked: RevocationOrigin;
@@ -41,7 +41,7 @@ export interface SelectedInTree {
   /** The filter by which the list found them. The tree checks it against its own rows. null: they were named. */
   readonly filter: TokenFilter | null;
   readonly includeRoot: boolean;
-  /** Row of the token that is not revoked, nor any token above it; null: none. */
+  /** Row of the token that is not revoked, as its ancestors are not; null: none is in this tree. */
   readonly spare: number | null;
 }
 
@@ -73,7 +73,7 @@ export interface RevokeInTree extends SelectedInTree {
 export interface RevokedInTree {
   /** Selected tokens that were alive until now. */
   readonly revoked: number;
-  /** Those, and all tokens below them that were alive until now. */
+  /** These tokens, and all tokens below them that were alive until now. */
   readonly total: number;
   /** Selected tokens that had ended before, often with a revoked token above them. */
   readonly gone: number;

@@ -75,8 +75,8 @@ const QUEUE = new RemovalQueue();
 
 /**
  * Removes ended tokens from the lists, which keep for some time how they ended. Safe to repeat. Without `turns` the
- * shards are called at once. `areLast`: the tree has no other token and can be allocated again, by a shard from its
- * answer on. Rejects when a shard does not answer; another sweep may then send the queued removals. The tree may be
+ * shards are called at once. `areLast`: the tree has no other token, so a shard may allocate it again once it has
+ * answered. Rejects when a shard does not answer; another sweep may then send the queued removals. The tree may be
  * allocated before its rows are deleted: until then `create` returns "taken".
  */
 export async function removeFromLists(

@@ -79,8 +79,10 @@ export class InventoryStore {
   }
 
   /**
-   * Deletes tokens. Safe to repeat. `keptAt`: now; null: no ends are stored. A listed token without an end, as its
-   * tree does not have it, is stored as found by tidy.
+   * Deletes tokens. Safe to repeat. A listed token that its tree does not have is given as its accessor alone, and is
+   * recorded as found by tidy.
+   *
+   * @param keptAt the current time; null: no records of ended tokens are kept.
    */
   remove(tokens: readonly (string | Ending)[], keptAt: Ms | null = null): void {
     const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
@@ -230,7 +232,7 @@ export class InventoryStore {
     return known ? [known] : [];
   }
 
-  /** Deletes tokens with one statement: a third of the time, but rows of the JSON list are read too. */
+  /** Deletes tokens with one statement: a third of the time, but the items of the JSON list count as read rows. */
   #delete(accessors: readonly string[]): TokenRowOfShard[] {
     const statement = `DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))
       RETURNING id, accessor, entry`;

@@ -88,7 +88,7 @@ export class ShardPages {
     const [low, high] = endsOf(filter, now);
     const [comparison, direction] = descending ? ["<=", "DESC"] : [">=", "ASC"];
     const select = `SELECT ${COLUMNS} FROM inventory i WHERE`;
-    // Many tokens can have one expiry, above all none. SQLite seeks an id in the index only for a single expiry.
+    // Many tokens can have one expiry, above all "never". SQLite seeks an id in the index only for a single expiry.
     if (after && after.key >= low && after.key <= high) {
       const atOnce = `${select} i.ends = ? AND i.id ${comparison} ? ORDER BY i.id ${direction}`;
       yield* this.#sql.exec<Row>(atOnce, after.key, after.id);
@@ -99,7 +99,7 @@ export class ShardPages {
     yield* this.#sql.exec<Row>(others, from, to);
   }
 
-  /** Returns tokens that include all of the filter, from the first index that has few; null when all have many. */
+  /** Returns a superset of the matching tokens, from the first index that finds few; null when all find many. */
   #fewRows({ filter, now }: PageQuery): Row[] | null {
     const { tree, endsAfter, endsBefore, neverEnds } = filter;
     const hasEnds = (endsAfter ?? endsBefore ?? neverEnds) !== undefined;

@@ -3,7 +3,7 @@ import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
 
 /**
- * `inventory` has one row for each listed token. `accessors` is no longer used. `searched_terms` has each term of
+ * `inventory` has one row for each listed token. `accessors` is unused. `searched_terms` has each term of
  * `postings` that a search covers, once: its text in lower case, indexed by trigrams without positions. The columns
  * `tree_...` are set for the oldest token of a tree with several tokens.
  */
