@@ -12,8 +12,9 @@ import type { TreeDeployment } from "./tree/deployment.ts";
 import type { TreeEnv } from "./tree/env.ts";
 
 /**
- * What the Worker is given: its objects (wrangler.toml), its settings (docs/operations.md lists every one), its
- * deployment and its kinds. The env.ts of a room declares what the room uses; this file declares what no room below `tidy` uses.
+ * The bindings of the Worker: objects (wrangler.toml), settings (docs/operations.md lists all), deployment and
+ * registered kinds. The env.ts of a folder declares what that folder uses; this file adds what only `tidy` and the
+ * layers above use.
  */
 export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv, AuditEnv, TeamEnv {
   readonly deployment: TreeDeployment;
@@ -44,13 +45,13 @@ export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv,
   /** "true" chooses the deployment CLUSTER. */
   readonly CLUSTER?: string;
   readonly MAX_BODY_BYTES?: string;
-  /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
+  /** The header with the client's address. The proxy in front must set it, or clients could choose their address. */
   readonly CLIENT_ADDRESS_HEADER?: string;
 
   /** "error": no log lines about ordinary work, such as reports of tidy; "info" unless set. */
   readonly LOG_LEVEL?: string;
   /** "true" answers `sys/metrics` without a token. */
   readonly METRICS_UNAUTHENTICATED?: string;
-  /** Where Analytics Engine takes a point for each request, when wrangler.toml binds a dataset. */
+  /** The Analytics Engine dataset that gets a point for each request; absent unless wrangler.toml binds it. */
   readonly METRICS?: AnalyticsEngineDataset;
 }

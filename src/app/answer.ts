@@ -70,7 +70,7 @@ async function withIdentityPolicies(c: AppContext, answer: Answer, reply: Extrac
   return { ...answer, warnings, result: ok({ ...reply, auth: { ...auth, identityPolicies } }) };
 }
 
-/** Stores a successful answer, and returns one with its wrapping token. Failures and answers without a body stay. */
+/** Stores a successful answer and returns its wrapping token. Failures and answers without a body are not wrapped. */
 async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promise<Answer> {
   const { id, wrapTtlSeconds } = c.get("request");
   if (!answer.result.ok) return answer;
@@ -85,7 +85,7 @@ async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promi
   return { ...answer, warnings: [], result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
 }
 
-/** Returns warnings about fields without effect: unknown ones, and those whose value is in the path. */
+/** Returns warnings about fields without effect: unknown fields, and fields that the path already sets. */
 export function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<string, string>>): string[] {
   const warnings: string[] = [];
   if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`);

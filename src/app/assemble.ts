@@ -3,7 +3,7 @@ import type { Env } from "../env.ts";
 import type { TreeDeployment } from "../tree/deployment.ts";
 import { NO_KNOWN_TOKENS, SharedKnownTokens } from "../tree/known-tokens.ts";
 
-/** Maximum share of the time of all checks together where one thread serves everything. */
+/** Maximum share of the thread's time that all background checks together take, where one thread serves everything. */
 const CHECKS_OF_ONE_THREAD = 0.2;
 
 /** Cloudflare's network: Workers and objects run in many isolates, each object on a thread of its own. */

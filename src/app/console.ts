@@ -38,8 +38,7 @@ const GREETING = `This is Grove, a token authority that speaks the HTTP API of V
 `;
 
 /**
- * The console and its files, below `/ui/`. `/` redirects a browser to it, and answers a text to other clients. The
- * console needs neither keys nor objects, so it is also served while the service is sealed.
+ * The console and its files, below `/ui/`. `/` redirects a browser to the console, and answers a text to other clients.
  */
 export const consolePages = new Hono<AppEnv>()
   .get("/", (c) => ((c.req.raw.headers.get("Accept") ?? "").includes("text/html") ? toConsole() : greeting(c.req.raw)))

@@ -54,7 +54,7 @@ export class CronTrigger extends WorkerEntrypoint<Env> {
     return new Response(null, { status: 204 });
   }
 
-  /** A node of a cluster says once a minute that it is up, and when it stops, at paths of their own. Any other path is the cron. */
+  /** A cluster node calls `/up` once a minute, and `/left` when it stops. Any other path runs the hourly work. */
   async #workOf({ pathname, searchParams }: URL): Promise<void> {
     const node = (searchParams.get("node") ?? "").slice(0, MAX_NODE_NAME);
     if (pathname !== "/up" && pathname !== "/left") return hourly(this.env);

@@ -63,7 +63,9 @@ const POLICY_PATTERN = /^sys\/(?:policy|policies\/acl)\/:name\b/;
 /** Maximum number of policies whose texts are read for the lines of a rule. */
 const MAX_TEXTS = 16;
 
-/** Explains what would happen to a request with a token: the same functions decide about real ones. Changes nothing. */
+/**
+ * Explains what would happen to a request with a token, by the functions that decide real requests. Changes nothing.
+ */
 async function explain(context: CallContext<unknown, AskedRequest>, tables: RouteTables, subject: Subject): Answered {
   const { env, installation, prepared: asked } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
@@ -114,7 +116,7 @@ async function explain(context: CallContext<unknown, AskedRequest>, tables: Rout
   return reply(false, refused, { ...known, ...details, hcl });
 }
 
-/** What follows the reason of a refusal where no policy helps: every token is refused to change this policy. */
+/** A sentence for a change of a policy that every token is refused; null for any other request. */
 function fixedPolicyRefusal({ pattern, params }: FoundRoute, operation: Operation): string | null {
   if (!POLICY_PATTERN.test(pattern) || operation === "read" || isListing(operation)) return null;
   const name = normalizePolicyName(params.name ?? "");

@@ -16,7 +16,7 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
 
 /**
  * Returns the help for a path of the table ("": all of it): the methods and parameters of an endpoint, or the endpoints
- * below the path; null when there is nothing. `idPrefix` is that of the ids of operations.
+ * below the path; null when there is nothing. `idPrefix`: prefix of the operation ids.
  */
 export function helpOf(table: RouteTable, path: string, idPrefix: string, version: string) {
   const asked = path.replace(/\/+$/, "");

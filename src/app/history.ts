@@ -26,7 +26,7 @@ export function skipHistory(): void {
 }
 
 async function sendHistory(env: Env, now: Ms): Promise<void> {
-  // The requests are about as old as the last report; those of an isolate that was idle are older than this one.
+  // The counts get the time of the last report, at most one interval ago. After an idle time they are older than that.
   const at = Number.isFinite(reportedAt) && reportedAt <= now ? Math.max(reportedAt, now - REPORT_MS) : now;
   const before = reported;
   const counted = trafficSoFar();

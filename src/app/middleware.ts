@@ -76,7 +76,7 @@ export const metrics: Middleware = async (c, next) => {
 };
 
 /**
- * Converts anything else that is thrown into an Error. Hono passes only Errors to `onError`: another value would end
+ * Converts a thrown value that is not an Error into one. Hono passes only Errors to `onError`: another value would end
  * the request without an answer in our format and without its last audit line.
  */
 export const faults: Middleware = async (_, next) => {

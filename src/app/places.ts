@@ -108,8 +108,8 @@ export function tableOf({ byPlace }: RouteTables, path: string): RouteTable | un
 const NO_ROUTES = new RouteTable([]);
 
 /**
- * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount: none is
- * known without an installation. For help, the path can also be that of the mount itself.
+ * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount in the
+ * installation. For help, the path can also be that of the mount itself.
  */
 export function placeOf(
   tables: RouteTables,

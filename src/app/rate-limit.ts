@@ -29,7 +29,7 @@ const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
   "sys/restore/stored/file",
 ]);
 
-/** Request counts of this isolate. They outlive a copy of the quotas, so that a changed policy does not reset them. */
+/** Request counts of this isolate. They are not part of the snapshot, so that a newer snapshot does not reset them. */
 const windows = new AddressWindows(MAX_CLIENTS);
 
 interface Applied {
@@ -53,7 +53,7 @@ export async function admit(c: AppContext): Promise<Admission> {
   return count(c, loaded.value, path.value, counted, "");
 }
 
-/** Counts a login after its fields were read, under the role that its method says; null: they can't be read. */
+/** Counts a login after its fields were read, under the role that its method finds. `data`: null when unreadable. */
 export async function admitByRole(c: AppContext, data: GroveRequest["data"] | null): Promise<Admission> {
   const { path } = c.get("head");
   const loaded = c.get("installation");
@@ -67,8 +67,9 @@ export async function admitByRole(c: AppContext, data: GroveRequest["data"] | nu
 }
 
 /**
- * Counts a login under the quota of a role that only its proof names. It was counted as one without a role before,
- * since the proof costs more than the count. The refusal is on record, as its request is.
+ * Counts a login under the quota of a role that is known only after its proof was checked. Before the check it was
+ * counted as a login without a role, since a check costs more than a count. A refusal gets an audit line, because the
+ * request already has its first line.
  */
 export async function admitProvenRole(c: AppContext, role: string): Promise<Result<null>> {
   const { path } = c.get("head");
@@ -88,7 +89,7 @@ interface CountedPath {
   readonly mountPath: string;
   readonly suffix: string;
   readonly isLogin: boolean;
-  /** True for a login whose role an earlier step named. It is counted when that is known. */
+  /** True for a login whose role was given in an earlier step. It is counted when the role is known. */
   readonly roleFromStep: boolean;
 }
 

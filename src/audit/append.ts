@@ -3,10 +3,10 @@ import type { AuditBatch } from "./entry.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";
 
-/** Maximum number of full objects that an append passes. The directory knows all but the last ones. */
+/** Maximum number of full objects that an append skips. The directory knows all but the last of them. */
 const MAX_FULL = 8;
 
-/** Returns what appends a batch to a shard: to its newest object, and to the next one when that is full. */
+/** Returns a function that appends a batch to a shard: to its newest object, or to the next when that is full. */
 export function appender(env: AuditEnv): (shard: number, batch: AuditBatch) => Promise<void> {
   /** Numbers of the newest objects, by shard. */
   const newest = new Map<number, number>();

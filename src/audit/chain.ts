@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 
-/** The state of a chain after a record: how many there are, and the digest over all of them. */
+/** The state of a hash chain after a record: the number of records, and the digest over all of them. */
 export interface Head {
   /** Number of the last record, counted from 1 in each object; 0 before the first. */
   readonly seq: number;
-  /** SHA-256 of the digest before it and the line: base64url. */
+  /** SHA-256 of the previous digest and the line of the record, in base64url. */
   readonly digest: string;
 }
 
-/** What the chain of the first object of a shard begins with. */
+/** The digest that the chain of a shard's first object begins with. */
 export const FIRST_DIGEST = toBase64Url(new Uint8Array(32));
 
 /** The digest after `lines`. It needs no key, so anybody can compute it from an archive. */

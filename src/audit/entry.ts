@@ -19,8 +19,9 @@ export interface AuditEntry {
   /** The audit line as JSON text, at most `MAX_RECORD_LENGTH` characters. */
   readonly line: string;
   /**
-   * What it is found by: each `kind:value`, see `mentionOf`. "accessor" is the caller's token, or one that was made,
-   * changed or ended; the keyed hash of one without an accessor. "role" has the value "mount role".
+   * The keys by which the record is found: each `kind:value`, see `mentionOf`. "accessor" names the caller's token, or
+   * a token that was made, changed or ended; by its keyed hash if it has no accessor. The value of "role" is `<mount>
+   * <role>`.
    */
   readonly mentions: readonly string[];
 }

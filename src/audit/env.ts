@@ -7,7 +7,7 @@ export interface AuditEnv extends IssuerEnv {
   readonly AUDIT_DIRECTORY: DurableObjectNamespace<AuditDirectory>;
   /** The bucket that full objects are copied to before they are deleted; absent unless wrangler.toml binds one. */
   readonly AUDIT_ARCHIVE?: R2Bucket;
-  /** Of a node of a cluster: the service that writes into the cluster's bucket, for the same. */
+  /** The same for a node of a cluster: the service that writes into the cluster's bucket. */
   readonly CLUSTER_ARCHIVE?: Fetcher;
   /** "off": nothing is stored, and the audit log is the stream alone. */
   readonly AUDIT_STORE?: string;

@@ -2,7 +2,7 @@ import { storedJson } from "../storage/tables.ts";
 import type { AuditAuth, AuditLine } from "../wire/audit.ts";
 import type { AuditEvent } from "./question.ts";
 
-/** Maximum number of tokens below one, of makers above it, and of pages of events that are read for them. */
+/** Maximum number of tokens below a token, of makers above it, and of pages of events that are read to find them. */
 export const MAX_BELOW = 500;
 const MAX_MAKERS = 16;
 const MAX_PAGES = 200;
@@ -39,7 +39,7 @@ function readEvent(event: AuditEvent): ReadEvent {
   return { caller, made: { event, line, accessor, token, maker: caller } };
 }
 
-/** Reads pages of events, as many as all readings together may. */
+/** Reads pages of events: at most `MAX_PAGES` in all reads of an instance together. */
 class Pages {
   readonly #eventsOf: EventsOf;
   #left = MAX_PAGES;
@@ -61,15 +61,15 @@ class Pages {
     }
   }
 
-  /** The tokens of all events of a token, those that it made and itself. */
+  /** The tokens whose creation the events of a token record: those that it made, and the token itself. */
   async *made(accessor: string): AsyncGenerator<MadeToken> {
     for await (const events of this.of(accessor)) yield* events.flatMap(({ made }) => made ?? []);
   }
 }
 
 /**
- * Returns the tokens that hang below a token by what made them, level by level: also dead ones, and orphans that it
- * made. `complete`: false when there may be more than were looked at.
+ * Returns the tokens that a token made, then those that they made, and so on, breadth first: also ended tokens, and
+ * orphans. `complete`: false when a limit was reached, so there may be more.
  */
 export async function tokensBelow(eventsOf: EventsOf, accessor: string) {
   const pages = new Pages(eventsOf);
@@ -100,12 +100,12 @@ export async function makersOf(eventsOf: EventsOf, accessor: string): Promise<Ma
   return makers;
 }
 
-/** The record of the token itself: the first one that says that it was made. */
+/** Returns the creation of a token from its events; null when they don't record it. */
 async function makingOf(pages: Pages, accessor: string): Promise<MadeToken | null> {
   for await (const events of pages.of(accessor)) {
     const own = events.find(({ made }) => made?.accessor === accessor);
     if (own) return own.made;
-    // A token does nothing before it is made: its own record is not there any more.
+    // A token acts only after its creation, so the record of its creation was deleted.
     if (events.some(({ caller }) => caller === accessor)) return null;
   }
   return null;

@@ -3,7 +3,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 
 const LABEL = new TextEncoder().encode("grove audit mentions");
-/** A key is exact as a number of JavaScript. */
+/** A JavaScript number holds a key of this length exactly. */
 const KEY_BITS = 52n;
 
 /** Number of keys in one generation of the cache: of callers, addresses, entities and roles, which recur. */
@@ -16,13 +16,13 @@ const NEVER_KEPT = "request:";
 /** The secrets of installations, by their keys. */
 const secrets = new WeakMap<Keys, Promise<Uint8Array>>();
 const kept = new GenerationalCache<string, number>(MAX_KEPT_KEYS);
-/** The secret that the kept keys are of. */
+/** The secret that made the kept keys. */
 let keptOf: Uint8Array | null = null;
 
 /**
- * Returns a function that gives the key of a mention: a keyed hash, so that the storage does not tell what is mentioned.
- * Two mentions can have the same key, rarely: a reader compares the mentions of the record. It never changes, whatever
- * terms of keys begin.
+ * Returns a function that gives the key of a mention: a keyed hash, so that storage does not show what is mentioned.
+ * Two mentions can rarely have the same key, so a reader also compares the mentions of the record. A rotation of keys
+ * does not change it.
  */
 export async function mentionKeys(keys: Keys): Promise<(mention: string) => number> {
   const known = secrets.get(keys) ?? keyedHash(keys.audit, LABEL);

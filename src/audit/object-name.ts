@@ -1,7 +1,7 @@
 import { within } from "../base/location.ts";
 import type { AuditEnv } from "./env.ts";
 
-/** An object of the store: the `number`th of a shard, both counted from 0 and 1. */
+/** An object of the store. Shards are counted from 0, the objects of a shard from 1. */
 export interface ObjectName {
   readonly shard: number;
   readonly number: number;

@@ -6,9 +6,9 @@ import type { AuditEntry } from "./entry.ts";
 export const AUDIT_KINDS = ["change", "login", "refusal", "fault", "other"] as const;
 type AuditKind = (typeof AUDIT_KINDS)[number];
 
-/** Which records are asked for, besides what they mention. A part that is absent allows everything. */
+/** Conditions for records, besides their mentions. An absent field allows all records. */
 export interface AuditFilter {
-  /** Time of the record: from this one on, and before the other one. */
+  /** Time of the record: `from` inclusive, `until` exclusive. */
   readonly from?: Ms;
   readonly until?: Ms;
   /** Path of a mount, with a slash at the end. */
@@ -44,8 +44,8 @@ export interface AuditEvent {
 export interface AuditPage {
   readonly events: readonly AuditEvent[];
   /**
-   * Where the object has stopped looking; null: at the end. The number is that of the record after which it goes on, and
-   * everything that was stored before `storedAt`, in the order that is asked for, is in the answer.
+   * Where the search stopped; null: at the end. The next page begins after the record `seq`. All matches before the
+   * time `storedAt`, in the requested order, are in the answer.
    */
   readonly next: { readonly seq: number; readonly storedAt: Ms } | null;
 }

@@ -19,7 +19,7 @@ export interface AnsweredRequest {
   readonly failure: Failure["code"] | null;
 }
 
-/** Endpoints whose writes read only: the client sends what must not stand in an address. */
+/** Endpoints whose writes only read. They take a POST because their input, such as a token, must not be in a URL. */
 const READING_WRITES: ReadonlySet<string> = new Set([
   ...["auth/token/lookup", "auth/token/lookup-accessor", "identity/lookup/entity", "identity/lookup/group"],
   ...["identity/oidc/introspect", "sys/audit/events", "sys/capabilities"],
@@ -48,18 +48,18 @@ export function fateOf({ acts, path, hasCaller, failure }: AnsweredRequest): Fat
   return !changes && ABSENT.has(failure) ? "use" : "record";
 }
 
-/** True when the answer of a request waits until its record is stored: what it changed must not be without one. */
+/** True when the answer of a request waits until its record is stored: it may have changed something. */
 export function holdsAnswer(fate: Fate, { acts, failure }: Pick<AnsweredRequest, "acts" | "failure">): boolean {
   return fate === "record" && acts && (failure === null || failure === "internal" || failure === "unavailable");
 }
 
-/** A role, also one that is changed: its mount, and its name in the path. */
+/** Mount and role in the path of a role, or of the creation of a token through it. */
 const ROLE_PATH = /^(auth\/.+?\/)(?:roles?|create)\/([^/]+)(?:$|\/)/;
 const ORGANIZATION_PATH = /^organizations\/([^/]+)/;
 
 /**
- * Returns what a line is found by, without repeats: at most `MAX_MENTIONS`.
- * @param alternatePath the second path of the resource: that of a team has its organization.
+ * Returns the mentions of a line without duplicates, at most `MAX_MENTIONS`.
+ * @param alternatePath the second path of the resource: for a team, it contains the organization.
  */
 export function mentionsOf(line: AuditLine, alternatePath = ""): readonly string[] {
   const { auth, response, token_hash: tokenHash, mount = "", path } = line;
@@ -96,7 +96,7 @@ export function userOf({ auth, token_hash: tokenHash = "" }: Pick<AuditLine, "au
   return auth ? auth.accessor || tokenHash : "";
 }
 
-/** What a line without room has in the place of what was cut. */
+/** Takes the place of what was cut from a line that was too long. */
 const CUT = "<more>";
 
 /**
@@ -134,7 +134,7 @@ function withoutMetadata(line: AuditLine): AuditLine {
   };
 }
 
-/** What each record has, whatever a client sent. */
+/** The fields that every record keeps, cut to a bounded length. */
 function shortest(line: AuditLine): Partial<AuditLine> {
   const { type, time, via, request_id, operation, path, client_address, token_hash, status } = line;
   const cut = (text: string) => text.slice(0, MAX_CUT_TEXT);

@@ -3,7 +3,7 @@ import { numberSetting } from "../base/number-settings.ts";
 import type { AuditEnv } from "./env.ts";
 
 const DAY_MS = 86_400_000;
-/** An object takes records for this share of the time and of the size that are kept: whole objects are deleted. */
+/** Share of the retention time, and of the retained size, that one object takes: only whole objects are deleted. */
 const OBJECT_SHARE = 1 / 8;
 /** A full object of the store, in bytes: a tenth of the platform's limit. */
 const MAX_OBJECT_BYTES = 1e9;

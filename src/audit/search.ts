@@ -7,7 +7,7 @@ import type { AuditEvent, AuditFilter, AuditUse } from "./question.ts";
 
 /** Maximum number of objects of a shard that one page of events asks. */
 const MAX_OBJECTS = 32;
-/** For how long an isolate knows the objects. */
+/** How long an isolate caches the list of objects. */
 const OBJECTS_MS = 5_000;
 /** A record can have a later time than that of its storage, by the difference of two clocks. */
 const SKEW_MS = 120_000;
@@ -23,7 +23,7 @@ interface AuditSearch {
   readonly cursor: EventCursor;
 }
 
-/** Where a page begins: a position in each shard; null: nothing is left of it, and none: its beginning. */
+/** Where a page begins in each shard. null: nothing is left of the shard; absent: at its beginning. */
 export type EventCursor = Readonly<Record<string, Position | null>>;
 
 /** Position in a shard: the number of an object, and of the record in it after which the page begins. */
@@ -159,7 +159,7 @@ export function writeEventCursor(cursor: EventCursor | null): string {
   return cursor ? toBase64Url(new TextEncoder().encode(JSON.stringify(cursor))) : "";
 }
 
-/** Reads a cursor as a client sent it, "" for the first page; null when it is malformed. It says only where a page begins. */
+/** Reads a cursor as a client sent it, "" for the first page; null when malformed. A forged one discloses nothing. */
 export function readEventCursor(cursor: string): EventCursor | null {
   if (cursor === "") return FIRST_PAGE;
   const bytes = cursor.length <= MAX_CURSOR_LENGTH ? fromBase64Url(cursor) : null;
@@ -190,7 +190,7 @@ interface FoundUses {
 
 /** Finds the uses of a token from `from` on, before the hour `before`. */
 export async function searchUses(env: AuditEnv, accessor: string, from: Ms, before: Ms): Promise<FoundUses> {
-  // Counts can come to an object long after their hour, so its times tell nothing.
+  // Counts can be stored long after their hour, so no object can be excluded by its times.
   const objects = [...(await objectsByShard(env)).values()].flat();
   const answers = await inGroups(objects, ({ name }) => auditShardAt(env, name).uses(accessor, from, before));
   const ends = answers.flatMap(({ uses, more }) => (more ? (uses.at(-1)?.hour ?? []) : []));

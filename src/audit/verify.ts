@@ -96,7 +96,7 @@ function writePlace({ object, seq, digest }: VerifyPlace): string {
   return toBase64Url(new TextEncoder().encode([object, seq, digest].join(" ")));
 }
 
-/** Reads a cursor as a client sent it, "" for the first call. A made-up one finds problems that are none. */
+/** Reads a cursor as a client sent it, "" for the first call. A forged cursor only makes its sender's result wrong. */
 export function readVerifyCursor(cursor: string): Result<VerifyPlace | null> {
   if (cursor === "") return ok(null);
   const bytes = cursor.length <= MAX_CURSOR ? fromBase64Url(cursor) : null;

@@ -1,7 +1,7 @@
-/** A time since 1970 or a duration. The tag exists in types only, and is optional so that numbers can be assigned. */
+/** Milliseconds: a Unix time or a duration. The tag is optional, so that plain numbers can be assigned. */
 export type Ms = number & { readonly unit?: "ms" };
 
-/** As `Ms`. Neither can be assigned to the other. */
+/** Seconds: a Unix time or a duration. `Ms` and `Seconds` can't be assigned to each other. */
 export type Seconds = number & { readonly unit?: "s" };
 
 /** The only place that reads the clock: rules take `now` as an argument. */
@@ -97,7 +97,7 @@ export class SoonestTimer {
     this.#source = source;
   }
 
-  /** Schedules `work` in `ms` at the latest. All callers pass the same work: only one of them has it run. */
+  /** Schedules `work` in `ms` at the latest. All callers must pass equivalent work, since only one of them is run. */
   in(ms: Ms, work: () => void): void {
     const now = this.#source.now();
     const at = now + ms;

@@ -1,14 +1,14 @@
 import { currentTime, isWithin, LATE, type Ms, orLate } from "./clock.ts";
 import { GenerationalCache } from "./generational-cache.ts";
 
-/** For how long a copy is used, counted from the begin of its reading. */
+/** How long a cached copy may be used, counted from the start of the read that made it. */
 export interface CopyPolicy {
   readonly maxAgeMs: Ms;
   /** Additional time while the object that owns the data does not answer. */
   readonly graceMs: Ms;
 }
 
-/** Maximum time that a request waits for the reading of another one, or for an answer that it can do without. */
+/** Maximum time that a request waits for a read of another request, or for a read when it has a usable copy. */
 export const MAX_UPDATE_DELAY_MS: Ms = 1_000;
 /** Fraction of the maximum age of a copy after which it is read again in the background. */
 const RENEWAL_SHARE = 0.8;
@@ -19,13 +19,13 @@ const TROUBLE_MS = 2_000;
 /** Maximum number of pending readings that others can wait for, in one generation of the cache. */
 const MAX_PENDING = 1024;
 
-/** What is known of the readings of an object that owns data. */
+/** Whether reads of an object that owns data succeed. */
 export interface CopyOwner {
   /** When a reading last failed or was late; -Infinity: never, or the object has answered since. */
   readonly troubleAt: Ms;
-  /** When a background reading last began while it does not answer, or failed. */
+  /** When a background read last began, or a read failed, during an outage of the object. */
   renewalBegan: Ms;
-  /** Records that it answered a reading that began at `now`. */
+  /** Records that the object answered a read that began at `now`. */
   noteAnswer(now: Ms): void;
   /** Records that a reading failed or was late. */
   noteTrouble(error: unknown, copy: AgedCopy): void;
@@ -83,14 +83,14 @@ interface CopyOptions<A> {
   readonly inBackground?: (work: Promise<unknown>) => void;
 }
 
-/** The policy of a copy. A function has it by the answer; undefined: one that has not come yet. */
+/** The policy of a copy, or a function that derives it from the answer; undefined: there is no usable answer. */
 type PolicyOf<A> = CopyPolicy | ((answer: A | undefined) => CopyPolicy);
 
 /**
  * A bounded cache of data of Durable Objects, so that an isolate or another object does not call them for each request.
- * An answer is null when it is known that there is nothing, and undefined when that is not to be kept: it drops the
- * copy. An answer is not kept either when this isolate wrote while it was in flight, or when a later reading has come
- * before it.
+ * The answer null says that the value does not exist, and is cached. The answer undefined is not cached and drops the
+ * copy. An answer is also not cached when this isolate wrote during the read, or a read that began later answered
+ * first.
  */
 export class Copies<K, A> {
   readonly #copies: GenerationalCache<K, Copy<A>>;
@@ -130,7 +130,7 @@ export class Copies<K, A> {
     if (!copy) return this.#readTogether(key, policy, read, owner);
     const readAt = copy.beganAt;
     const troubleAt = owner?.troubleAt ?? Number.NEGATIVE_INFINITY;
-    // An owner in trouble is asked for one of its copies at a time.
+    // An owner that does not answer gets one background read at a time, for whichever of its copies.
     const renewed = owner && troubleAt > Number.NEGATIVE_INFINITY ? owner : copy;
     switch (useOfCopy(readAt, policy, { renewalBegan: renewed.renewalBegan, troubleAt }, currentTime())) {
       case "use":
@@ -151,12 +151,12 @@ export class Copies<K, A> {
     }
   }
 
-  /** Reads `key` again. The answer has all writes that ended before the call. */
+  /** Reads `key` again. The answer includes all writes that ended before the call. */
   async refresh(key: K, read: () => Promise<A>, owner?: CopyOwner): Promise<A> {
     const reading = this.begin();
     const pending = { reading, answer: this.#read(key, reading, read, owner) };
     this.#pending.set(key, pending, 1);
-    // Others may wait for it when the request that began it has ended.
+    // Other requests may wait for this read after the request that began it has ended.
     this.#options.inBackground?.(pending.answer.catch(() => undefined));
     try {
       return await pending.answer;

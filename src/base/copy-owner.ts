@@ -50,7 +50,7 @@ export class LoggedOwner implements CopyOwner {
   }
 }
 
-/** Age of the oldest copy in use beyond its maximum age, because its owner does not answer; null: none is. */
+/** Age of the oldest copy that is used beyond its maximum age because its owner does not answer; null without one. */
 export function staleCopyAgeMs(now: Ms): Ms | null {
   let oldest: Ms | null = null;
   for (const [owner, { readAt, maxAgeMs, graceMs }] of failing) {

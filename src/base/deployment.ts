@@ -16,11 +16,11 @@ export interface Deployment {
   readonly repeatsLostCalls: boolean;
   /** Time after which every isolate applies a change, if its copies are at most `maxAgeMs` old. */
   delayElsewhereMs(maxAgeMs: Ms): Ms;
-  /** Time for which a copy is used beyond its maximum age while its object does not answer, where `setMs` is set. */
+  /** How long a copy may be used beyond its maximum age while its object does not answer. @param setMs the setting */
   graceMs(setMs: Ms): Ms;
-  /** Returns the trees that can have updates which this isolate does not know, of those that it has changed. */
+  /** Returns those of the `changed` trees that other isolates can change too. */
   treesElsewhere(changed: readonly string[]): readonly string[];
-  /** Number of shards of the audit store: isolates append to one each. */
+  /** Number of shards of the audit store: each isolate appends to one. */
   readonly auditShards: number;
   /** Maximum share of the time that each of `checks` background checks works. */
   shareOfCheck(checks: number): number;

@@ -21,8 +21,8 @@ export const MAX_NAMED_TOKENS = 900;
 export const MAX_META_LENGTH = 65_536;
 
 /**
- * Bytes of a request body that restores a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row.
- * The gateway has the same limit.
+ * Bytes of a request body that restores a part of a backup: a page of `PAGE_CHARACTERS` in base64, whose last row can
+ * exceed that size. The gateway has the same limit.
  */
 export const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 /** Records of ended tokens that one shard of the list keeps: of tokens that jobs revoked, and of the others. */

@@ -14,8 +14,8 @@ const LOST_CALLS_LOG_MS: Ms = 10_000;
 const lostCallLoggedAt = new Map<string, Ms>();
 
 /**
- * Logs that background work failed. It is tried again. While an object is gone, all work that needs it fails at every try,
- * so of lost calls this isolate logs one line of a type in ten seconds.
+ * Logs that background work failed and will be retried. While an object can't be reached, all work that needs it fails
+ * at every retry, so for lost calls an isolate logs at most one line of each type in ten seconds.
  */
 export function logFailedWork(type: "list of accessors" | "sweep", error: unknown): void {
   if (isLostCall(error)) {

@@ -3,7 +3,7 @@
  * text read in another order than it is written in.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-/** These, and what looks like a blank or like nothing. */
+/** The characters of `UNPRINTABLE`, and characters that are shown as a blank or not at all. */
 const MISLEADING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 const ASCII = /^[\x20-\x7e]*$/;
 
@@ -20,10 +20,10 @@ export function escapeUnprintable(text: string, escapeOf: (character: string) =>
   return ASCII.test(text) ? text : text.replace(MISLEADING, escapeOf);
 }
 
-/** The refusal of a name with misleading blanks, after the word for what it names. */
+/** The message for a name with misleading blanks. The caller puts the kind of the named thing before it. */
 export const MISLEADING_BLANKS = "name must not have white space but single blanks between other characters";
 
-/** True when a name can look like another one in a list, because of its blanks. A new name has none of these. */
+/** True when a name can look like another name because of its blanks. Only new names are refused for that. */
 export function hasMisleadingBlanks(name: string): boolean {
   return MISLEADING_BLANK.test(name);
 }

@@ -1,4 +1,4 @@
-/** A setting that is a number: what it may be, and what it is when it is not set. */
+/** A numeric setting: its default, and its inclusive bounds. */
 interface NumberSetting {
   readonly byDefault: number;
   readonly min: number;
@@ -10,7 +10,7 @@ const whole = (byDefault: number, min: number, max: number): NumberSetting => ({
 const any = (byDefault: number, min: number, max: number): NumberSetting => ({ byDefault, min, max, isWhole: false });
 
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
-/** Small enough for a test, and not 0. */
+/** Lower bound of settings that must be above 0; small enough for tests. */
 const MORE_THAN_NOTHING = 0.001;
 
 /** Every setting of the Worker that is a number. docs/operations.md says what each is for. */
@@ -19,8 +19,8 @@ export const NUMBER_SETTINGS = {
   POLICY_GRACE_SECONDS: any(60, 0, UNBOUNDED),
   TOMBSTONE_DAYS: any(30, 0, 3650),
   MAX_BODY_BYTES: whole(1_048_576, 1, UNBOUNDED),
-  // The date in a signature has seconds: programs that share credentials and log in within the same second, such as a
-  // hundred copies of a function, have the same signature.
+  // A signature contains its time in whole seconds: programs that share credentials and log in within the same second,
+  // such as a hundred copies of a function, send the same signature.
   TOKENS_PER_SIGNATURE: whole(100, 1, UNBOUNDED),
   BACKUP_INTERVAL_HOURS: whole(24, 1, 744),
   BACKUP_KEEP: whole(14, 1, 400),
@@ -30,10 +30,10 @@ export const NUMBER_SETTINGS = {
 
 export type NumberSettingName = keyof typeof NUMBER_SETTINGS;
 
-/** A number in `[vars]` of wrangler.toml is none of text. */
+/** wrangler.toml passes a number in `[vars]` as a number, not as text. */
 type Written = string | number | undefined;
 
-/** Null for a text that is no such number. Empty is not set, as for secrets. */
+/** Null for a value that is not such a number. An empty text counts as not set, as for secrets. */
 function understood({ byDefault, min, max, isWhole }: NumberSetting, written: Written): number | null {
   const text = String(written ?? "").trim();
   if (text === "") return byDefault;
@@ -41,12 +41,12 @@ function understood({ byDefault, min, max, isWhole }: NumberSetting, written: Wr
   return value >= min && value <= max && (!isWhole || Number.isSafeInteger(value)) ? value : null;
 }
 
-/** The value of a setting. One that is not understood means the default, not "no limit". */
+/** The value of a setting. An invalid value means the default, not "no limit". */
 export function numberSetting(name: NumberSettingName, written: Written): number {
   return understood(NUMBER_SETTINGS[name], written) ?? NUMBER_SETTINGS[name].byDefault;
 }
 
-/** A line for the operator about each setting that is not understood. It does not repeat the value. */
+/** A message for the operator about each setting with an invalid value. It does not repeat the value. */
 export function misreadSettings(settings: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(NUMBER_SETTINGS).flatMap(([name, setting]) => {
     const written = settings[name];

@@ -86,7 +86,7 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
 
 const ALLOCATED_IPV6 = ipaddr.parseCIDR("2000::/3");
 
-/** What is said of a URL with such a problem, as a phrase without it. */
+/** The phrase for each result of `outboundProblem`, without the URL. The caller puts the field's name before it. */
 export const OUTBOUND_PROBLEMS = {
   scheme: "must be an https URL, unless --allow-private-host names its host",
   host: "must be a host on the public internet, or one that --allow-private-host names",

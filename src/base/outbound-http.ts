@@ -27,7 +27,7 @@ export interface SentAnswer {
 /**
  * Why there is no answer. "lost": the host refuses the connection, or closes it; "unreachable": its name does not resolve,
  * or TLS fails. A retry does not help after "unreadable" (too long or not UTF-8), "not_allowed" and
- * "unsendable" (a header with characters that none can have).
+ * "unsendable" (a header with characters that HTTP does not allow).
  */
 export type NoAnswer = "lost" | "unreachable" | "timeout" | "unreadable" | "not_allowed" | "unsendable";
 
@@ -47,7 +47,7 @@ export async function send(
   fetchFrom: FetchFrom = (sent) => fetch(sent),
 ): Promise<Result<SentAnswer, NoAnswer>> {
   const { method, url, headers, body } = request;
-  // The runtime writes a header that is no ASCII into its log, and these have tokens and keys.
+  // The runtime logs a header value that is not ASCII, and these headers contain tokens and keys.
   if (!Object.values(headers).every((value) => HEADER.test(value))) return err("unsendable");
   if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
   // Not AbortSignal.timeout: its timer would outlast the answer and keep an object awake.
@@ -63,7 +63,7 @@ export async function send(
   }
 }
 
-/** True for the error that workerd marks as one that another try may mend. */
+/** True for an error that workerd marks as retryable. */
 function isLostConnection(error: unknown): boolean {
   return error instanceof Error && "retryable" in error && error.retryable === true;
 }
@@ -107,7 +107,7 @@ export async function readBoundedText(
   maxBytes: number,
 ): Promise<Result<string, "too_long" | "not_utf8">> {
   const announced = response.headers.get("Content-Length");
-  // Reading an uncompressed body of a known length in one piece costs a third.
+  // To read an uncompressed body of a known length in one piece costs a third of reading it as a stream.
   if (announced !== null && Number(announced) <= maxBytes && response.headers.get("Content-Encoding") === null) {
     return readWhole(response, maxBytes);
   }

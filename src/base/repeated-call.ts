@@ -6,13 +6,13 @@ import { givenUp, isGivenUp, isLostCall } from "./platform-errors.ts";
 const PAUSES_MS: readonly Ms[] = [0, 50, 100, 200, 400, 800];
 
 /**
- * Calls an object. In a cluster a call is lost when its object moves to another node, or the node of the object ends. Then
- * it is repeated for a moment, as the object is found anew each time. The wait is short: a waiting request has a place
- * that requests to other objects need, and clients come back after the 503.
+ * Calls an object. In a cluster a call is lost when its object moves to another node, or the node of the object ends. A
+ * lost call is repeated for about 1.5 s; each attempt looks the object up again. The time is short: a waiting request
+ * takes capacity from requests to other objects, and clients retry after the 503.
  *
- * @param call may have been carried out when it is repeated, so it has to be safe to repeat. `again`: it is a repetition.
- * @param wait waits so long.
- * @throws the error of the last attempt, or one that callers don't repeat: the waits of a chain of calls would multiply
+ * @param call must be safe to repeat: a lost call may have been carried out. `again`: it is a repetition.
+ * @throws the error of the last attempt. The error of a call that was lost at every attempt is marked by `givenUp`, so
+ *   that callers in other objects don't repeat it: the waits of a chain of calls would multiply.
  */
 export async function repeated<T>(
   { repeatsLostCalls }: Pick<Deployment, "repeatsLostCalls">,

@@ -26,14 +26,14 @@ export type Failure =
   | {
       readonly code: "invalid_request";
       readonly message: string;
-      /** What the log has in place of a message with texts of somebody else than the client. */
+      /** The message for the log, where `message` quotes a party other than the client. */
       readonly logged?: string;
     }
   /** Fields that the endpoint does not know, where ignoring one would change the meaning of the request: 400. */
   | { readonly code: "unknown_fields"; readonly names: readonly string[] }
   /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
   | { readonly code: "unauthenticated" }
-  /** A policy that refuses: 403 with the same message, or 404 in JSON:API. */
+  /** Refused by the policies: 403 with the message of `unauthenticated`, or 404 in JSON:API. */
   | { readonly code: "permission_denied" }
   /** The token named in a body is unknown: 403. */
   | { readonly code: "bad_token" }

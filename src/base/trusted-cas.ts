@@ -7,7 +7,7 @@ export function certificatesIn(pem: string): readonly string[] {
   return [...pem.matchAll(CERTIFICATE)].map(([, body = ""]) => withoutWhiteSpace(body));
 }
 
-/** True when the text has certificates, all of which this server trusts. The platform can't trust others for one call. */
+/** True when a PEM text has certificates and this server trusts all of them: a Worker can't trust a CA for one call. */
 export function trustsAll(
   { GROVE_TRUSTED_CAS: trusted = "" }: { readonly GROVE_TRUSTED_CAS?: string },
   pem: string,

@@ -9,7 +9,7 @@ import { inGroups, inPool, MAX_PARALLEL_CALLS } from "./parallel.ts";
 
 /** Target time of a piece, without its commit. It bounds how long a request waits for a sweep. */
 const PIECE_MS = 3;
-/** Bounds of the rows of a piece. Each is a commit: smaller pieces would spend their time waiting for the disk. */
+/** Bounds of the rows of a piece. Each piece is a commit: smaller ones would spend their time waiting for the disk. */
 const MIN_ROWS = 100;
 const MAX_ROWS = 400;
 export const FIRST_PIECE = 200;
@@ -178,7 +178,7 @@ export interface SweepPace {
 /** On the network each object has a thread. */
 export const OWN_THREADS: SweepPace = {
   collectsRemovals: false,
-  // Each step calls all shards of the list.
+  // A step is large, because each calls all shards of the list.
   tidyTokens: 200,
   requestCame: () => {},
   turns: () => new SweepTurns(),
@@ -194,7 +194,7 @@ export const OWN_THREADS: SweepPace = {
 /** All objects and all requests have the same thread, as in one process. */
 export class SharedThread implements SweepPace {
   readonly collectsRemovals = true;
-  /** Requests wait some ms for a step. */
+  /** A step is small, because requests wait for its end: some ms. */
   readonly tidyTokens = 50;
   readonly #turns = new SweepTurns();
 
@@ -213,8 +213,8 @@ export class SharedThread implements SweepPace {
 
   /**
    * Calls one object at a time and pauses after each, so that requests are served: several objects that wake together
-   * hold the thread for a tenth of a second. A call takes no turn: a tree may sweep before it answers, and takes a turn
-   * for that.
+   * hold the thread for a tenth of a second. The call itself takes no turn: a tree may sweep before it answers, and
+   * that sweep would wait for the same turn.
    */
   async askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
     const answers: R[] = [];

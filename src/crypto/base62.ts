@@ -5,7 +5,6 @@ const BASE = BigInt(ALPHABET.length);
 /** The characters of base62 that base58 leaves out, as they look alike. */
 const LOOKALIKES = /[0OIl]/g;
 const BASE58 = ALPHABET.replace(LOOKALIKES, "");
-/** Number of values of a byte. */
 const BYTE_VALUES = 256;
 
 /** `length` random letters and digits from a cryptographic generator: 5.95 bits each. */
@@ -18,9 +17,9 @@ export function randomBase58(length: number): string {
   return randomText(BASE58, length);
 }
 
-/** `length` random characters of an alphabet of 1 to 256 in ASCII, from a cryptographic generator. Each is as frequent. */
+/** `length` characters of `alphabet` (1 to 256 ASCII characters), chosen uniformly by a cryptographic generator. */
 export function randomText(alphabet: string, length: number): string {
-  // The largest multiple in a byte. Bytes from here on are rejected, or some characters would be more frequent.
+  // The largest multiple of the alphabet's length. Bytes from here on are rejected: modulo would favor some characters.
   const fair = BYTE_VALUES - (BYTE_VALUES % alphabet.length);
   let text = "";
   while (text.length < length) {
@@ -31,7 +30,7 @@ export function randomText(alphabet: string, length: number): string {
   return text;
 }
 
-/** True for a string of base58 characters only. */
+/** True when a base62 text has none of the characters that base58 leaves out. */
 export function isBase58(text: string): boolean {
   return text.search(LOOKALIKES) < 0;
 }

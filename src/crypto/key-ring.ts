@@ -13,15 +13,15 @@ interface KeyTerm {
   /** HMAC key of the hashes of tokens. */
   readonly tokens: string;
   readonly installedAt: Ms;
-  /** New values and hashes use it from this time on: by then every isolate has read it. */
+  /** From this time on, new values and hashes use the term: by then every isolate has read it. */
   readonly usedFrom: Ms;
 }
 
 /**
- * The keys of an installation, as text that can be sealed and stored. `identity` is the HMAC key of the tags of ids:
- * accessors, lease ids and those of registered credentials. It never changes, since ids last as long as what they name, and a tag grants
- * no access. `audit` is the HMAC key of the hashes in audit lines. `data` are the terms, newest last; older ones are
- * kept for reading.
+ * The keys of an installation, as text that can be sealed and stored. `identity` is the HMAC key of the tags in
+ * accessors, lease ids and ids of registered credentials. It never rotates: an id must stay valid as long as what it
+ * names, and a tag grants no access. `audit` is the HMAC key of the hashes in audit lines. `data` are the terms, newest
+ * last; older terms are kept for reading.
  */
 export interface KeyRing {
   readonly identity: string;
@@ -169,7 +169,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Size of one generation of a data key's cache, in keys of days: more days than a busy isolate reads values of. */
+/** Maximum number of day keys in one generation of the cache: more days than a busy isolate reads values of. */
 const MAX_DAYS = 256;
 
 /**
@@ -195,7 +195,7 @@ export class DataKey {
     return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
   }
 
-  /** Caches the key of a day. Only for days of values that were really sealed: a forged value can name any day. */
+  /** Caches the key of a day. Call it only after a value was sealed or opened: a forged value can name any day. */
   keep(day: number, key: CryptoKey): void {
     if (!this.#days.get(day)) this.#days.set(day, key, 1);
   }

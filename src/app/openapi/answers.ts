@@ -129,7 +129,7 @@ function bodyOf(answer: AnswerDescription, { fieldName }: Route): JsonSchema | n
       return null;
     case "data": {
       const data = schemaOf(fieldName ? renamed(answer.data, fieldName) : answer.data);
-      // Injected keys are at the top level as well. Rules for other names there would apply to those of the envelope.
+      // Injected keys are also at the top level, where `additionalProperties` would apply to the keys of the envelope.
       const { additionalProperties: _, ...injected } = data;
       return enveloped({ data }, answer.injected ? [injected] : []);
     }

@@ -87,7 +87,7 @@ function operationsByPath(mounts: readonly DocumentedRoutes[]): PlacedOperation[
   return [...Map.groupBy(placed, ({ path }) => path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}")).values()];
 }
 
-/** Returns the operation by which a path or a method with several of them is described. */
+/** Returns the operation that describes a path or a method with several operations: its read, or else the first. */
 function mainOf(placed: readonly PlacedOperation[]): PlacedOperation {
   const main = placed.find(({ operation }) => operation === "read") ?? placed[0];
   if (!main) throw new Error("a path has an operation");
@@ -128,7 +128,7 @@ function needsSudo({ operation, path }: PlacedOperation): boolean {
   return requiresSudo(operation, operation === "list" ? `${plain}/` : plain);
 }
 
-/** A GET can be a read and a list. */
+/** Describes one HTTP method of a path. `placed` has two operations where a GET is both a read and a list. */
 function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
   const main = mainOf(placed);
   const { mount, route, operation } = main;

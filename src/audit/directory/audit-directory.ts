@@ -117,7 +117,7 @@ const OBJECT: TableShape = {
  */
 export class AuditDirectory extends GroveObject<AuditEnv> {
   readonly #objects: SealedTable<ObjectRow>;
-  /** When the next objects may be deleted. */
+  /** When `#retain` runs next. */
   #retainAt: Ms = 0;
 
   constructor(ctx: DurableObjectState, env: AuditEnv) {
@@ -142,8 +142,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   }
 
   /**
-   * Registers an object before its first record. Returns what its chain begins with; null when it was full already.
-   * Safe to repeat. @throws while the object before it may take records.
+   * Registers an object before its first record. Returns the digest that its chain begins with; null when the object is
+   * already full. Safe to repeat. @throws while the object before it may take records.
    */
   async open(name: string): Promise<{ readonly begins: string } | null> {
     await this.keys.open();
@@ -151,7 +151,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     if (!place) throw new Error("no object of the store has this name");
     const known = this.#objects.find(name);
     if (known?.state === "open" && known.seq === 0) return { begins: known.begins };
-    // Its records were deleted. The shard goes on after those that are known.
+    // The object has lost its records: otherwise it would not register again. The shard goes on with the next object.
     if (known?.state === "open") this.#objects.put({ ...this.#cut(known), state: "closed" });
     if (known) return null;
     const last = this.#newest(place.shard);
@@ -168,9 +168,10 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   }
 
   /**
-   * Takes the head of the chain of an object. `before`: how its chain stands at the head that is known here; null, or
-   * another place: it does not know which that is, and the answer is that head. Otherwise the answer is null. Safe to
-   * repeat.
+   * Stores the head of the chain of an object. `before` is the head of its chain at the record number that is stored
+   * here: another digest shows that earlier records were changed or deleted. When `before` is null or has another
+   * number, nothing is stored and the answer is the stored head, so that the object can call again. Otherwise the
+   * answer is null. Safe to repeat.
    */
   async witness(name: string, report: HeadReport, before: Head | null): Promise<Head | null> {
     await this.keys.open();
@@ -260,8 +261,8 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
   }
 
   /**
-   * Closes objects that take nothing more, and deletes the oldest. Without an archive none waits for it. An object that
-   * fails does not hold up the others.
+   * Closes objects that are open for too long, and deletes those that are too old or beyond the size that is kept. With
+   * an archive, only archived objects are deleted. An object that fails does not hold up the others.
    */
   async #retain(): Promise<void> {
     const now = currentTime();
@@ -295,7 +296,7 @@ export class AuditDirectory extends GroveObject<AuditEnv> {
     this.#retainAt = now + (failures > 0 ? RETRY_MS : HOUR_MS);
   }
 
-  /** Changes an entry as it is now: others may have changed it since it was read. */
+  /** Changes fields of the stored entry: another request may have changed it since the caller read it. */
   #change(name: string, changes: Partial<ObjectRow>): void {
     const row = this.#objects.find(name);
     if (row) this.#objects.put({ ...row, ...changes });

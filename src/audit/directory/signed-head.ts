@@ -8,7 +8,7 @@ import type { Installation } from "../../system/installation.ts";
 import type { Head } from "../chain.ts";
 import type { AuditEnv } from "../env.ts";
 
-/** Type of the signed text. It has no claim of a token, and no verifier of tokens takes it for one. */
+/** Type of the signed text. The text has none of the claims of a token, so no verifier accepts it as a token. */
 const TYPE = "grove-audit-head";
 
 /** The chain of an object. */
@@ -18,8 +18,8 @@ interface SignedObject extends Head {
 }
 
 /**
- * Signs the heads of all chains with the issuer's default key: who holds the storage can't sign others, and who has
- * kept an earlier one finds that records before it were changed. A compact JWS.
+ * Signs the heads of all chains with the issuer's default key, as a compact JWS. An attacker who can write the storage
+ * can't sign other heads. Anyone who has kept signed heads can detect a later change of the records before them.
  *
  * @throws when the issuer does not answer.
  */

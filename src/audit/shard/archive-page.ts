@@ -14,11 +14,12 @@ export interface ArchivePage {
   readonly isEnd: boolean;
 }
 
-/** The line in the place of a record that can't be read. The digest of an archive with one is another. */
+/** The line in the place of a record that can't be read. It changes the digest, so a check of the archive fails. */
 const UNREADABLE = '{"type":"unreadable"}';
 
 /**
- * Reads the lines after the record `seq`. It may be within a row: a copy of an archive can be interrupted at any line.
+ * Reads a page of lines after the record `seq`, which may be inside a row: the copy to the archive can stop at any
+ * line.
  * @param object id of the object.
  */
 export async function linesAfter(sql: Sql, keys: Keys, object: string, seq: number): Promise<ArchivePage> {

@@ -65,7 +65,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
 
   /**
    * Stores a batch in one transaction. Safe to repeat: a batch is known by its writer and number. "full" when the
-   * object takes nothing more; the directory knows that then. @param name of this object.
+   * object takes nothing more; the directory already knows it then. @param name of this object.
    */
   async append(name: string, batch: AuditBatch): Promise<AppendAnswer> {
     return this.#inTurn(() => this.#append(name, batch));
@@ -99,7 +99,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     return this.#check.step(keys, from, known);
   }
 
-  /** Returns the lines of some records after `seq`, for the archive, and the chain after them. See `linesAfter`. */
+  /** Returns a page of lines after the record `seq`, for the archive. See `linesAfter`. */
   async archivePage(seq: number): Promise<ArchivePage> {
     const { keys } = await mustLoadInstallation(this.env);
     return linesAfter(this.tables, keys, this.origin.id, seq);
@@ -129,8 +129,8 @@ export class AuditShard extends GroveObject<AuditEnv> {
   }
 
   /**
-   * Does what reads the state of the object and changes it after a wait: one after the other, so that what was read still
-   * holds when it is written.
+   * Runs work that reads state of the object, awaits and then writes: one at a time, so that the state does not change
+   * in between.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
@@ -148,7 +148,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
     const rows = await this.#rowsFor(installation, about, batch.entries);
     const keyOf = await mentionKeys(installation.keys);
     const addresses = await this.#sealedAddresses(installation, batch, keyOf);
-    // A transaction that is rolled back would take tables with it that it has made.
+    // A transaction that is rolled back would drop the tables that were created in it.
     this.tables.create();
     this.ctx.storage.transactionSync(() => {
       if (!this.#known) this.#about.put(about);
@@ -228,7 +228,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
 
   #lastHead(begins: string): StoredHead {
     const { good, tampered } = this.#batches.judged("ORDER BY first_seq DESC LIMIT 1");
-    // The chain goes on with what is there: a check names the row, and nothing later is lost.
+    // The chain goes on after a tampered row: a check reports the row, and later records are not lost.
     const last = good[0] ?? tampered[0];
     return last ? headAfter(last) : { seq: 0, digest: begins, at: 0 };
   }

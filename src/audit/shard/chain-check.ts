@@ -12,9 +12,9 @@ const MAX_ROWS = 100;
 
 /**
  * What is wrong with an object. "missing": it has no records any more. "another object": it has the records of another
- * one. "gap": records are missing. "changed": a row, or the object's own, was not written by Grove. "cut": the last
- * records are missing. "replaced": the directory knows other records at this place. "hidden": a record is not in the
- * lists that questions go by.
+ * object. "gap": records are missing. "changed": a row, or the row about the object, was not written by Grove. "cut":
+ * the last records are missing. "replaced": the directory knows other records at this place. "hidden": the index of
+ * mentions lacks a record, so searches don't find it.
  */
 export type AuditProblem = "missing" | "another object" | "gap" | "changed" | "cut" | "replaced" | "hidden";
 
@@ -77,7 +77,7 @@ export class ChainCheck {
     return { head, problem: isCut ? { kind: "cut", seq: head.seq + 1 } : null, isEnd };
   }
 
-  /** True when a mention of the row's records is not in its list. */
+  /** True when the index lacks a mention of the row's records. */
   async #hides(keys: Keys, { first_seq, count }: BatchRow, text: RowText): Promise<boolean> {
     const keyOf = await mentionKeys(keys);
     const places = Array.from({ length: count }, (_, place) => place);

@@ -13,8 +13,8 @@ const MAX_OPENED = 16;
 type Mentioned = readonly [key: number, seq: number];
 
 /**
- * The index of records by what they mention. It follows the records: a place in it is random, so an append that wrote
- * into it would write a page of the database for each mention. Many records at once share pages and statements.
+ * The index of records by what they mention. It is written later than the records, for many at once, which share pages
+ * and statements: keys are random, so an append that wrote into it would write a database page for each mention.
  */
 export class MentionIndex {
   readonly #sql: Sql;

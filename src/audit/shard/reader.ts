@@ -58,8 +58,8 @@ export class AuditReader {
   }
 
   /**
-   * Returns the uses of a token before an hour, the newest first: whole hours, at most `MAX_USES` of each. `more`: the
-   * last hour of the answer is not the last one.
+   * Returns the uses of a token from `from` on and before the hour `before`, the newest first: at most `MAX_USES` rows,
+   * of whole hours unless one hour has more rows. `more`: older hours may be left.
    */
   async uses(keys: Keys, accessor: string, from: Ms, before: Ms) {
     const keyOf = await mentionKeys(keys);
@@ -92,7 +92,7 @@ export class AuditReader {
     return { uses, more };
   }
 
-  /** Where an answer goes on that begins with the record `seq`. */
+  /** The `next` of an answer whose next page begins with the record `seq`. */
   #from(seq: number, newestFirst: boolean): NonNullable<AuditPage["next"]> {
     const query = "SELECT at FROM batches WHERE first_seq <= ? ORDER BY first_seq DESC LIMIT 1";
     const [storedAt = 0] = columnOf<Ms>(this.#sql, query, seq);
@@ -109,7 +109,7 @@ function has({ firstSeq, count }: OpenedRow, seq: number): boolean {
   return seq >= firstSeq && seq < firstSeq + count;
 }
 
-/** Different mentions can have the same key, and the list of a mention has no seal. */
+/** Compares the record itself: different mentions can have the same key, and the index has no seals. */
 function mentionsAll({ mentions }: AuditEntry, wanted: readonly string[]): boolean {
   return wanted.every((mention) => mentions.includes(mention));
 }

@@ -80,7 +80,7 @@ export const ABOUT: TableShape = {
   sealed: ["name", "begins", "opened_at", "closed"],
 };
 
-/** The seal of a row is its link to the row before, through the digest. */
+/** The seal covers the digest, which links a row to the row before. */
 export const BATCH: TableShape = {
   table: "batches",
   kind: "audit batch",

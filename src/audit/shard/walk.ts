@@ -2,7 +2,7 @@ import type { Ms } from "../../base/clock.ts";
 import { columnOf, type Sql } from "../../storage/tables.ts";
 import type { AuditFilter } from "../question.ts";
 
-/** A record that was stored later than this after its time is late, and is in the index of late rows. */
+/** A record that was stored later than this after its time is late. Its row is in the index `late`. */
 const LATE_MS = 60_000;
 /** Greatest difference between two clocks. */
 const SKEW_MS = 60_000;
@@ -46,15 +46,15 @@ function rowWith(sql: Sql, seq: number) {
 }
 
 /**
- * Walks over the numbers of records that have all of some mentions, in order. Each step looks into the list of one
- * mention, so the cost follows the rarest of them: the other lists are skipped through.
+ * Walks over the numbers of records that have all of some mentions, in order. Each step is a seek in the index for one
+ * mention, so the cost depends on the rarest mention.
  */
 export class MentionWalk {
   readonly #sql: Sql;
   readonly #keys: readonly number[];
   readonly #newestFirst: boolean;
   readonly #end: number;
-  /** The next number that can be one. */
+  /** The next number that can match. */
   #at: number;
   #stepsLeft: number;
 

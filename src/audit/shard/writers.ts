@@ -2,7 +2,7 @@ import type { Ms } from "../../base/clock.ts";
 import { type Sql, storedJson, upsert } from "../../storage/tables.ts";
 import type { AuditBatch } from "../entry.ts";
 
-/** How many batches of a writer are remembered. It repeats none that is older. */
+/** How many batches of a writer are remembered. A writer repeats no older batch. */
 const MAX_NUMBERS = 32;
 /** Time after which a writer that sent nothing is forgotten. */
 const FORGET_MS = 3_600_000;
@@ -20,8 +20,8 @@ export function noteTaken(
 }
 
 /**
- * The numbers of the batches of a writer that the object has taken. A batch is known by its exact number, since a later
- * one may have come before it: storing a batch twice is harmless, and taking it for stored would lose it.
+ * The numbers of the batches of a writer that the object has taken. The greatest number is not enough: a later batch
+ * may arrive first, and the earlier one would be taken for stored and lost. To store a batch twice is harmless.
  */
 export function takenFrom(sql: Sql, writer: string): readonly number[] {
   const [row] = sql.exec<{ numbers: string }>("SELECT numbers FROM writers WHERE writer = ?", writer).toArray();

@@ -4,7 +4,7 @@ import { type AuditBatch, type AuditEntry, MAX_BATCH_CHARACTERS, MAX_BATCH_ENTRI
 /** Maximum number of the records that an isolate keeps while no shard takes them, and of bytes of their texts. */
 export const MAX_WAITING = 10_000;
 export const MAX_WAITING_BYTES = 4_000_000;
-/** More than the length of the record about dropped ones. */
+/** Upper bound of the length of the record about dropped records. */
 const DROPPED_LENGTH = 512;
 
 /** Records that were not stored because the backlog was full. */
@@ -44,7 +44,7 @@ export class Backlog {
     return this.#queue.length;
   }
 
-  /** True when there is something to send, besides what rides along. */
+  /** True when there is something to send, besides counts of uses. */
   get hasNews(): boolean {
     return this.#queue.length > 0 || this.#dropped !== null;
   }
@@ -67,7 +67,7 @@ export class Backlog {
     return this.#added;
   }
 
-  /** Number of the last batch with something that has come so far, besides records. @param ridesAlong counts wait. */
+  /** Number of the batch that takes the counts that wait, or of the last batch. @param ridesAlong true: uses wait. */
   lastBatch(ridesAlong: boolean): number {
     return this.#batches + (ridesAlong || this.#dropped !== null ? 1 : 0);
   }

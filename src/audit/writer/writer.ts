@@ -14,8 +14,8 @@ export const MAX_HELD_MS: Ms = 5_000;
 /** Maximum time that uses and refusals wait for an append that they ride with. */
 export const RIDE_MS: Ms = 10_000;
 /**
- * Attempts before a writer gives up for a moment: each shard once, and a single shard twice. Of many shards some are
- * enough: while the store hangs, answers are held until then.
+ * Failed appends before a writer pauses: one for each shard, within these bounds. More would hold answers longer while
+ * the store hangs.
  */
 const MIN_ATTEMPTS = 2;
 const MAX_ATTEMPTS = 4;
@@ -172,7 +172,7 @@ export class AuditWriter {
   /** Sends one batch to one shard. */
   async #append(): Promise<boolean> {
     const { shards, append, now, wait } = this.#platform;
-    // An append costs as much as several changes. One client after the other waits for nothing.
+    // Gathering saves appends while changes come together. Changes that come one after the other don't wait.
     if (this.#hadSeveral && this.#backlog.size < MAX_BATCH_ENTRIES) await wait(GATHER_MS);
     for (const more of this.#refusals.takeEnded(now())) this.#add(this.#entryOf(more, now()));
     const batch = this.#backlog.next(() => this.#uses.take(), now());
