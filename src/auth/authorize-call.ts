@@ -55,7 +55,7 @@ export async function authorizeCall(
     if (!caller) return refused(UNAUTHENTICATED, null);
     const entity = await loadActiveEntity(env, caller.record.entityId);
     const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
-    // Also of a refused request: its fields are in no other line.
+    // Also for a refused request: no other line has its fields.
     writeFirstLine(line, caller);
     if (!decided.ok) return refused(decided.error, caller);
     const verdict = decided.value;
@@ -82,7 +82,7 @@ export async function authorizeCall(
       action = { ...action, ids: await newTokenIds(installation.keys, treeId, currentTime(), undefined, above) };
       continue;
     }
-    // The route of a renewal notes it, since the token can be in another tree.
+    // The change by a renewal is noted by its route, since the token can be in another tree.
     if (outcome?.ok && outcome.value.kind === "created") noteChange(treeId, currentTime());
     return ok({ caller, verdict, action, outcome });
   }
@@ -96,7 +96,9 @@ function refused(failure: Failure, caller: Caller | null): Result<never, Refused
   return err({ failure, caller });
 }
 
-/** Answers from a published token, in the order of its tree: entity, policies, action. null: its tree must answer. */
+/**
+ * Answers from a published token, in the same order as its tree: entity, policies, action. null: the tree must answer.
+ */
 async function runKnown(
   env: Env,
   installation: Installation,

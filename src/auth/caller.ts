@@ -70,8 +70,8 @@ export function actorOf({ accessor, record: { displayName, entityId } }: Caller)
 }
 
 /**
- * Parses a token; null for "" or one not issued here. White space in it is removed: it came with the clipboard. A wrong
- * tag or seal is refused without a call to an object.
+ * Parses a token; null for "" and for a token that was not issued here. White space is removed, since pasted tokens
+ * often contain some. A wrong tag or seal is refused without a call to an object.
  */
 export async function readToken(env: Env, installation: Installation, sent: string): Promise<ParsedToken | null> {
   const text = withoutWhiteSpace(sent);
@@ -82,7 +82,7 @@ export async function readToken(env: Env, installation: Installation, sent: stri
   }
   const { keys } = installation;
   const known = tokensRead.get(text);
-  // The keys verify a token that other keys have verified again.
+  // A cached token counts only under the keys that verified it.
   if (known?.keys === keys) return known.token;
   const token = await readGenerated(keys, text, form);
   // Only genuine tokens are cached: forged texts must not evict them.
@@ -102,7 +102,9 @@ export function isGenerated(env: Env, text: string): boolean {
 
 type TokenForm = "service" | "batch" | CredentialFormat;
 
-/** Returns the kind of a generated token by its form; null for another text. Most tokens have a prefix: no kind is asked. */
+/**
+ * Returns the kind of a generated token by its form; null for another text. The prefix of most tokens decides at once.
+ */
 function formOf({ kinds }: Env, text: string): TokenForm | null {
   if (text.startsWith(SERVICE_PREFIX)) return "service";
   if (text.startsWith(BATCH_PREFIX)) return "batch";

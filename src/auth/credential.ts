@@ -5,7 +5,7 @@ import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenRecord } from "../token/record.ts";
 
-/** How credentials are read that no tree stores and that are no batch tokens. */
+/** How the credentials of a registered kind are read: neither service tokens nor batch tokens. */
 export interface CredentialFormat {
   /** True for a text in its format, which no other kind has. Called only for texts without the prefix of a token. */
   matches(text: string): boolean;
@@ -19,7 +19,7 @@ export interface RegisteredToken {
   /** The name of its kind in look-ups, audit lines and refusals. */
   readonly type: string;
   readonly text: string;
-  /** Returns who has it or had it, as names and values, also when it is not valid any more; null when unknown. */
+  /** Returns the owner as names and values, also of a credential that is not valid any more; null when unknown. */
   owner?(env: Env): Promise<Readonly<Record<string, string>> | null>;
   /**
    * Returns its holder; null when it is not valid now. `callerOf` compares its creation time with the watermarks.

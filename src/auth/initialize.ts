@@ -72,7 +72,7 @@ async function sealKeyForNew(env: Env): Promise<Result<SealKey>> {
 
 /**
  * Begins the declared start of a new installation, or continues one that has begun, and returns its setup token. The
- * token of an earlier call is refused from the answer on: the program that had it is gone, or is not alone.
+ * token of an earlier call is refused from the answer on, so that two programs can't both continue the start.
  *
  * @param loaded as in `initialize`.
  */
@@ -88,7 +88,7 @@ export async function beginSetup(env: Env, loaded: Result<Installation>): Promis
   }
   if (!made && !(await systemOf(env).changeSetup(null, nonce))) return err(ALREADY_INITIALIZED);
   const opened = await refreshInstallation(env);
-  // Another isolate may know the token of an earlier call.
+  // Another isolate may still accept the token of an earlier call.
   if (!made) await untilInEffect(env);
   return opened.ok ? ok(await setupToken(opened.value.keys, nonce)) : opened;
 }

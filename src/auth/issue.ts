@@ -55,7 +55,7 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
-/** Finds the token that the token of a login ends with. `again`: that of the last answer is not alive any more. */
+/** Finds the parent of the token of a login. `again`: the parent of the last answer has ended. */
 export type ParentOfLogin = (again: boolean) => Promise<Result<TokenAddress>>;
 
 /** Issues the planned token of a login below another token. */
@@ -69,7 +69,7 @@ export async function issueBelow(
   for (const again of [false, true]) {
     const parent = await find(again);
     if (!parent.ok) return parent;
-    // A batch token is written nowhere, so nothing else asks the parent.
+    // A batch token is not stored, so no write in the tree checks that its parent is alive.
     const { treeId, row } = parent.value;
     const isGone = spec.type === "batch" && !(await treeAt(env, treeId).isAlive(row));
     issued = isGone ? err(PARENT_GONE) : await issue(env, installation, { ...spec, orphan: false }, parent.value, "");
@@ -145,7 +145,7 @@ async function issueWithCustomId(
   if (parent) return addChild(env, installation, keyed, parent, { text: customId, reserve, release });
   let reserved: TokenAddress | null = null;
   const prepare = async (address: TokenAddress) => {
-    // The tree of the previous attempt was taken.
+    // The id of the previous attempt's tree was taken.
     if (reserved) await release(reserved);
     reserved = address;
     const done = await reserve(address);

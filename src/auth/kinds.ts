@@ -54,7 +54,7 @@ export interface CredentialKind extends Kind {
 export interface PolicyHolderKind {
   /** In the plural, for example "teams". */
   readonly name: string;
-  /** Returns those that give a policy. At most `maxAsked` objects are asked. */
+  /** Returns the holders that give a policy. At most `maxAsked` objects are asked. */
   giving(env: Env, policy: string, maxAsked: number): Promise<PolicyHolders>;
 }
 
@@ -79,8 +79,8 @@ export interface AuthMethod extends Kind {
    */
   roleOfLogin(env: Env, mount: Mount, data: Readonly<Record<string, unknown>>): Promise<string>;
   /**
-   * Says what a text is that clients of a mount log in with, without a login and without counting a use; null when the
-   * mount knows nothing of it. Absent: the proof of a login is made for it, and is worth nothing after it.
+   * Recognizes a text with which clients of a mount log in, without a login and without counting a use; null for any
+   * other text. Absent for a method whose proofs are each made for one login, and worthless after it.
    */
   readonly recognise?: (question: LoginQuestion) => Promise<LoginText | null>;
   /** Returns the names of the roles of a mount whose tokens get this policy. */

@@ -219,7 +219,7 @@ export async function issueToken(
   return checks.record("token", {}, issued);
 }
 
-/** Makes the checks of the last step, with the values of `shown`. Returns the token of such a login. Writes nothing. */
+/** Makes the last checks of an explanation, with the values of `shown`. Returns the planned token. Writes nothing. */
 export async function planToken(
   { env, installation, mount, checks }: LoginAttempt,
   { alias, token }: VerifiedClient,

@@ -29,7 +29,7 @@ export interface LeaseRegistration extends LeaseRequest {
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
-/** Judges what needs nothing but the registration itself, and returns it with its target as it is called. */
+/** Checks what needs no stored data. Returns the registration with its target normalized. */
 export function checkRegistration(env: Env, registration: LeaseRegistration): Result<LeaseRegistration> {
   const { token, accessor, data } = registration;
   if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");

@@ -92,7 +92,9 @@ export function originOf({ id, path }: Pick<GroveRequest, "id" | "path">): Revoc
   return { ...NO_ORIGIN, request: id, path };
 }
 
-/** Returns the outcome of the action: that of the caller's hop, of a published token, or the tree performs it now. */
+/**
+ * Returns the outcome of the action: from the caller's hop, from a published token, or else from a call to the tree.
+ */
 export async function actOnTarget(context: CallContext, targeted: TargetedAction): Promise<Result<Outcome>> {
   const { env, caller } = context;
   const { treeId, action } = targeted;

@@ -192,7 +192,7 @@ export function tokenTerms(token: TokenSettings, boundCidrs: readonly string[]):
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
 }
 
-/** Returns the terms by which a token is renewed that a login by a role with these settings issued. */
+/** Returns the terms for the renewal of a token that a login by a role with these settings issued. */
 export function renewTerms(
   { ttl, maxTtl, period }: TokenSettings,
   token: Pick<TokenView, "explicitMaxTtl">,

@@ -12,7 +12,7 @@ import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seal
 
 const FORMAT = 1;
 
-/** How long after its begin a part of a backup is made (ms). */
+/** Maximum age of a run, in ms, at which its parts are made. */
 export const MAX_RUN_MS = 24 * 3_600_000;
 const CHANGING_OBJECT_RETRY_SECONDS = 10;
 
@@ -59,7 +59,7 @@ export async function readPartRequest(
   return number >= MAX_PARTS ? err(TOO_MANY_PARTS) : ok({ from, last });
 }
 
-/** Reads and seals a part. A repeat has the current state of the objects. `bytes` null: the client has the content. */
+/** Reads and seals a part. A repeated call reads the objects again. `bytes` null: the client has the content. */
 export async function makePart(
   env: Env,
   installation: Installation,
@@ -70,7 +70,7 @@ export async function makePart(
   const { from, last } = places.value;
   const { run: given, number, position, known } = request;
   const now = currentTime();
-  // The backup has everything that was answered before its run.
+  // Trees are found by their listed tokens, so all tokens that were answered before the run must be listed.
   if (number === 0) await publishRecent(env, now);
   const run = given || (await nameOfRun(installation.keys, classesInOrder(env), now));
   const read = await readPart(env, installation, from, last.after);

@@ -86,10 +86,10 @@ function partOf(env: Env, pages: ReadonlyMap<string, ObjectPage>, next: PartPosi
 }
 
 /**
- * Reads the part of a backup that begins at `from`, up to the object `until` at most ("": no limit): with the limits of
- * an earlier backup, a part without changes is the same as in that. Each object is consistent: one that is too large
- * for one call is read in pages, and again from its beginning if it has changed meanwhile. The error is the key of an
- * object that changed each time.
+ * Reads the part of a backup that begins at `from`, up to the object `until` at most ("": no limit). With the limits of
+ * the parts of an earlier backup, unchanged parts have the same content. Each object is consistent: an object that is
+ * too large for one call is read in pages, and again from its beginning if it has changed meanwhile. The error is the
+ * key of an object that changed each time.
  */
 export async function readPart(env: Env, installation: Installation, from: PartPosition, until: string) {
   if (from.within) return readLarge(env, from.after, from.within);

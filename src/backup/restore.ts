@@ -63,8 +63,8 @@ interface SealedPart {
 }
 
 /**
- * Restores a part. Only what has the hash of a sealed part is read, and nothing is decompressed before its seal was
- * checked. Safe to repeat. Returns the receipt.
+ * Restores a part. Nothing is decompressed before the seal was checked, and nothing is parsed before the hash was. Safe
+ * to repeat. Returns the receipt.
  */
 export async function restorePart(env: Env, { number, sha256, seal, content }: SealedPart): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
@@ -92,7 +92,7 @@ export async function finishRestore(
   proof: string,
   ends: RestoreWatermarks,
 ): Promise<Result<null>> {
-  // Open after an earlier attempt whose answer was lost.
+  // The installation is already open after an earlier attempt whose answer was lost.
   const open = await loadInstallation(env);
   const restored = open.ok ? open : await loadRestoring(env);
   if (!restored.ok) return err(NOT_RESTORING);
@@ -145,7 +145,7 @@ async function writePage(
   }
   const object = objectAt(env, saved);
   const written = await object.importPage(content);
-  // An object that restarts does not answer.
+  // The call rejects when the object restarts.
   if (written.ok && isLast) await object.restart().catch(() => null);
   return written;
 }

@@ -67,7 +67,7 @@ export type LeaseAction =
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: Seconds }
-  /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that one fails. */
+  /** `wait`: the answer follows the first attempt. `force`: the lease is deleted even if that attempt fails. */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
 export type LeaseOutcome =
@@ -106,7 +106,7 @@ export interface WalkAnswer {
 /** Purpose of a walk, as it is sent to the trees. */
 export interface WalkPurpose {
   readonly mode: WalkMode;
-  /** The watermark that the walk cleans up after: only tokens that one has ended are revoked. null: all are. */
+  /** The watermark of the walk: only tokens that a watermark has ended are revoked. null: all tokens are. */
   readonly watermark: number | null;
   /** Origin of the revocation, stored with tokens that no watermark has ended. */
   readonly asked: RevocationOrigin;
@@ -125,13 +125,13 @@ export interface FailedRevocation {
 
 /** Leases of ended tokens that are not revoked yet. */
 export interface Unrevoked {
-  /** Those whose revocation was not sent yet, or is on its way. */
+  /** Leases whose revocation was not sent yet, or is being sent. */
   readonly waiting: number;
-  /** Those whose last attempt failed, also those that were given up. */
+  /** Leases whose last attempt failed, irrevocable leases included. */
   readonly failing: number;
-  /** True when there are others, which were not counted. */
+  /** True when there are more leases, which were not counted. */
   readonly more: boolean;
-  /** The first of those that fail, at most `MAX_SHOWN_FAILURES`. */
+  /** The first failing leases, at most `MAX_SHOWN_FAILURES`. */
   readonly failures: readonly FailedRevocation[];
 }
 

@@ -60,7 +60,7 @@ export async function sendRevocation(env: LeaseEnv, keys: Keys, revocation: Revo
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
   };
   const { url, fetchFrom } = addressOf(env, target.value);
-  // Of its address the host alone: path and query may hold secrets.
+  // Errors name only the host of the target: its path and query may contain secrets.
   const host = endpointHost(target.value);
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: 0, hosts: "any" } as const;
   const sent = await send({ method: "POST", url, headers, body }, limits, fetchFrom);
@@ -105,7 +105,9 @@ function failed(error: string, hopeless: boolean): Delivery {
   return { delivered: false, error, hopeless };
 }
 
-/** The key that signs for `target`: 32 bytes. Each origin has its own, so none can impersonate Grove to another. */
+/**
+ * The 32-byte key that signs for `target`. Each origin has its own, so that no target can impersonate Grove to another.
+ */
 export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, encoder.encode(`lease target\0${endpointOrigin(target)}`));
 }

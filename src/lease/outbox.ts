@@ -33,7 +33,7 @@ export class LeaseOutbox {
   /** Sends due revocations. @throws Error while the service is sealed. */
   async sendDue(): Promise<void> {
     if (this.#store.due(currentTime(), 1).length === 0) return;
-    // Before an attempt is counted: while the service is sealed none can be made.
+    // Checked before attempts are counted, since a sealed service can't make any.
     await mustServe(this.#env);
     await this.#outbox.sendDue();
   }
@@ -71,7 +71,7 @@ export class LeaseOutbox {
 
   /**
    * Lists the lease as irrevocable and then stops sending its revocation. Does nothing when, since this attempt began,
-   * another one has succeeded or the revocation was forced: a forced one is sent again.
+   * another attempt has succeeded or the revocation was forced: a forced revocation is sent again.
    */
   async #giveUp(lease: LeaseRow, error: string): Promise<void> {
     if (!this.#store.canGiveUp(lease.row)) return;

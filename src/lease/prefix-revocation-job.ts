@@ -30,7 +30,7 @@ export interface WalkJob {
 
 /** A job that ends tokens by a watermark: at once, in constant time. */
 export interface EndJob extends WalkJob {
-  /** Only tokens created before this time end; null: all that were created before now. */
+  /** Only tokens created before this time end; null: all existing tokens. */
   readonly createdBefore: Ms | null;
   /** The mount that is disabled or moved together with the end of its tokens; null for none. */
   readonly mount: LeavingMount | null;
@@ -73,7 +73,9 @@ export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   readonly watermark: WalkWatermark | null;
   /** Number of entries that were listed at the start; null: not counted, or too many to count. */
   readonly total: number | null;
-  /** Number of the phase: the tokens of each group of shards are one, then the secrets of each group. */
+  /**
+   * Number of the phase: there is one for the tokens of each group of shards, then one for the secrets of each group.
+   */
   readonly phase: number;
   /** Position in each shard of the group; null: all at the start. */
   readonly shards: readonly ShardPosition[] | null;
@@ -119,7 +121,10 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The seal covers what the walk does, and not how far it is: a mount that is moved is sealed again at its new path. */
+/**
+ * The seal covers what the walk does, and not how far it is. A forged walk could have the System object disable a
+ * mount, or move it and seal it again at the new path.
+ */
 const SHAPE: TableShape = {
   table: "walk",
   kind: "lease walk",
@@ -141,7 +146,7 @@ type WalkRow = Pick<Walk, "generation" | "mode" | "prefix" | "seen" | "total"> &
 
 type WalkChanges = Partial<Omit<Walk, "generation" | keyof WalkJob | "mount" | "asked">>;
 
-/** The walk of an object: a row that exists while it is in progress. One that was tampered with counts as absent. */
+/** The walk of an object: a row that exists while it is in progress. A row that was tampered with counts as absent. */
 export class WalkStore {
   readonly #rows: SealedTable<WalkRow>;
 

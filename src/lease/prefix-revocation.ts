@@ -33,7 +33,7 @@ import { countBelow } from "./queries.ts";
 
 /** Leases that one step reads from each shard. */
 const PAGE = 25;
-/** With a call to a tree for each lease an alarm stays below the platform's limit of calls per invocation. */
+/** Even with a call to a tree for each lease, an alarm stays below the platform's limit of calls per invocation. */
 const STEPS_PER_ALARM = 6;
 export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * MAX_PARALLEL_CALLS * PAGE;
 /** Phases are numbered with the maximum, so that a stored position stays valid when a generation of shards opens. */
@@ -52,10 +52,10 @@ const DUTY = "lease walk";
  * Processes every lease below a path prefix, in all trees. There is one object for each prefix. It walks the shards of
  * the index page by page and calls the trees. Its position is stored, so a crash repeats one page.
  *
- * Guarantees: a walk processes every lease whose creation was answered before the start of the walk was. Tokens reach
- * the index later: a walk without a watermark processes those whose creation was answered two seconds earlier, and all
- * of them where one process serves everything. A lease that is created during the walk may be missed. A start during a
- * walk restarts it at the beginning.
+ * Guarantees: a walk processes every lease of a secret whose creation was answered before the start of the walk was.
+ * Tokens reach the index later: a walk without a watermark processes those whose creation was answered two seconds
+ * before the start, and all of them where one process serves everything. A lease that is created during the walk may be
+ * missed. A start during a walk restarts it at the beginning.
  */
 export class LeaseWalk extends GroveObject<Env> {
   readonly #walk = new WalkStore(this.tables, this.seals);
@@ -307,7 +307,7 @@ function phaseAfter(phase: number): number {
   return shardsOfGroup(next % MAX_GROUPS).length > 0 ? next : Math.ceil(next / MAX_GROUPS) * MAX_GROUPS;
 }
 
-/** Progress of a clean-up; null without one. `id`: the watermark's, for a mount its uuid or that of its move. */
+/** Progress of a clean-up; null without one. `id`: of the watermark; for a mount, its uuid or the id of its move. */
 export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
   const ofPrefix = await prefixJob(env, { mode: "revoke", prefix }).progress();
   return ofPrefix ?? (await walkOfMount(env, id).progress());

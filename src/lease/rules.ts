@@ -23,7 +23,7 @@ export interface LeasePlan {
   readonly grant: GrantedTtl;
 }
 
-/** Returns why no lease may be registered at `path`; null when one may. */
+/** Returns why no lease may be registered at `path`, or null. */
 export function leasePathProblem(path: string): string | null {
   const segments = path.split("/");
   if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the path is too long";

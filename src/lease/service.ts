@@ -28,7 +28,7 @@ export interface GrantedLease {
 /** The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
 
-/** Fails with "not_found" without such a lease. `notes` receives the accessor of a token, for the audit log. */
+/** Looks up a lease, or fails with "not_found". `notes` receives the accessor of a token, for the audit log. */
 export async function lookupLease(
   env: LeaseEnv,
   installation: Installation,
@@ -70,7 +70,7 @@ export async function renewLease(
 }
 
 /**
- * Revokes a lease; that of a token with the token and everything below it. With `wait` the revocation of a secret is
+ * Revokes a lease: of a token, with the token and everything below it. With `wait` the revocation of a secret is
  * sent before the answer; without it the tree sends it afterwards. With `force` it is sent once, and the lease is
  * deleted even when the target refuses. `notes` receives the accessor of a revoked token, for the audit log.
  *

@@ -124,18 +124,18 @@ export class LeaseStore {
   }
 
   /**
-   * Counts the leases of these tokens whose secrets can be used, up to `limit`: also those whose revocation was asked
-   * for before and is not accepted, so that the numbers of a receipt add up. `more`: there are others.
+   * Counts the leases of these tokens, up to `limit`. Leases whose earlier revocation the target has not accepted are
+   * included, so that the numbers of a receipt add up. `more`: there are more leases than `limit`.
    */
   countOfTokens(tokens: readonly number[], limit: number): { readonly count: number; readonly more: boolean } {
-    // Each part has an index of its own.
+    // Two parts, because each has its own partial index.
     const part = (state: string) => `SELECT 1 FROM json_each(?1) t JOIN leases l ON l.token = t.value AND l.${state}`;
     const query = `SELECT COUNT(*) FROM (${part(`state = ${HELD}`)} UNION ALL ${part(`state <> ${HELD}`)} LIMIT ?2)`;
     const [found = 0] = columnOf<number>(this.tables, query, JSON.stringify(tokens), limit + 1);
     return { count: Math.min(found, limit), more: found > limit };
   }
 
-  /** Leases of these tokens, which are not alive, whose targets have not accepted the revocation. See `Unrevoked`. */
+  /** The leases of these dead tokens whose targets have not accepted the revocation. See `Unrevoked`. */
   unrevokedOf(tokens: readonly number[], most: number): Unrevoked {
     const rows = JSON.stringify(tokens);
     const all = this.countOfTokens(tokens, most);
@@ -195,7 +195,7 @@ export class LeaseStore {
 
   /**
    * Ends leases in any state: their revocations are due at `now`, also those that were given up. A pending
-   * revocation keeps its schedule unless `forced` is new to it.
+   * revocation keeps its schedule unless this call makes it forced.
    */
   end(rows: readonly number[], forced: boolean, now: Ms): void {
     if (rows.length === 0) return;
@@ -229,7 +229,7 @@ export class LeaseStore {
     return { ...lease, ...attempt };
   }
 
-  /** Stores why an attempt failed that is made again. */
+  /** Stores the error of an attempt that will be repeated. */
   failed(row: number, error: string): void {
     setColumns(this.tables, "leases", { error }, `row = ? AND state = ${TO_REVOKE}`, row);
   }

@@ -28,8 +28,8 @@ interface TreeLeasesDeps {
 }
 
 /**
- * The leases of the tokens of one tree. A lease is valid until its expiry, and while its holder is alive. Its
- * revocation then stays in the outbox until the target has accepted it.
+ * The leases of the tokens of one tree. A lease is valid until its expiry, and while its holder is alive. After its end
+ * the revocation stays in the outbox until the target has accepted it or it is given up.
  */
 export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
@@ -72,7 +72,7 @@ export class TreeLeases {
   }
 
   /**
-   * Performs the part of a walk over a prefix on the leases of secrets that it found in this tree. Unless the mode is
+   * Performs a step of a walk over a prefix for the leases of secrets that it found in this tree. Unless the mode is
    * `tidy`, all of them end at once. The first `WALK_SENDS` revocations are sent before the answer, so that the walk can
    * report failures. The alarm sends the others.
    */
@@ -94,7 +94,7 @@ export class TreeLeases {
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
     if (this.store.find(ids.row)) return ok({ kind: "row_taken" });
-    // In parallel with the own write. The answer waits for both.
+    // In parallel with the write of the tree itself. The answer waits for both.
     const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
       .addLease(ids.text, request.path)
       .then(

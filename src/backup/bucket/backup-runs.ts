@@ -105,7 +105,7 @@ export class BackupRuns extends GroveObject<Env> {
     });
   }
 
-  /** Starts a run if the last one failed or started an interval ago. Sets a lost alarm again. Safe to repeat. */
+  /** Starts a run if the last run failed or started an interval ago. Restores a lost alarm. Safe to repeat. */
   async startWhenDue(): Promise<void> {
     const { running, last } = this.status();
     const next = last && last.state !== "failed" ? last.startedAt + backupIntervalMs(this.env) - EARLY_MS : 0;
@@ -131,14 +131,14 @@ export class BackupRuns extends GroveObject<Env> {
     return true;
   }
 
-  /** Records when a backup was begun that a client read over the API and has sealed. Safe to repeat. */
+  /** Records when a backup began that a client read over the API and had sealed. Safe to repeat. */
   sealedElsewhere(beganAt: Ms): void {
     this.tables.exec("INSERT OR REPLACE INTO elsewhere (one, began_at) VALUES (1, ?)", beganAt);
   }
 
   /**
-   * The run in progress, the last run, and the last run whose backup is complete. `elsewhereAt`: when the last backup
-   * was begun that a client read and sealed; null: there is none.
+   * The run in progress, the last run, and the last run whose backup is complete. `elsewhereAt`: see `sealedElsewhere`;
+   * null without such a backup.
    */
   status(): BackupStatus {
     const [elsewhereAt = null] = columnOf<Ms>(this.tables, "SELECT began_at FROM elsewhere");

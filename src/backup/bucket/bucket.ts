@@ -28,8 +28,8 @@ export async function listBackups(bucket: R2Bucket): Promise<string[]> {
 }
 
 /**
- * Deletes files of one old backup; true when none is left. All but the newest `keep` complete backups are old. One
- * without a manifest is still being made, unless it began before `begunBefore`.
+ * Deletes files of one old backup; true when no old backup is left. All but the newest `keep` complete backups are old.
+ * A backup without a manifest is still being made, unless it began before `begunBefore`.
  */
 export async function deleteOld(bucket: R2Bucket, clusterId: string, keep: number, begunBefore: Ms) {
   const places = await placesOf(bucket, clusterId);
