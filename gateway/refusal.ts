@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MAX_PATH_LENGTH } from "../src/base/limits.ts";
 import { auditPath, unservedPath } from "../src/wire/audit.ts";
-import { operationOfMethod } from "../src/wire/method.ts";
+import { operationOfMethod } from "../src/wire/http-method.ts";
 
 /** An answer by the gateway itself. It never repeats what the client sent. */
 export interface Refusal {

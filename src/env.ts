@@ -38,7 +38,7 @@ export interface Env extends TreeEnv, AppRoleEnv, AwsEnv, JwtEnv, KubernetesEnv,
   readonly GROVE_DEV_ROOT_TOKEN?: string;
   /** The commit that the Worker was built from, for `sys/health`; set by `npm run dev`, `serve` and `deploy`. */
   readonly GROVE_COMMIT?: string;
-  /** "true" chooses the deployment ONE_PROCESS of `src/app/assemble.ts`. Set by `npm run serve` alone. */
+  /** "true" chooses the deployment ONE_PROCESS of `src/app/deployments.ts`. Set by `npm run serve` alone. */
   readonly ONE_PROCESS?: string;
   /** "true" chooses the deployment ONE_THREAD. Set by `npm run dev` and in .dev.vars. */
   readonly ONE_THREAD?: string;

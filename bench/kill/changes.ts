@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { onlyReads } from "../../src/audit/record.ts";
+import { onlyReads } from "../../src/audit/recording-rules.ts";
 import { ask, type Client, type Json, member, type Reply, text } from "../servers/client.ts";
 
 /** After a failure of the store an isolate tries again within a minute. */

@@ -1,6 +1,6 @@
 import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
-import { parseCidr } from "../../src/token/rules/address.ts";
+import { parseCidr } from "../../src/token/rules/bound-cidrs.ts";
 import type { DeclaredRequest } from "./declaration.ts";
 import { isMount } from "./paths.ts";
 import type { Json } from "./values.ts";

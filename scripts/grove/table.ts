@@ -79,7 +79,7 @@ const ORDERS = ["created", "-created", "end", "-end"] as const;
 const GROUPS = [
   ...["mount", "role", "policy", "entity", "display_name", "metadata.", "end_hour", "created_hour", "tree"],
 ] as const;
-/** As in `src/audit/question.ts`, which a test compares. */
+/** As in `src/audit/query.ts`, which a test compares. */
 const KINDS = ["change", "login", "refusal", "fault", "other"] as const;
 const OPERATIONS = ["read", "list", "scan", "create", "update", "patch", "delete"] as const;
 const SHELLS = ["bash", "zsh", "fish"] as const;

@@ -13,7 +13,7 @@ import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/record.ts";
 import { openValue, sealValue } from "../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
-import { PAGE } from "../wire/page.ts";
+import { PAGE } from "../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";
 
 const MAX_LIST = 10_000;

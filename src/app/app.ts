@@ -2,10 +2,10 @@ import { Hono } from "hono";
 import { err } from "../base/result.ts";
 import { failureOfException } from "../wire/failure.ts";
 import { readUrl } from "../wire/request.ts";
-import { respond } from "./answer.ts";
 import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
 import { arrival, audit, faults, installation, limitRequests, metrics, request } from "./middleware.ts";
+import { respond } from "./respond.ts";
 import { serve } from "./serve.ts";
 
 /**

@@ -1,34 +1,34 @@
 import { type Caller, decideCaller } from "../auth/caller.ts";
+import { holderOf, type LookUp, lookUpOf, type NamedToken, onAccessor, onToken } from "../auth/named-token.ts";
 import { type Answered, type CallContext, type Route, tokenRoute } from "../auth/route.ts";
 import { dataAnswer } from "../auth/route-description.ts";
-import { holderOf, type LookUp, lookUpOf, type NamedToken, onAccessor, onToken } from "../auth/target.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { aclOf, entityProblem, loadActiveEntity } from "../identity/standing.ts";
+import { aclOf, entityProblem, loadActiveEntity } from "../identity/entity-copies.ts";
 import { decisiveStep, type Step } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
+import { isListing, type Operation } from "../policy/operation.ts";
+import { linesOfRule } from "../policy/parse.ts";
 import {
   normalizePolicyName,
   policyDeleteRefusal,
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
-} from "../policy/names.ts";
-import { isListing, type Operation } from "../policy/operation.ts";
-import { linesOfRule } from "../policy/parse.ts";
+} from "../policy/policy-names.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
 import { systemOf } from "../system/system.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { treeAt } from "../token/find-tree.ts";
-import type { TokenEnd } from "../token/state.ts";
+import type { TokenEnd } from "../token/end-record.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, pasted, sent, text, unread, type Values } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, pathProblem, readNamespace } from "../wire/request.ts";
-import { ALSO_UNSERVED, ofEntity, plainReason, type Reason, reasonOf, unserved } from "./explain-words.ts";
-import { accessOf, type FoundRoute, findRoute, placeOf, type RouteTables } from "./places.ts";
+import { ALSO_UNSERVED, ofEntity, plainReason, type Reason, reasonOf, unserved } from "./explain-reasons.ts";
+import { accessOf, type FoundRoute, findRoute, findTable, type RouteTables } from "./route-tables.ts";
 
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
   readonly clientAddress: string | null;
@@ -68,7 +68,7 @@ const MAX_TEXTS = 16;
  */
 async function explain(context: CallContext<unknown, AskedRequest>, tables: RouteTables, subject: Subject): Answered {
   const { env, installation, prepared: asked } = context;
-  const found = findRoute(placeOf(tables, installation, asked), asked);
+  const found = findRoute(findTable(tables, installation, asked), asked);
   const route = found.ok ? found.value.route : null;
   const pattern = found.ok ? found.value.pattern : null;
   const access = await accessOf(context, asked, found.ok ? found.value : null);

@@ -3,7 +3,7 @@ import type { Operation } from "../policy/operation.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { isOneOf, isOrNull, type Shape } from "../wire/view.ts";
 import { openApiDocument, parameterDescription, pathParameters, routeFields } from "./openapi/document.ts";
-import type { RouteTable } from "./places.ts";
+import type { RouteTable } from "./route-tables.ts";
 
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   read: "GET",

@@ -6,16 +6,16 @@ import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counts.ts";
+import { countEvent, dataPoint, noteAnswer, noteArrival } from "../metrics/counters.ts";
 import { loadRestoring } from "../system/installation.ts";
-import { sealKeyOf } from "../system/open-ring.ts";
+import { sealKeyOf } from "../system/open-key-ring.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { type GroveRequest, operationOf, readHead, readTokenHeader } from "../wire/request.ts";
-import { answerRefusal, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { Admission, AppContext, Middleware } from "./context.ts";
-import { reportHistory, skipHistory } from "./history.ts";
-import { tableOf } from "./places.ts";
 import { admit, admitByRole } from "./rate-limit.ts";
+import { reportHistory, skipHistory } from "./report-metrics.ts";
+import { answerRefusal, UNANSWERED, unservedPathOf } from "./respond.ts";
+import { tableOf } from "./route-tables.ts";
 import { TABLES } from "./routes.ts";
 
 /**

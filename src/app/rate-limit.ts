@@ -2,7 +2,7 @@ import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetworks } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { AddressWindows } from "../quota/address-windows.ts";
+import { AddressWindows } from "../quota/client-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit, type RateLimitQuota } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
 import { type GroveRequest, operationOf, readTokenHeader } from "../wire/request.ts";

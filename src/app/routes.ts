@@ -8,7 +8,7 @@ import { BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { EVENT_ROUTES } from "../api/sys/events/events.ts";
 import { DOCTOR_ROUTE } from "../api/sys/health/doctor.ts";
-import { HISTORY_ROUTE } from "../api/sys/health/history.ts";
+import { HISTORY_ROUTE } from "../api/sys/health/metrics-history.ts";
 import { GENERATE_ROOT_ROUTES, INIT_ROUTES } from "../api/sys/init.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
@@ -27,16 +27,16 @@ import { TOKEN_SUMMARY_ROUTES } from "../api/sys/tokens/summary.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { CREATE_ROUTES } from "../api/token/create.ts";
-import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/lifetime.ts";
 import { LOOKUP_ROUTES } from "../api/token/lookup.ts";
+import { RENEW_ROUTES, REVOKE_ROUTES } from "../api/token/renew-and-revoke.ts";
 import { TOKEN_ROLE_ROUTES } from "../api/token/roles.ts";
 import { TIDY_ROUTES } from "../api/token/tidy.ts";
 import { withPolicyPaths } from "../auth/route.ts";
 import { VAULT } from "../wire/envelope.ts";
 import { explainRoutes } from "./explain.ts";
 import { openApiRoute } from "./openapi/document.ts";
-import { RouteTable, type RouteTables } from "./places.ts";
 import { KINDS } from "./registry.ts";
+import { RouteTable, type RouteTables } from "./route-tables.ts";
 
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
@@ -99,7 +99,7 @@ export const TABLES: RouteTables = {
       return table ? [[type, table] as const] : [];
     }),
   ]),
-  byPlace: new Map(
+  byFirstSegment: new Map(
     [FIXED, ...APIS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),
   ),
 };

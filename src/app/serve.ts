@@ -5,21 +5,21 @@ import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base
 import { groveVersion } from "../base/version.ts";
 import { isListing } from "../policy/operation.ts";
 import type { Installation } from "../system/installation.ts";
+import { FOREIGN_PAGE } from "../wire/cross-site.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, mayAct } from "../wire/request.ts";
-import { FOREIGN_PAGE } from "../wire/sender.ts";
-import { answerRefusal, complete, endpointOf, fieldWarnings, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { AppContext } from "./context.ts";
 import { helpOf } from "./help.ts";
-import { accessOf, type FoundRoute, findRoute, type Place, placeOf, presentFields } from "./places.ts";
 import { admitProvenRole } from "./rate-limit.ts";
+import { answerRefusal, complete, endpointOf, fieldWarnings, respond, UNANSWERED, unservedPathOf } from "./respond.ts";
+import { accessOf, type FoundRoute, findRoute, findTable, type MountedTable, presentFields } from "./route-tables.ts";
 import { TABLES } from "./routes.ts";
 
 /** Serves a request. At a path without a mount, only callers whose policies reach it learn that nothing is there. */
 export function serve(c: AppContext): Response | Promise<Response> {
   const loaded = c.get("installation");
-  const place = placeOf(TABLES, loaded.ok ? loaded.value : null, c.get("request"));
-  const found = findRoute(place, c.get("request"));
+  const mounted = findTable(TABLES, loaded.ok ? loaded.value : null, c.get("request"));
+  const found = findRoute(mounted, c.get("request"));
   const route = found.ok ? found.value.route : null;
   const sent = c.get("request");
   const data = presentFields(route, sent.data);
@@ -28,7 +28,7 @@ export function serve(c: AppContext): Response | Promise<Response> {
   if (found.ok && handleOpen) return serveOpen(c, found.value, handleOpen);
   if (!loaded.ok) return answerRefusal(c, loaded.error);
   if (found.ok && route?.access === "login") return serveLogin(c, loaded.value, found.value, route);
-  return serveCaller(c, loaded.value, place, found, route?.access === "token" ? route : null);
+  return serveCaller(c, loaded.value, mounted, found, route?.access === "token" ? route : null);
 }
 
 /** Answers without a token. Works while the service is sealed. */
@@ -84,7 +84,7 @@ function isForgeable(request: GroveRequest): boolean {
 async function serveCaller(
   c: AppContext,
   installation: Installation,
-  place: Place | null,
+  mounted: MountedTable | null,
   found: Result<FoundRoute>,
   route: TokenRoute | null,
 ): Promise<Response> {
@@ -116,7 +116,7 @@ async function serveCaller(
   if (!authorized.ok) return answerRefusal(c, refusalOf(authorized.error.failure, request, route), endpoint);
 
   if (request.operation === "help") {
-    const result = help(place, request.path, groveVersion(env));
+    const result = help(mounted, request.path, groveVersion(env));
     return complete(c, { ...UNANSWERED, result, endpoint }, loggedPath);
   }
   if (!opened.ok) return answerRefusal(c, opened.error, endpoint);
@@ -127,9 +127,9 @@ async function serveCaller(
 const UNSUPPORTED: Failure = { code: "unsupported_path" };
 
 /** Returns the help for a path. Any caller may read it: of the installation it shows only the types of mounts. */
-function help(place: Place | null, path: string, version: string): Result<Reply> {
-  if (!place) return err({ code: "no_route", path });
-  const found = helpOf(place.table, path.slice(place.mount.length), place.table.idPrefix, version);
+function help(mounted: MountedTable | null, path: string, version: string): Result<Reply> {
+  if (!mounted) return err({ code: "no_route", path });
+  const found = helpOf(mounted.table, path.slice(mounted.mount.length), mounted.table.idPrefix, version);
   return found ? plainReply({ help: found.text, see_also: null, openapi: found.openapi }) : err(UNSUPPORTED);
 }
 

@@ -1,4 +1,4 @@
-import { repeated } from "../base/repeated-call.ts";
+import { repeated } from "../base/lost-call-retry.ts";
 import type { AuditBatch } from "./entry.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, nameOfObject, readObjectName } from "./object-name.ts";

@@ -3,7 +3,7 @@ import { inGroups } from "../base/parallel.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { AuditEnv } from "./env.ts";
 import { auditDirectoryOf, auditShardAt, readObjectName } from "./object-name.ts";
-import type { AuditEvent, AuditFilter, AuditUse } from "./question.ts";
+import type { AuditEvent, AuditFilter, AuditUse } from "./query.ts";
 
 /** Maximum number of objects of a shard that one page of events asks. */
 const MAX_OBJECTS = 32;

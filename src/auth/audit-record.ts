@@ -1,4 +1,4 @@
-import { keepAnswer } from "../audit/writer/keep.ts";
+import { keepAnswer } from "../audit/writer/isolate-writer.ts";
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";

@@ -1,7 +1,7 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { loadActiveEntity } from "../identity/standing.ts";
+import { loadActiveEntity } from "../identity/entity-copies.ts";
 import { noteChange } from "../listing/updates/publish.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";

@@ -1,12 +1,12 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { Copies } from "../base/copies.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { repeated } from "../base/repeated-call.ts";
+import { repeated } from "../base/lost-call-retry.ts";
 import { ok, type Result } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { aclOfToken } from "../identity/standing.ts";
+import { aclOfToken } from "../identity/entity-copies.ts";
 import type { Acl, Trace, Verdict } from "../policy/acl.ts";
 import { freshCopies } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-list.ts";
@@ -15,7 +15,6 @@ import { type Actor, MAX_KEPT_PATH, type RevocationOrigin } from "../system/revo
 import { isEnded, isEndedSince } from "../system/watermarks.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
-import { treeAt } from "../token/find-tree.ts";
 import {
   BATCH_PREFIX,
   couldBeCustomId,
@@ -25,7 +24,8 @@ import {
   type TokenCredential,
 } from "../token/ids.ts";
 import { auditAuth, type TokenRecord, type TokenView } from "../token/record.ts";
-import { addressAllowed } from "../token/rules/address.ts";
+import { addressAllowed } from "../token/rules/bound-cidrs.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";

@@ -7,9 +7,9 @@ import { mayContain } from "../system/custom-id-list.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
 import { type TokenSpec, wrappingToken } from "../token/record.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { type CubbyholeValue, MAX_VALUE_BYTES, sealValue } from "../tree/cubbyhole.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
@@ -22,7 +22,7 @@ import {
   type WrapInfo,
 } from "../wire/reply.ts";
 import { forgetCustomId } from "./caller.ts";
-import { authOfBatch, authOfToken } from "./render.ts";
+import { authOfBatch, authOfToken } from "./token-answer.ts";
 
 /** Maximum time between the reservation of a custom id and the write of its token, with a wide margin. */
 const RESERVATION_MS = 60_000;

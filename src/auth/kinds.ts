@@ -2,7 +2,7 @@ import { type SavedClass, type SavedClasses, savedClasses } from "../backup/save
 import type { Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import type { PolicyHolders } from "../policy/holders.ts";
+import type { PolicyUsage } from "../policy/usage.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import type { ObjectCheck } from "../tidy/report.ts";
@@ -10,7 +10,7 @@ import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import type { CredentialFormat } from "./credential.ts";
-import type { LoginQuestion, LoginText } from "./login-text.ts";
+import type { LeakedText, LoginText } from "./leaked-text.ts";
 import type { Route, TokenRoute } from "./route.ts";
 
 /** The kinds of mounts and of credentials besides those of the core. `src/app/registry.ts` lists them. */
@@ -46,16 +46,16 @@ export interface CredentialKind extends Kind {
   /** The interfaces in which it is managed. Their paths begin with segments of their own. */
   readonly apis: readonly Api[];
   /** What gives policies to its credentials. */
-  readonly holders: readonly PolicyHolderKind[];
+  readonly holders: readonly PolicyUsageKind[];
   /** Compares its lists with its objects, and checks the seals of both. `aged` terms are dropped if nothing needs them. */
   tidy(env: Env, aged: readonly AgedTerm[]): Promise<ObjectCheck>;
 }
 
-export interface PolicyHolderKind {
+export interface PolicyUsageKind {
   /** In the plural, for example "teams". */
   readonly name: string;
   /** Returns the holders that give a policy. At most `maxAsked` objects are asked. */
-  giving(env: Env, policy: string, maxAsked: number): Promise<PolicyHolders>;
+  giving(env: Env, policy: string, maxAsked: number): Promise<PolicyUsage>;
 }
 
 /** Routes with full paths, the dialect of their requests, and the second spelling of their paths, if they have one. */
@@ -82,7 +82,7 @@ export interface AuthMethod extends Kind {
    * Recognizes a text with which clients of a mount log in, without a login and without counting a use; null for any
    * other text. Absent for a method whose proofs are each made for one login, and worthless after it.
    */
-  readonly recognise?: (question: LoginQuestion) => Promise<LoginText | null>;
+  readonly recognise?: (question: LeakedText) => Promise<LoginText | null>;
   /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */

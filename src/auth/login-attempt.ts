@@ -2,7 +2,7 @@ import { currentTime, formatTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_META_LENGTH } from "../base/limits.ts";
 import { DENIED, err, type Failure, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/login.ts";
+import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/entity-for-login.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { type Mount, mountIssuerOf } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";

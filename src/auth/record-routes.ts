@@ -1,6 +1,6 @@
 import { NOT_FOUND, ok } from "../base/result.ts";
 import { fieldSchema } from "../wire/fields.ts";
-import { PAGE } from "../wire/page.ts";
+import { PAGE } from "../wire/pagination.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";
 import { type CallContext, type Route, simpleRoute } from "./route.ts";

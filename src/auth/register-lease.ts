@@ -3,17 +3,17 @@ import { err, invalid, ok, type Result, refuse, unavailable } from "../base/resu
 import { sealText } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder, LeaseRequest } from "../lease/actions.ts";
-import { leaseDataContext } from "../lease/delivery.ts";
+import { leaseRequestProblem } from "../lease/grant-lease.ts";
 import { newLeaseIds } from "../lease/ids.ts";
+import { type GrantedLease, granted } from "../lease/lease-operations.ts";
+import { leaseDataContext } from "../lease/revocation-delivery.ts";
 import { endpointSettings, readRevocationEndpoint } from "../lease/revocation-endpoint.ts";
-import { leaseRequestProblem } from "../lease/rules.ts";
-import { type GrantedLease, granted } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS } from "../token/ids.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { isBatchAlive, readToken } from "./caller.ts";
-import { accessorTarget, tokenTarget } from "./target.ts";
+import { accessorTarget, tokenTarget } from "./named-token.ts";
 
 const NO_HOLDER = invalid("token not found");
 

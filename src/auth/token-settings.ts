@@ -1,9 +1,9 @@
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
-import { normalizePolicyNames, policyNameProblem } from "../policy/names.ts";
+import { normalizePolicyNames, policyNameProblem } from "../policy/policy-names.ts";
 import type { MountTtl } from "../system/mount.ts";
 import type { TokenView } from "../token/record.ts";
-import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
+import { addressAllowed, parseCidr, readCidrs } from "../token/rules/bound-cidrs.ts";
 import type { Login } from "../token/rules/login.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 import { deprecated, duration, flag, integer, list, sent, text, type Values } from "../wire/fields.ts";

@@ -1,9 +1,9 @@
+import { repeated } from "../base/lost-call-retry.ts";
 import { LOST } from "../base/platform-errors.ts";
-import { repeated } from "../base/repeated-call.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
-import { treeAt } from "../token/find-tree.ts";
+import { treeAt } from "../token/tree-stub.ts";
 
 /**
  * Runs a request in the tree of its caller. In a cluster a lost call is repeated, see `repeated`. It may have been carried

@@ -10,14 +10,14 @@ import type { ObjectPage, PageValue } from "../storage/object-pages.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
 import { storedJson } from "../storage/tables.ts";
 import { loadInstallation, loadRestoring, refreshInstallation } from "../system/installation.ts";
-import { openKeyRing } from "../system/open-ring.ts";
+import { openKeyRing } from "../system/open-key-ring.ts";
 import { type RestoreWatermarks, systemOf } from "../system/system.ts";
-import { treeAt } from "../token/find-tree.ts";
+import { LIVE } from "../token/end-record.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
-import { LIVE } from "../token/state.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { type CustomIdEntry, customIdsShard, customIdsShardNumber } from "../tree/custom-ids.ts";
-import { decompress, MAX_PART_BYTES, MAX_PARTS, type Part, type SavedPage, sha256Of } from "./part.ts";
+import { decompress, MAX_PART_BYTES, MAX_PARTS, type Part, type SavedPage, sha256Of } from "./part-format.ts";
 import { hasLostSystem, LOST_SYSTEM, objectAt } from "./saved-objects.ts";
 import { proofOf, receiptOf, sealOfBackup, sealOfPart } from "./seals.ts";
 

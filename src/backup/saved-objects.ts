@@ -9,8 +9,8 @@ import type { SealPosition, SealStep } from "../storage/row-seals.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { ADDRESS_BYTES, decodeStoredId, readAddress, routedIdText } from "../token/ids.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
 
 /** The methods of an object that a backup and a restore call. */

@@ -1,9 +1,9 @@
 import type { Ms } from "./clock.ts";
-import type { SweepPace } from "./turns.ts";
+import type { SweepPace } from "./shared-thread.ts";
 
 /**
  * What depends on where the Worker and its objects run: in many isolates of Cloudflare's network, in one process, or in
- * the nodes of a cluster. `src/app/assemble.ts` chooses one and adds it to the `env` that every request and object gets.
+ * the nodes of a cluster. `src/app/deployments.ts` chooses one and adds it to the `env` that every request and object gets.
  */
 export interface Deployment {
   /** How clean-ups share threads with requests. */

@@ -1,8 +1,8 @@
 import { inGroups } from "../base/parallel.ts";
 import { err, type Failure, ok, type Result, refuse, unavailable } from "../base/result.ts";
-import { findAlias, findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasRecord, EntityRecord } from "./model.ts";
+import { findAlias, findEntity } from "./read-entity.ts";
 import { MAX_ALIAS_CHARACTERS } from "./shard/entity.ts";
 import { askHomes, homeOf } from "./stubs.ts";
 import { deleteAlias, releaseAlias, writeAlias } from "./writes.ts";

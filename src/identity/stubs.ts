@@ -2,7 +2,7 @@ import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace } from "./model.ts";
-import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/place.ts";
+import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/sharding.ts";
 
 export function identityOf(env: IdentityEnv) {
   return within(env, env.IDENTITY).getByName("identity");

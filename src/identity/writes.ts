@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
-import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type {
   AliasMetadata,
@@ -14,7 +13,8 @@ import type {
   IdOrName,
   Written,
 } from "./model.ts";
-import { newNameProblem } from "./rules.ts";
+import { newNameProblem } from "./name-and-metadata.ts";
+import { findAlias, findEntity, readAlias } from "./read-entity.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { type AliasOwner, BY_ALIAS_ID } from "./shard/entity-store.ts";
@@ -27,7 +27,7 @@ import {
   randomShard,
   shardOfAlias,
   shardOfEntity,
-} from "./shard/place.ts";
+} from "./shard/sharding.ts";
 import { askHomes, entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** Maximum number of attempts of a write while other writes change what its name leads to. */

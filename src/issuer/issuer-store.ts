@@ -2,8 +2,8 @@ import type { Ms, Seconds } from "../base/clock.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import type { IssuerRole, KeyConfig } from "./key-and-role-config.ts";
 import type { SealedKey, SealedKeyPair } from "./key-pair.ts";
-import type { IssuerRole, KeyConfig } from "./rules.ts";
 
 export const ISSUER_MIGRATIONS: readonly Migration[] = [
   {

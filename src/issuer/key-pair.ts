@@ -3,7 +3,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openText, sealText } from "../crypto/sealed-data.ts";
 import { storedJson } from "../storage/tables.ts";
-import type { SigningAlgorithm } from "./rules.ts";
+import type { SigningAlgorithm } from "./key-and-role-config.ts";
 
 /** Half of a key pair, sealed for its key id: objects do not store keys in clear text. */
 export interface SealedKey {

@@ -5,7 +5,6 @@ import { GroveObject } from "../system/grove-object.ts";
 import { mustServe } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
-import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
 import {
   DEFAULT_KEY,
   type IssuerRole,
@@ -15,7 +14,8 @@ import {
   planRole,
   type RoleWrite,
   verificationTtlProblem,
-} from "./rules.ts";
+} from "./key-and-role-config.ts";
+import { newKeyPair, type SealedKey, type SealedKeyPair } from "./key-pair.ts";
 
 export interface TokenSigner {
   readonly issuer: string;

@@ -12,8 +12,8 @@ import type { Mount } from "../system/mount.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { leaseIdOf, type WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import {

@@ -6,8 +6,8 @@ import type { SchemaVersions } from "../storage/tables.ts";
 import { isTarget, type StoredIds } from "../token/actions.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, LeaseReference, LeaseView, WalkMode } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
-import { LeaseOutbox } from "./outbox.ts";
-import { planLease, planLeaseRenewal } from "./rules.ts";
+import { planLease, planLeaseRenewal } from "./grant-lease.ts";
+import { LeaseOutbox } from "./revocation-outbox.ts";
 import { GIVEN_UP, HELD, type LeaseRow, LeaseStore } from "./store.ts";
 
 /** Leases that one step moves to the outbox. A step takes a few ms. */

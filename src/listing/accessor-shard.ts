@@ -6,8 +6,8 @@ import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, type TokenAddress } from "../token/ids.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type EndedToken,
   type Ending,
   type RevokedByJob,
-} from "./inventory/ended.ts";
+} from "./inventory/ended-tokens.ts";
 import {
   type InventoryEntry,
   type ListedClaim,
@@ -26,6 +26,11 @@ import {
   SAFETY_AGE_MS,
   type TreeSize,
 } from "./inventory/entry.ts";
+import type { CountKind, GroupCount, TreeGrouping } from "./inventory/index-terms.ts";
+import type { ShardPage } from "./inventory/page-cursor.ts";
+import { InventoryStore } from "./inventory/shard/inventory-store.ts";
+import type { PageQuery } from "./inventory/shard/pages.ts";
+import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import {
   type EndsQuery,
   endsByGroup,
@@ -33,12 +38,7 @@ import {
   type TreeGroup,
   treeGroups,
   type WantedTreeGroups,
-} from "./inventory/groups.ts";
-import type { ShardPage } from "./inventory/order.ts";
-import { InventoryStore } from "./inventory/shard/inventory-store.ts";
-import type { PageQuery } from "./inventory/shard/pages.ts";
-import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
-import type { CountKind, GroupCount, TreeGrouping } from "./inventory/terms.ts";
+} from "./inventory/tree-groups.ts";
 import {
   type IndexPage,
   type IrrevocableLease,

@@ -1,7 +1,7 @@
 import type { Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { inGroups } from "../base/parallel.ts";
-import { listOpenings, MAX_LIST_OPENINGS } from "../system/list-openings.ts";
+import { listOpenings, MAX_LIST_OPENINGS } from "../system/generation-openings.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import type { ListingEnv } from "./env.ts";
 

@@ -2,7 +2,7 @@ import type { Ms } from "../base/clock.ts";
 import { numberSetting } from "../base/number-settings.ts";
 import type { TokenEnv } from "../token/env.ts";
 import type { AccessorShard } from "./accessor-shard.ts";
-import type { TokenRevocations } from "./inventory/revocations.ts";
+import type { TokenRevocations } from "./inventory/revocation-jobs.ts";
 
 export interface ListingEnv extends TokenEnv {
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;

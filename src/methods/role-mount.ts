@@ -6,7 +6,7 @@ import { SealedValues, type TableShape, valuesTable } from "../storage/sealed-ta
 import type { Migration } from "../storage/tables.ts";
 import type { SystemEnv } from "../system/env.ts";
 import type { MountTtl } from "../system/mount.ts";
-import { rolesGiving } from "./roles.ts";
+import { rolesGiving } from "./role-name.ts";
 
 /** The SQL of the tables of a `RoleMount`. */
 export const ROLE_MOUNT_TABLES = `${valuesTable("settings")} ${valuesTable("roles")}`;

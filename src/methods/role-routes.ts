@@ -6,10 +6,10 @@ import { ok, okUnless, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
 import type { FieldSchema } from "../wire/fields.ts";
-import { namedSegment } from "../wire/path-name.ts";
+import { namedSegment } from "../wire/path-segment.ts";
 import { warnedReply } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";
-import { isRoleName } from "./roles.ts";
+import { isRoleName } from "./role-name.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 

@@ -1,4 +1,4 @@
-import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counts.ts";
+import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counters.ts";
 import { type Family, type Sample, single } from "./family.ts";
 
 /** Metrics of token operations that dashboards for the reference use, with patterns of their endpoints. */

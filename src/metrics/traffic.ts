@@ -1,5 +1,5 @@
 import type { Ms } from "../base/clock.ts";
-import { BUCKETS, eventFigures, requestFigures } from "./counts.ts";
+import { BUCKETS, eventFigures, requestFigures } from "./counters.ts";
 
 /** Counts of events in a period. */
 export interface Traffic {

@@ -4,8 +4,8 @@ import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./gra
 import { isListing, NEEDED, type Operation, requiresSudo } from "./operation.ts";
 import { pageLimit } from "./pagination-limit.ts";
 import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
+import { NO_NAME, rulesInLowerCase, type Spelling, withCanonicalPath, withNameInLowerCase } from "./path-spellings.ts";
 import { type Capability, hasForbiddenWildcards, type NamedPolicy, type PathRule } from "./rule.ts";
-import { NO_NAME, rulesInLowerCase, type Spelling, withCanonicalPath, withNameInLowerCase } from "./spellings.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 import { wrappingPermits } from "./wrapping-ttl.ts";
 
@@ -14,7 +14,7 @@ export interface AccessRequest {
   readonly operation: Operation;
   /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
   readonly path: string;
-  /** Second path of the resource, whose rules grant as well. Rules of other spellings (`spellings.ts`) only deny. */
+  /** Second path of the resource, whose rules grant as well. Rules of other spellings (`path-spellings.ts`) only deny. */
   readonly alternatePath?: string | undefined;
   /** Path of the auth mount that serves `path`, with a slash at the end (`auth/…/`); absent: none. */
   readonly mount?: string | undefined;

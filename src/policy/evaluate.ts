@@ -1,6 +1,6 @@
 import type { Ms } from "../base/clock.ts";
 import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "./acl.ts";
-import { NO_NAME, type RequestedPlace, spellingsOf } from "./spellings.ts";
+import { NO_NAME, type RequestedResource, spellingsOf } from "./path-spellings.ts";
 
 /**
  * Evaluates an ACL for all paths of a request at `now`, each by `Acl.check`. With an alternate path, the request
@@ -40,7 +40,7 @@ export function isDenied(acl: Acl, request: AskedPaths, now: Ms, trace?: Trace):
 }
 
 /** The paths of a request: its own, and the second path of the same resource, if any. */
-type AskedPaths = RequestedPlace & Pick<AccessRequest, "alternatePath">;
+type AskedPaths = RequestedResource & Pick<AccessRequest, "alternatePath">;
 
 /** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
 export function capabilitiesOf(acl: Acl, asked: AskedPaths, now: Ms): string[] {

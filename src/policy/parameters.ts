@@ -1,6 +1,6 @@
+import { parseFlag } from "../base/boolean.ts";
 import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
-import { parseFlag } from "../base/flag.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */

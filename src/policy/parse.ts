@@ -1,9 +1,9 @@
 import { type Ms, parseAbsoluteTime } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { readBlock } from "./block.ts";
 import { parseHcl } from "./hcl.ts";
 import { parseJson } from "./json.ts";
+import { readBlock } from "./path-block.ts";
 import type { PathRule } from "./rule.ts";
 import {
   lineAt,

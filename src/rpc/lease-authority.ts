@@ -3,7 +3,7 @@ import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLea
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
+import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/lease-operations.ts";
 import type { Installation } from "../system/installation.ts";
 import { NO_ORIGIN } from "../system/revocation-origin.ts";
 import type { AuditNotes } from "../wire/audit.ts";

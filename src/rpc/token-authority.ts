@@ -12,7 +12,7 @@ import { auditCaller, type Caller, callerOf, kindName, readToken } from "../auth
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
+import { loadActiveEntity, policiesOfEntity } from "../identity/entity-copies.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import { isListing } from "../policy/operation.ts";
 import type { Call } from "../token/decide.ts";

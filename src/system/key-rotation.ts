@@ -12,8 +12,8 @@ import {
 } from "../crypto/key-ring.ts";
 import { changeDelayMs, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
-import { openKeyRing } from "./open-ring.ts";
-import { isRotationDue } from "./rotation.ts";
+import { openKeyRing } from "./open-key-ring.ts";
+import { isRotationDue } from "./rotation-rules.ts";
 import { systemOf } from "./system.ts";
 
 /** A change of the key ring is given up after it has lost this many times in a row against a concurrent change. */

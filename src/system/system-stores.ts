@@ -1,21 +1,21 @@
 import { currentTime } from "../base/clock.ts";
 import { builtinRules, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
-import { DEFAULT_POLICY } from "../policy/names.ts";
+import { DEFAULT_POLICY } from "../policy/policy-names.ts";
 import { emptyTables } from "../storage/object-pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";
 import { CUSTOM_ID_LIST_SQL, CustomIdStore } from "./custom-id-list.ts";
 import type { SystemEnv } from "./env.ts";
+import { ListOpeningStore } from "./generation-openings.ts";
 import { InstallationStore, RestoreStore, RootGenerationStore } from "./installation-store.ts";
-import { ListOpeningStore } from "./list-openings.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
 import { changedParts, NO_VERSIONS, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
 import { PolicyStore } from "./policies.ts";
 import { PolicyVersionStore } from "./policy-versions.ts";
 import { QuotaStore } from "./quota-store.ts";
-import { RotationStore } from "./rotation.ts";
+import { RotationStore } from "./rotation-rules.ts";
 import { SetupStore } from "./setup-store.ts";
 import { WatermarkStore } from "./watermarks.ts";
 

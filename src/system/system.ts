@@ -11,12 +11,12 @@ import type { SystemEnv } from "./env.ts";
 import type { RootGeneration } from "./installation-store.ts";
 import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
-import { openKeyRing } from "./open-ring.ts";
+import { openKeyRing } from "./open-key-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite } from "./policies.ts";
 import type { PolicyVersion } from "./policy-versions.ts";
 import type { Actor, RevocationOrigin } from "./revocation-origin.ts";
-import type { KeyUse, RotationChange } from "./rotation.ts";
+import type { KeyUse, RotationChange } from "./rotation-rules.ts";
 import type { StoredPolicy } from "./stored-policy.ts";
 import {
   NOT_INITIALIZED,

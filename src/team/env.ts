@@ -1,7 +1,7 @@
 import type { EndpointEnv } from "../lease/env.ts";
 import type { SystemEnv } from "../system/env.ts";
-import type { OrganizationDirectory } from "./directory.ts";
 import type { Organization } from "./organization.ts";
+import type { OrganizationDirectory } from "./organization-directory.ts";
 import type { Team } from "./team.ts";
 
 /** The bindings and settings that organizations and teams use. */

@@ -3,9 +3,9 @@ import { Copies } from "../base/copies.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { freshCopies } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
-import { organizationNamed } from "./find.ts";
 import type { TeamRecord, TokenKind } from "./record.ts";
-import type { LifetimeRules } from "./rules/lifetime.ts";
+import type { LifetimeRules } from "./rules/token-lifetime.ts";
+import { organizationNamed } from "./stubs.ts";
 import type { TeamStore } from "./team-store.ts";
 
 /** The refusal of a change while the organization does not answer. */

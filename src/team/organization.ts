@@ -3,17 +3,17 @@ import { currentTime } from "../base/clock.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
-import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
+import { type PolicyUsage, usageOf } from "../policy/usage.ts";
 import { type PageRequest, type RowPage, rowAfter } from "../storage/pages.ts";
 import { joinedChecks } from "../storage/row-seals.ts";
 import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { mustServe } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
-import { organizationDirectory, teamAt } from "./find.ts";
 import { newHolderId, newTeamId, teamRoute } from "./ids.ts";
 import { type Delivery, type SealedWebhook, WebhookStore } from "./notices/webhooks.ts";
 import { ORGANIZATION_MIGRATIONS, OrganizationStore } from "./organization-store.ts";
+import { type ComparedTeam, makeHolder, tokenHolders } from "./organization-token-holder.ts";
 import type {
   Applied,
   ListedTeamToken,
@@ -23,10 +23,10 @@ import type {
   TeamState,
   TokenKind,
 } from "./record.ts";
-import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
-import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
+import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/team-settings.ts";
+import { type LifetimeRules, lifetimeRules } from "./rules/token-lifetime.ts";
 import type { TokenOrder } from "./rules/token-order.ts";
-import { type ComparedTeam, makeHolder, tokenHolders } from "./token-holder.ts";
+import { organizationDirectory, teamAt } from "./stubs.ts";
 
 const RETRY_MS = 500;
 /** Maximum number of teams that a deletion ends before it answers. Few organizations have more. */
@@ -205,10 +205,10 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** The teams whose tokens have this policy, as `organization/team`. */
-  teamsWithPolicy(policy: string): PolicyHolders {
+  teamsWithPolicy(policy: string): PolicyUsage {
     const { name } = this.#record ?? {};
     const teams = name === undefined ? [] : this.#store.teamsWithPolicy(policy);
-    return holdersOf(teams.map((team) => `${name}/${team}`));
+    return usageOf(teams.map((team) => `${name}/${team}`));
   }
 
   /** A page of the tokens of teams whose name contains `part`. */

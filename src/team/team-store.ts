@@ -3,7 +3,7 @@ import { type AgedTerm, termsAbout } from "../crypto/key-ring.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, storedJson, type Tables } from "../storage/tables.ts";
-import { nextDueAt } from "./notices/rules.ts";
+import { nextDueAt } from "./notices/notice-times.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
 export const TEAM_MIGRATIONS: readonly Migration[] = [

@@ -5,12 +5,19 @@ import type { AgedTerm } from "../crypto/key-ring.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
+import { REPLAY_MS } from "./notices/notice-times.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
-import { REPLAY_MS } from "./notices/rules.ts";
 import { NO_ANSWER, notifyOrganization, OrganizationRules, resendPause, type SyncResult } from "./organization-sync.ts";
 import type { NewTeamTokenRecord, Rotation, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
-import { ALREADY_ROTATED, expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
-import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/settings.ts";
+import { MAX_TEAM_TOKENS, NAME_TAKEN } from "./rules/team-settings.ts";
+import {
+  ALREADY_ROTATED,
+  expiryUnder,
+  isAlive,
+  type LifetimeRules,
+  NO_RULES,
+  planRotation,
+} from "./rules/token-lifetime.ts";
 import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
 /** Pause after notices could not be sent. */

@@ -1,13 +1,13 @@
+import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
-import { addNumbers } from "../base/sums.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
 import { type ListedClaim, SAFETY_AGE_MS } from "../listing/inventory/entry.ts";
-import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId, rowGeneratedAt, treeIdOf } from "../token/ids.ts";
+import { treeAt } from "../token/tree-stub.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import type { TidyStep, TidyStepResult, TreePosition } from "../tree/tidy/step.ts";
+import type { TidyStep, TidyStepResult, TreePosition } from "../tree/tidy/tidy-step.ts";
 import type { TidyReport } from "./report.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */

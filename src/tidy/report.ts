@@ -1,5 +1,5 @@
 import type { CheckedRows } from "../storage/row-seals.ts";
-import { NO_REPAIRS } from "../tree/tidy/step.ts";
+import { NO_REPAIRS } from "../tree/tidy/tidy-step.ts";
 
 /** What a tidy run has checked and repaired so far, in numbers: nothing yet. */
 export const NO_REPORT = {

@@ -1,8 +1,8 @@
+import { addNumbers } from "../base/add-numbers.ts";
 import { currentTime, type Ms } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import { inGroups } from "../base/parallel.ts";
-import { addNumbers } from "../base/sums.ts";
 import { groveVersion } from "../base/version.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -14,13 +14,13 @@ import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
-import type { TreePosition } from "../tree/tidy/step.ts";
+import type { TreePosition } from "../tree/tidy/tidy-step.ts";
 import { checkObjects } from "./check-objects.ts";
-import { HISTORY_MIGRATIONS, HistoryStore, type LiveCounts } from "./history.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, type ListRun, listStep } from "./list-run.ts";
+import { HISTORY_MIGRATIONS, HistoryStore, type LiveCounts } from "./metrics-history.ts";
 import { NO_REPORT, type ObjectCheck, type TidyReport } from "./report.ts";
 import { SHARD_CHECK_MIGRATIONS, type ShardCheck, ShardCheckStore, startShardChecks } from "./shard-tidy.ts";
-import { type PutBack, SystemMark } from "./system-mark.ts";
+import { type PutBack, SystemMark } from "./system-rollback.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
   {

@@ -1,12 +1,12 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { aclOf } from "../identity/entity-copies.ts";
 import type { EntityView } from "../identity/model.ts";
-import { aclOf } from "../identity/standing.ts";
 import type { AccessRequest, Trace, Verdict } from "../policy/acl.ts";
 import { evaluateAcl } from "../policy/evaluate.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenRecord } from "./record.ts";
-import { addressAllowed } from "./rules/address.ts";
+import { addressAllowed } from "./rules/bound-cidrs.ts";
 
 /** What a request asks for, and where it comes from. */
 export interface Call {

@@ -1,6 +1,6 @@
 import type { Ms, Seconds } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
-import { RESPONSE_WRAPPING_POLICY } from "../policy/names.ts";
+import { RESPONSE_WRAPPING_POLICY } from "../policy/policy-names.ts";
 import type { AuditAuth } from "../wire/audit.ts";
 
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */

@@ -1,11 +1,11 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import type { LeaseView } from "../lease/actions.ts";
-import type { Ending } from "../listing/inventory/ended.ts";
+import type { Ending } from "../listing/inventory/ended-tokens.ts";
 import type { ListedToken } from "../listing/inventory/entry.ts";
 import { storedJson } from "../storage/tables.ts";
 import { isTarget, type StoredTarget } from "../token/actions.ts";
+import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/end-record.ts";
 import { decodeStoredId, type RowAndTail } from "../token/ids.ts";
-import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/state.ts";
 import { childrenOf, countDescendants, descendantsOf } from "./descendants.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeParts } from "./tree-parts.ts";

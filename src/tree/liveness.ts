@@ -2,7 +2,7 @@ import { earliest, type Ms } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { columnOf } from "../storage/tables.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
-import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
+import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/end-record.ts";
 import type { TokenRow, TokenRows } from "./token-rows.ts";
 
 /** Maximum number of rows that an object remembers as not ended by any watermark. */

@@ -5,9 +5,9 @@ import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, type SchemaVersions, storedJson, Tables } from "../storage/tables.ts";
 import { endingWatermark } from "../system/watermarks.ts";
+import { LIVE } from "../token/end-record.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
-import { LIVE } from "../token/state.ts";
 import type { TreeKeys } from "./tree-keys.ts";
 
 /** SQL: the key of a token in the directory of custom ids. */

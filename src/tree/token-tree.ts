@@ -1,9 +1,9 @@
 import { currentTime, type Ms } from "../base/clock.ts";
 import { LOST } from "../base/platform-errors.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
-import { loadActiveEntity } from "../identity/standing.ts";
+import { loadActiveEntity } from "../identity/entity-copies.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, Unrevoked, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
-import type { Ending } from "../listing/inventory/ended.ts";
+import type { Ending } from "../listing/inventory/ended-tokens.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { findInInventory } from "../listing/inventory/queries.ts";
 import type {
@@ -29,11 +29,11 @@ import {
   type TreeCall,
 } from "../token/actions.ts";
 import { type Decided, findAndDecide } from "../token/decide.ts";
-import { isNameOfTree } from "../token/find-tree.ts";
+import type { TokenEnd } from "../token/end-record.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import { auditAuth, type TokenSpec, type TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
-import type { TokenEnd } from "../token/state.ts";
+import { isNameOfTree } from "../token/tree-stub.ts";
 import { writeAuditLine } from "../wire/audit.ts";
 import type { CubbyholeValue } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
@@ -46,8 +46,8 @@ import {
   type TreePicture,
   unsweptEnd,
 } from "./lineage.ts";
-import { countSelected, revokeFiltered } from "./selected-tokens.ts";
-import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
+import { countSelected, revokeFiltered } from "./revoke-selected.ts";
+import type { TidyStep, TidyStepResult } from "./tidy/tidy-step.ts";
 import { act, answerCall, findCaller, findLive, walkLeases, writeChild } from "./tree-actions.ts";
 import { TreeMaintenance } from "./tree-maintenance.ts";
 import { treeParts } from "./tree-parts.ts";

@@ -13,11 +13,11 @@ import {
   type TreeCall,
 } from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
+import { type HowEnded, LIVE, REVOKED, REVOKED_ALONE, type RevokedState } from "../token/end-record.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import { isWrappingToken, type TokenSpec, type TokenView } from "../token/record.ts";
 import { needsWorkerWrite, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
-import { type HowEnded, LIVE, REVOKED, REVOKED_ALONE, type RevokedState } from "../token/state.ts";
 import { RESPONSE_PATH } from "../wire/reply.ts";
 import { knownToken } from "./known-tokens.ts";
 import { isLeftToShard } from "./lifecycle.ts";

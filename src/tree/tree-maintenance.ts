@@ -3,11 +3,11 @@ import { logFailedWork } from "../base/log.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { SingleTokenEnd } from "../listing/trees/single-token-walk.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
-import { REVOKED } from "../token/state.ts";
+import { REVOKED } from "../token/end-record.ts";
 import { dueAt, hasSingleToken, listingDue } from "./lifecycle.ts";
 import { TreeRelease } from "./supply/tree-release.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
-import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
+import type { TidyStep, TidyStepResult } from "./tidy/tidy-step.ts";
 import { TreeTidy } from "./tidy/tree-tidy.ts";
 import type { TreeParts } from "./tree-parts.ts";
 

@@ -3,8 +3,8 @@ import type { ObjectOrigin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole.ts";
 import type { TreeEnv } from "./env.ts";
+import { TreeLife } from "./lifecycle-state.ts";
 import { TreeKeys } from "./tree-keys.ts";
-import { TreeLife } from "./tree-life.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
 

@@ -2,13 +2,20 @@ import { currentTime, type Ms, type Seconds } from "../base/clock.ts";
 import { concat, equalBytes } from "../crypto/bytes.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../storage/tables.ts";
 import { type Actor, NO_ORIGIN, type RevocationOrigin } from "../system/revocation-origin.ts";
+import {
+  type EndRecord,
+  endByWatermark,
+  type HowEnded,
+  LIVE,
+  REVOKED,
+  type RevokedState,
+} from "../token/end-record.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { type EndRecord, endByWatermark, type HowEnded, LIVE, REVOKED, type RevokedState } from "../token/state.ts";
 import { floorAfter } from "./lifecycle.ts";
 import { Liveness } from "./liveness.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
-import { ListingMark } from "./updates/new-tokens.ts";
+import { ListingMark } from "./updates/unlisted-tokens.ts";
 
 export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
   {

@@ -1,6 +1,6 @@
+import { parseFlag } from "../base/boolean.ts";
 import { type Ms, parseRfc3339, type Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
-import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
 import { withoutWhiteSpace } from "../base/white-space.ts";

@@ -1,6 +1,6 @@
+import { parseFlag } from "../base/boolean.ts";
 import type { Seconds } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
-import { parseFlag } from "../base/flag.ts";
 import { MAX_ADDRESS_LENGTH, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { hasUnprintable } from "../base/misleading-characters.ts";
 import { numberSetting } from "../base/number-settings.ts";
@@ -9,9 +9,9 @@ import { withoutWhiteSpace } from "../base/white-space.ts";
 import type { Env } from "../env.ts";
 import { isListing, type Operation } from "../policy/operation.ts";
 import type { AuditNotes } from "./audit.ts";
+import { readSender, type Sender } from "./cross-site.ts";
+import { operationOfMethod } from "./http-method.ts";
 import { parseJsonObject } from "./json.ts";
-import { operationOfMethod } from "./method.ts";
-import { readSender, type Sender } from "./sender.ts";
 
 export interface GroveRequest {
   readonly id: string;

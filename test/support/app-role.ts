@@ -1,6 +1,6 @@
 import type { AppRoleSecretIds } from "../../src/methods/approle/app-role-secret-ids.ts";
 import { APP_ROLE_METHOD } from "../../src/methods/approle/method.ts";
-import { secretIdShardAt } from "../../src/methods/approle/shards.ts";
+import { secretIdShardAt } from "../../src/methods/approle/secret-id-shards.ts";
 import { mountRow } from "./cloud.ts";
 import { type Answer, bindings, call, dataOf } from "./service.ts";
 

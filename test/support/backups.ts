@@ -1,6 +1,6 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
-import type { ListedPart } from "../../src/backup/make.ts";
-import { compress, decompress } from "../../src/backup/part.ts";
+import type { ListedPart } from "../../src/backup/export.ts";
+import { compress, decompress } from "../../src/backup/part-format.ts";
 import { xor } from "../../src/backup/seals.ts";
 import { fromBase64, toBase64 } from "../../src/crypto/bytes.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";

@@ -1,4 +1,4 @@
-import { cloudAuthAt } from "../../src/methods/aws/mount/mount.ts";
+import { cloudAuthAt } from "../../src/methods/aws/mount/mount-config.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import type { Mount } from "../../src/system/mount.ts";
 import { type Answer, bindings, call } from "./service.ts";

@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { SweepTurns } from "../../src/base/turns.ts";
+import { SweepTurns } from "../../src/base/shared-thread.ts";
 import { LeaseStore } from "../../src/lease/store.ts";
 import { InventoryStore } from "../../src/listing/inventory/shard/inventory-store.ts";
 import { UpdateQueue } from "../../src/listing/updates/publish.ts";

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { forgetPublishedKeys } from "../../src/issuer/tokens.ts";
+import { forgetPublishedKeys } from "../../src/issuer/published-keys.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
 import { crash } from "./objects.ts";
 

@@ -1,5 +1,5 @@
 import { JSON_API } from "../../src/api/json-api/dialect.ts";
-import { distinctTypes } from "../../src/app/places.ts";
+import { distinctTypes } from "../../src/app/route-tables.ts";
 import { TABLES } from "../../src/app/routes.ts";
 import type { Route } from "../../src/auth/route.ts";
 import type { Operation } from "../../src/policy/operation.ts";

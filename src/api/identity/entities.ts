@@ -4,6 +4,10 @@ import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { forgetEntities } from "../../identity/entity-copies.ts";
+import { MAX_MERGED } from "../../identity/merge.ts";
+import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
+import { commonWrite, metadataProblem, nameProblem } from "../../identity/name-and-metadata.ts";
 import {
   findEntities,
   findEntity,
@@ -13,12 +17,8 @@ import {
   MAX_LOOKED_UP,
   readAlias,
   readEntity,
-} from "../../identity/entities.ts";
-import { MAX_MERGED } from "../../identity/merge.ts";
-import type { EntityRecord, EntityWrite } from "../../identity/model.ts";
-import { commonWrite, metadataProblem, nameProblem } from "../../identity/rules.ts";
-import { shardOfEntity } from "../../identity/shard/place.ts";
-import { forgetEntities } from "../../identity/standing.ts";
+} from "../../identity/read-entity.ts";
+import { shardOfEntity } from "../../identity/shard/sharding.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
 import { untilInEffect } from "../../system/in-effect.ts";
@@ -26,9 +26,10 @@ import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
-import { endedReply, notBefore, readPastTime } from "../changes.ts";
-import { type NamedKind, routesById, routesByName } from "./kind.ts";
-import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, ENTITY_NAMES_VIEW, ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
+import { endedReply } from "../change-reply.ts";
+import { notBefore, readPastTime } from "../end-tokens.ts";
+import { type NamedKind, routesById, routesByName } from "./routes-by-id.ts";
+import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, ENTITY_NAMES_VIEW, ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./view.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("Id of the entity; by default a new one"),

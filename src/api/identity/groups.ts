@@ -2,12 +2,12 @@ import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok, refuse } from "../../base/result.ts";
 import type { GroupRecord, GroupWrite } from "../../identity/model.ts";
-import { commonWrite, nameProblem } from "../../identity/rules.ts";
+import { commonWrite, nameProblem } from "../../identity/name-and-metadata.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { writeGroup } from "../../identity/writes.ts";
 import { fieldSchema, list, pairs, sent, text, type Values } from "../../wire/fields.ts";
-import { type NamedKind, routesById, routesByName } from "./kind.ts";
-import { GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW, GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./render.ts";
+import { type NamedKind, routesById, routesByName } from "./routes-by-id.ts";
+import { GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW, GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./view.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("Id of the group; by default a new one"),

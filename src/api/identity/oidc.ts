@@ -11,9 +11,7 @@ import { currentTime, type Seconds } from "../../base/clock.ts";
 import { err, NOT_FOUND, ok, okUnless, type Result, refuse, UNAUTHENTICATED } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
-import { loadEntity } from "../../identity/standing.ts";
-import { newKeyPair } from "../../issuer/key-pair.ts";
-import { oidcIssuerOf } from "../../issuer/oidc-issuer.ts";
+import { loadEntity } from "../../identity/entity-copies.ts";
 import {
   type IssuerRole,
   issuerNameProblem,
@@ -23,8 +21,9 @@ import {
   readIssuer,
   roleWriteProblem,
   SIGNING_ALGORITHMS,
-} from "../../issuer/rules.ts";
-import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
+} from "../../issuer/key-and-role-config.ts";
+import { newKeyPair } from "../../issuer/key-pair.ts";
+import { oidcIssuerOf } from "../../issuer/oidc-issuer.ts";
 import {
   ensureDefaultKey,
   forgetPublishedKeys,
@@ -35,9 +34,10 @@ import {
   signToken,
   verifyToken,
   writeSigningKey,
-} from "../../issuer/tokens.ts";
+} from "../../issuer/published-keys.ts";
+import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
 import { duration, fieldSchema, list, pasted, sent, text } from "../../wire/fields.ts";
-import { pageOf } from "../../wire/page.ts";
+import { pageOf } from "../../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, plainReply, type Reply, warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 

@@ -1,10 +1,11 @@
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Operation } from "../../policy/operation.ts";
+import { readSender } from "../../wire/cross-site.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { toWire, type WireFailure } from "../../wire/failure.ts";
+import { operationOfMethod } from "../../wire/http-method.ts";
 import { parseJsonObject } from "../../wire/json.ts";
-import { operationOfMethod } from "../../wire/method.ts";
 import type { Reply } from "../../wire/reply.ts";
 import {
   type GroveRequest,
@@ -15,7 +16,6 @@ import {
   readParameters,
   readTokenHeader,
 } from "../../wire/request.ts";
-import { readSender } from "../../wire/sender.ts";
 import { type Resource, readDocument } from "./routes.ts";
 
 const MEDIA_TYPE = "application/vnd.api+json";

@@ -15,8 +15,8 @@ import {
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/operation.ts";
 import type { PageRequest, RowPage } from "../../storage/pages.ts";
-import { organizationNamed } from "../../team/find.ts";
-import { MAX_NAME_LENGTH } from "../../team/rules/settings.ts";
+import { MAX_NAME_LENGTH } from "../../team/rules/team-settings.ts";
+import { organizationNamed } from "../../team/stubs.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, type Field, type FieldSchema, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { plainReply, type Reply } from "../../wire/reply.ts";

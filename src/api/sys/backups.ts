@@ -3,7 +3,7 @@ import { type Answered, type OpenRoute, type Route, simpleRoute, tokenRoute } fr
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
-import { makePart, readPartRequest, readWholeRun, sealBackup } from "../../backup/make.ts";
+import { makePart, readPartRequest, readWholeRun, sealBackup } from "../../backup/export.ts";
 import { isPlace, keyOfFile } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, type Ms, parseRfc3339 } from "../../base/clock.ts";
@@ -14,7 +14,7 @@ import type { RestoreWatermarks } from "../../system/system.ts";
 import { fieldSchema, integer, NO_FIELDS, pasted, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
-import { readPastTime } from "../changes.ts";
+import { readPastTime } from "../end-tokens.ts";
 import { initializerRoute } from "./init.ts";
 
 const FILE = fieldSchema({

@@ -1,10 +1,10 @@
+import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/named-token.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
-import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
-import { aclOfToken } from "../../identity/standing.ts";
+import { aclOfToken } from "../../identity/entity-copies.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";

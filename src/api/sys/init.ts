@@ -20,10 +20,10 @@ import type { Installation } from "../../system/installation.ts";
 import { MAX_KEY_TRIES } from "../../system/installation-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../../token/ids.ts";
+import { canBeRebound } from "../../wire/cross-site.ts";
 import { type FieldSchema, readFields } from "../../wire/fields.ts";
 import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import { canBeRebound } from "../../wire/sender.ts";
 import { view } from "../../wire/view.ts";
 import { serviceStateOf } from "./status.ts";
 

@@ -4,11 +4,11 @@ import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
-import { changeRotation, DEFAULT_ROTATION } from "../../system/rotation.ts";
+import { changeRotation, DEFAULT_ROTATION } from "../../system/rotation-rules.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, duration, fieldSchema, flag, sent } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
-import { changedReply } from "../changes.ts";
+import { changedReply } from "../change-reply.ts";
 
 const ROTATION = fieldSchema({
   enabled: sent(flag(true)).describe("False: keys are never rotated automatically"),

@@ -3,17 +3,17 @@ import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339, isWithin, type Ms } from "../../base/clock.ts";
 import { ok, okUnless, refuse } from "../../base/result.ts";
-import { SharedReading } from "../../base/shared-reading.ts";
+import { SingleFlight } from "../../base/single-flight.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
-import { countEntities } from "../../identity/entities.ts";
+import { countEntities } from "../../identity/read-entity.ts";
 import { countIrrevocable, countLeases } from "../../lease/queries.ts";
+import { type GroupCount, NEVER_KEY } from "../../listing/inventory/index-terms.ts";
 import { countByGroup, countByMount, type GroupCounts } from "../../listing/inventory/queries.ts";
-import { type GroupCount, NEVER_KEY } from "../../listing/inventory/terms.ts";
 import { type Family, metricsObject, prometheusText, type Sample, single } from "../../metrics/family.ts";
 import { isolateFamilies } from "../../metrics/isolate-families.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
-import type { LiveCounts } from "../../tidy/history.ts";
+import type { LiveCounts } from "../../tidy/metrics-history.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import { fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, plainReply } from "../../wire/reply.ts";
@@ -21,7 +21,7 @@ import { byMountPath, sumOfCounts } from "./tokens/token-view.ts";
 
 const MAX_AGE_MS = 30_000;
 /** The figures of the installation: to read them takes some hundred calls to objects. */
-const reading = new SharedReading<InstallationFigures>(MAX_AGE_MS, 10_000);
+const reading = new SingleFlight<InstallationFigures>(MAX_AGE_MS, 10_000);
 
 /** Maximum number of policies with a sample of their own. Those with the most tokens have one. */
 const MAX_POLICIES = 200;

@@ -1,5 +1,5 @@
 import { actorOf } from "../../auth/caller.ts";
-import type { PolicyHolderKind } from "../../auth/kinds.ts";
+import type { PolicyUsageKind } from "../../auth/kinds.ts";
 import {
   type Answered,
   type CallContext,
@@ -22,6 +22,7 @@ import { currentTime, type Ms } from "../../base/clock.ts";
 import { hasMisleadingBlanks, MISLEADING_BLANKS } from "../../base/misleading-characters.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
+import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
 import {
   isHiddenPolicy,
   normalizePolicyName,
@@ -30,16 +31,15 @@ import {
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
   ROOT_POLICY,
-} from "../../policy/names.ts";
-import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
+} from "../../policy/policy-names.ts";
 import type { PolicyText, PolicyWrite } from "../../system/policies.ts";
 import type { StoredPolicy } from "../../system/stored-policy.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
-import { PAGE, type PageFields, pageOf } from "../../wire/page.ts";
+import { PAGE, type PageFields, pageOf } from "../../wire/pagination.ts";
 import { dataReply, injectedReply, warnedReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/view.ts";
-import { changedReply } from "../changes.ts";
+import { changedReply } from "../change-reply.ts";
 import { policyUsageRoute } from "./policy-usage.ts";
 import { POLICY_VERSION_ROUTES } from "./policy-versions.ts";
 import { POLICY_VIEW } from "./policy-view.ts";
@@ -222,7 +222,7 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
 }
 
 /** Policies, at both paths where clients look for them. */
-export function policyRoutes(holders: readonly PolicyHolderKind[]): readonly Route[] {
+export function policyRoutes(holders: readonly PolicyUsageKind[]): readonly Route[] {
   return withParameters(
     { name: "The name of the policy" },
     // Policies are evaluated for the name as it is stored: otherwise another spelling would avoid a rule.

@@ -1,14 +1,14 @@
-import type { PolicyHolderKind } from "../../auth/kinds.ts";
+import type { PolicyUsageKind } from "../../auth/kinds.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { entitiesGiving } from "../../identity/entities.ts";
-import { loadGroups } from "../../identity/standing.ts";
+import { loadGroups } from "../../identity/entity-copies.ts";
+import { entitiesGiving } from "../../identity/read-entity.ts";
 import { countOf } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
-import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";
-import { normalizePolicyName } from "../../policy/names.ts";
+import { normalizePolicyName } from "../../policy/policy-names.ts";
+import { joinedUsage, type PolicyUsage, usageOf } from "../../policy/usage.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { dataReply } from "../../wire/reply.ts";
 
@@ -21,7 +21,7 @@ const HOLDERS = { count: "integer", more: "boolean", names: ["string"] } as cons
  * Who has a policy or gives it. It also answers for a policy that does not exist: its holders would get the rules of a
  * policy that is written under this name. `others` are asked besides roles, entities and groups.
  */
-export function policyUsageRoute(others: readonly PolicyHolderKind[]): Route {
+export function policyUsageRoute(others: readonly PolicyUsageKind[]): Route {
   const names = others.map(({ name }) => name);
   const given = ["roles", "entities", "groups", ...names];
   return simpleRoute("read", "sys/policies/usage/acl/:name{.+}", {
@@ -48,18 +48,18 @@ export function policyUsageRoute(others: readonly PolicyHolderKind[]): Route {
         tokens: tokens.get(name) ?? 0,
         roles,
         entities,
-        groups: holdersOf(groups.giving(name)),
+        groups: usageOf(groups.giving(name)),
         ...Object.fromEntries(names.map((name, at) => [name, found[at]])),
       });
     },
   });
 }
 
-async function rolesGiving({ env, installation }: CallContext, policy: string): Promise<PolicyHolders> {
+async function rolesGiving({ env, installation }: CallContext, policy: string): Promise<PolicyUsage> {
   const { mounts } = installation;
   const found = await inGroups(mounts.slice(0, MAX_ASKED), async (mount) => {
     const roles = (await env.kinds.methods.get(mount.type)?.rolesGiving(env, mount, policy)) ?? [];
-    return holdersOf(roles.map((role) => `auth/${mount.path}role/${role}`));
+    return usageOf(roles.map((role) => `auth/${mount.path}role/${role}`));
   });
-  return joinedHolders([await tokenRoles(env).allowing(policy), ...found], mounts.length > MAX_ASKED);
+  return joinedUsage([await tokenRoles(env).allowing(policy), ...found], mounts.length > MAX_ASKED);
 }

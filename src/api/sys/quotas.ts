@@ -11,10 +11,10 @@ import {
 } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, sent, text } from "../../wire/fields.ts";
-import { pageOf } from "../../wire/page.ts";
-import { namedSegment } from "../../wire/path-name.ts";
+import { pageOf } from "../../wire/pagination.ts";
+import { namedSegment } from "../../wire/path-segment.ts";
 import { view } from "../../wire/view.ts";
-import { changedReply } from "../changes.ts";
+import { changedReply } from "../change-reply.ts";
 
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 

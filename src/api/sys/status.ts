@@ -3,7 +3,7 @@ import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatTime, inTime, type Ms } from "../../base/clock.ts";
 import { staleCopyAgeMs } from "../../base/copy-owner.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { SharedReading } from "../../base/shared-reading.ts";
+import { SingleFlight } from "../../base/single-flight.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { identityOf } from "../../identity/stubs.ts";
@@ -34,7 +34,7 @@ export function serviceStateOf(loaded: Result<Installation>) {
 const PROBE_MS = 3_000;
 
 /** Names of the objects that did not answer. Requests need no token, so not each of them may call objects. */
-const probe = new SharedReading<readonly string[]>(5_000, PROBE_MS);
+const probe = new SingleFlight<readonly string[]>(5_000, PROBE_MS);
 
 /** Calls the objects that every request may need, and returns the names of those that do not answer. */
 export async function failingObjects(env: Env): Promise<string[]> {

@@ -3,7 +3,7 @@ import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err } from "../../base/result.ts";
-import { aclOfToken } from "../../identity/standing.ts";
+import { aclOfToken } from "../../identity/entity-copies.ts";
 import { resultantAcl } from "../../policy/acl.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { optional, type Shape } from "../../wire/view.ts";

@@ -1,5 +1,6 @@
 import { originOfCaller, readToken } from "../../auth/caller.ts";
 import { wrapAnswer } from "../../auth/issue.ts";
+import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/named-token.ts";
 import {
   type Answered,
   type CallContext,
@@ -9,7 +10,6 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
-import { actOnTarget, inCallersTree, originOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { actInTree } from "../../auth/tree-calls.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { withoutWhiteSpace } from "../../base/white-space.ts";
@@ -17,7 +17,7 @@ import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
 import type { Outcome, TargetAction } from "../../token/actions.ts";
-import { treeAt } from "../../token/find-tree.ts";
+import { treeAt } from "../../token/tree-stub.ts";
 import { openValue } from "../../tree/cubbyhole.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
 import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";

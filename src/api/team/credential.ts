@@ -4,11 +4,11 @@ import type { Ms } from "../../base/clock.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../../policy/acl.ts";
 import { isDenied } from "../../policy/evaluate.ts";
 import type { Installation } from "../../system/installation.ts";
-import { teamAt } from "../../team/find.ts";
 import { isHolderRoute, looksLikeTeamToken, readTeamToken } from "../../team/ids.ts";
 import type { TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
-import { organizationTokenMay } from "../../team/rules/organization-tokens.ts";
-import { manages } from "../../team/rules/settings.ts";
+import { organizationTokenMay } from "../../team/rules/organization-token-access.ts";
+import { manages } from "../../team/rules/team-settings.ts";
+import { teamAt } from "../../team/stubs.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../token/record.ts";
 
 const TEAM = "team";

@@ -1,6 +1,7 @@
 import type { CredentialKind } from "../../auth/kinds.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { joinedHolders } from "../../policy/holders.ts";
+import { joinedUsage } from "../../policy/usage.ts";
+import { reconcileTeams } from "../../team/reconcile-teams.ts";
 import {
   canonicalTeamPath,
   organizationDirectory,
@@ -9,8 +10,7 @@ import {
   organizationsOf,
   teamObjectName,
   teamRoutesOf,
-} from "../../team/find.ts";
-import { reconcileTeams } from "../../team/reconcile.ts";
+} from "../../team/stubs.ts";
 import { VAULT } from "../../wire/envelope.ts";
 import { JSON_API } from "../json-api/dialect.ts";
 import { TEAM_TOKENS } from "./credential.ts";
@@ -32,7 +32,7 @@ export const TEAMS: CredentialKind = {
       async giving(env, policy, maxAsked) {
         const { items, next } = await organizationDirectory(env).after(0, maxAsked);
         const found = await inGroups(items, ({ name }) => organizationNamed(env, name).teamsWithPolicy(policy));
-        return joinedHolders(found, next !== null);
+        return joinedUsage(found, next !== null);
       },
     },
   ],

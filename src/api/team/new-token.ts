@@ -4,11 +4,11 @@ import { currentTime } from "../../base/clock.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { newTeamToken, newTokenId, userIdOf } from "../../team/ids.ts";
 import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
-import { type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
+import { type Expiry, readExpiry } from "../../team/rules/token-lifetime.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { documentReply } from "../json-api/routes.ts";
 import { callerWith, isOfTeam } from "./credential.ts";
-import { TOKEN_VIEW } from "./render.ts";
+import { TOKEN_VIEW } from "./view.ts";
 
 /** The types of a resource that asks for a token. */
 export const TOKEN_TYPES = ["authentication-token", "authentication-tokens"];

@@ -1,15 +1,15 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { err, NOT_FOUND, ok } from "../../base/result.ts";
-import { teamAt } from "../../team/find.ts";
 import { teamRoute } from "../../team/ids.ts";
 import type { OrganizationTokenKind } from "../../team/record.ts";
+import { teamAt } from "../../team/stubs.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { fieldSchema, strictSchema } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { documentAnswer, documentReply, documentRoute, organizationIn, queryRoute } from "../json-api/routes.ts";
 import { createdReply, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
-import { TOKEN_VIEW } from "./render.ts";
+import { TOKEN_VIEW } from "./view.ts";
 
 const KIND = {
   token: exact("string", (value) => {

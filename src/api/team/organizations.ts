@@ -3,12 +3,12 @@ import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { err, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { untilCopiesAreOld } from "../../system/in-effect.ts";
-import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";
 import { type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
-import { DEFAULT_MAX_TTL_MS } from "../../team/rules/lifetime.ts";
 import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
-import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/settings.ts";
+import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/team-settings.ts";
+import { DEFAULT_MAX_TTL_MS } from "../../team/rules/token-lifetime.ts";
+import { organizationDirectory, organizationNamed } from "../../team/stubs.ts";
 import { exact, exactInteger, oneOf } from "../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
@@ -21,7 +21,7 @@ import {
   resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
-import { ORGANIZATION_VIEW, organizationsFor } from "./render.ts";
+import { ORGANIZATION_VIEW, organizationsFor } from "./view.ts";
 
 const TTL_TYPE = "organization-token-ttl-policies";
 const MAX_TTL_POLICIES = 16;

@@ -9,9 +9,9 @@ import { isOfTeam } from "./credential.ts";
 import { authorOf } from "./new-token.ts";
 import { ORGANIZATION_TOKEN_ROUTES } from "./organization-tokens.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
-import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { USER_VIEW } from "./view.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 const TEAMS_BASE = "/api/v2/";

@@ -2,10 +2,10 @@ import { type Answered, type CallContext, type Route, tokenRoute } from "../../a
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok } from "../../base/result.ts";
-import { teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
-import { DEFAULT_SETTINGS, NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
+import { DEFAULT_SETTINGS, NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/team-settings.ts";
+import { teamAt } from "../../team/stubs.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
 import { doneReply, plainReply } from "../../wire/reply.ts";
@@ -20,7 +20,7 @@ import {
   resourceListRoute,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
-import { TEAM_VIEW, teamsFor } from "./render.ts";
+import { TEAM_VIEW, teamsFor } from "./view.ts";
 
 const TYPES = ["teams"];
 const MAX_NAMES = 100;

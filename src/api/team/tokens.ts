@@ -4,11 +4,11 @@ import { NO_CONTENT } from "../../auth/route-description.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
-import { teamAt } from "../../team/find.ts";
 import { readTeamId, readTokenId } from "../../team/ids.ts";
-import { ALREADY_ROTATED } from "../../team/rules/lifetime.ts";
-import { descriptionProblem } from "../../team/rules/settings.ts";
+import { descriptionProblem } from "../../team/rules/team-settings.ts";
+import { ALREADY_ROTATED } from "../../team/rules/token-lifetime.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/token-order.ts";
+import { teamAt } from "../../team/stubs.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues, sent, strictSchema, type Values } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
@@ -24,7 +24,7 @@ import {
 } from "../json-api/routes.ts";
 import { callerWith } from "./credential.ts";
 import { createdReply, EXPIRY, generate, NEW_TOKEN_FIELDS, TOKEN_TYPES } from "./new-token.ts";
-import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
+import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./view.ts";
 
 const UNDESCRIBED = strictSchema({
   ...NEW_TOKEN_FIELDS,

@@ -4,7 +4,7 @@ import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/misleading-characters.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import { newWebhookId } from "../../team/ids.ts";
-import { TRIGGERS } from "../../team/notices/rules.ts";
+import { TRIGGERS } from "../../team/notices/notice-times.ts";
 import {
   type Delivery,
   MAX_WEBHOOKS,
@@ -27,7 +27,7 @@ import {
   refused,
   resourceListRoute,
 } from "../json-api/routes.ts";
-import { reference } from "./render.ts";
+import { reference } from "./view.ts";
 
 const WEBHOOK_TYPE = "notification-configurations";
 

@@ -1,20 +1,20 @@
 import { kindName } from "../../auth/caller.ts";
 import { issue } from "../../auth/issue.ts";
-import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH } from "../../auth/route-description.ts";
+import { authOfToken } from "../../auth/token-answer.ts";
 import { currentTime, type Seconds } from "../../base/clock.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
-import { entityForLogin } from "../../identity/login.ts";
-import { nameProblem } from "../../identity/rules.ts";
-import { MAX_POLICY_NAME_LENGTH } from "../../policy/names.ts";
+import { entityForLogin } from "../../identity/entity-for-login.ts";
+import { nameProblem } from "../../identity/name-and-metadata.ts";
+import { MAX_POLICY_NAME_LENGTH } from "../../policy/policy-names.ts";
 import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../../token/env.ts";
 import { newTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
-import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
+import { MAX_ROLE_NAME } from "../../token/roles/change-role.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
 import {
   deprecated,
@@ -28,7 +28,7 @@ import {
   unread,
   type Values,
 } from "../../wire/fields.ts";
-import { isName } from "../../wire/path-name.ts";
+import { isName } from "../../wire/path-segment.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";
 

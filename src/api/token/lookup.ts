@@ -1,16 +1,16 @@
 import type { Caller } from "../../auth/caller.ts";
-import { LOOKUP_SHAPE, lookupOf } from "../../auth/render.ts";
+import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/named-token.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS } from "../../auth/route-description.ts";
-import { holderOf, inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken } from "../../auth/target.ts";
+import { LOOKUP_SHAPE, lookupOf } from "../../auth/token-answer.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { policiesOfEntity } from "../../identity/standing.ts";
+import { policiesOfEntity } from "../../identity/entity-copies.ts";
 import { listAccessors } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
 import { fieldSchema, pasted, unread } from "../../wire/fields.ts";
-import { PAGE } from "../../wire/page.ts";
+import { PAGE } from "../../wire/pagination.ts";
 import { dataReply } from "../../wire/reply.ts";
 
 /** `lookup`, `lookup-self`, `lookup-accessor`, and the list of accessors. Messages are the reference's (auth/token/lookup). */

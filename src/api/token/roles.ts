@@ -4,13 +4,14 @@ import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { DENIED, err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type RenamedField, TOKEN_ROLE_FIELDS, type TokenRole } from "../../token/role.ts";
-import { roleWriteFailure } from "../../token/roles/change.ts";
+import { roleWriteFailure } from "../../token/roles/change-role.ts";
 import { forgetRole, tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
-import { namedSegment } from "../../wire/path-name.ts";
+import { namedSegment } from "../../wire/path-segment.ts";
 import { warnedReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
-import { endBelow, endedReply } from "../changes.ts";
+import { endedReply } from "../change-reply.ts";
+import { endBelow } from "../end-tokens.ts";
 
 /** A token role. A field with a deprecated name shows a value only if the role was written with that name. */
 export const TOKEN_ROLE_VIEW = view<TokenRole>({

@@ -9,7 +9,7 @@ import type { Mount } from "../../system/mount.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { VAULT } from "../../wire/envelope.ts";
 import type { FieldKind } from "../../wire/fields.ts";
-import { distinctTypes, type RouteTables } from "../places.ts";
+import { distinctTypes, type RouteTables } from "../route-tables.ts";
 import { type JsonSchema, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS, schemaOf } from "./answers.ts";
 
 /** Routes with a common prefix of their paths. */

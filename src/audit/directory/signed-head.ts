@@ -1,9 +1,9 @@
 import { CompactSign } from "jose";
 import { formatRfc3339, type Ms } from "../../base/clock.ts";
+import { DEFAULT_KEY } from "../../issuer/key-and-role-config.ts";
 import { openSigningKey } from "../../issuer/key-pair.ts";
 import { oidcIssuerOf } from "../../issuer/oidc-issuer.ts";
-import { DEFAULT_KEY } from "../../issuer/rules.ts";
-import { ensureDefaultKey } from "../../issuer/tokens.ts";
+import { ensureDefaultKey } from "../../issuer/published-keys.ts";
 import type { Installation } from "../../system/installation.ts";
 import type { Head } from "../chain.ts";
 import type { AuditEnv } from "../env.ts";

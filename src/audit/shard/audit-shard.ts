@@ -10,16 +10,16 @@ import type { AppendAnswer, AuditBatch, AuditEntry } from "../entry.ts";
 import type { AuditEnv } from "../env.ts";
 import { mentionKeys } from "../mention-keys.ts";
 import { auditDirectoryOf } from "../object-name.ts";
-import type { AuditPage, AuditQuestion, AuditUse } from "../question.ts";
+import type { AuditPage, AuditQuery, AuditUse } from "../query.ts";
 import { openBytes, openMs } from "../retention.ts";
 import { type ArchivePage, linesAfter } from "./archive-page.ts";
+import { noteTaken, takenFrom } from "./batch-deduplication.ts";
 import { type AuditProblem, ChainCheck, type CheckStep } from "./chain-check.ts";
 import { MentionIndex } from "./mention-index.ts";
 import { AuditReader } from "./reader.ts";
 import { addressContext, rowContext } from "./rows.ts";
 import { ABOUT, type AboutRow, AUDIT_SHARD_MIGRATIONS, BATCH, type BatchRow } from "./tables.ts";
 import { addressesOf, type SealedAddress, writeAddresses, writeUses } from "./uses.ts";
-import { noteTaken, takenFrom } from "./writers.ts";
 
 /** Time from a record to the report of the head of the chain to the directory. */
 const WITNESS_MS = 10_000;
@@ -72,7 +72,7 @@ export class AuditShard extends GroveObject<AuditEnv> {
   }
 
   /** Returns records, at most `limit` of the question. */
-  async query(question: AuditQuestion): Promise<AuditPage> {
+  async query(question: AuditQuery): Promise<AuditPage> {
     const { keys } = await mustLoadInstallation(this.env);
     await this.keys.open();
     await this.#indexAll(keys);

@@ -4,9 +4,9 @@ import { openText } from "../../crypto/sealed-data.ts";
 import { columnOf, type Sql } from "../../storage/tables.ts";
 import { type AuditEntry, mentionOf } from "../entry.ts";
 import { mentionKeys } from "../mention-keys.ts";
-import { type AuditEvent, type AuditPage, type AuditQuestion, type AuditUse, matchesFilter } from "../question.ts";
+import { type AuditEvent, type AuditPage, type AuditQuery, type AuditUse, matchesFilter } from "../query.ts";
+import { FullScan, IndexScan, rangeOf, type SeqRange } from "./record-scan.ts";
 import { addressContext, type OpenedRow, openRowWith } from "./rows.ts";
-import { MentionWalk, rangeOf, type SeqRange, WholeWalk } from "./walk.ts";
 
 /** Maximum numbers of steps in lists of mentions, of records and of rows that one answer looks at. */
 const MAX_STEPS = 5000;
@@ -29,7 +29,7 @@ export class AuditReader {
   /** Answers a question. `last`: number of the last record. A record that can't be opened is left out. */
   async page(
     keys: Keys,
-    { mentions, filter, newestFirst, after, limit }: AuditQuestion,
+    { mentions, filter, newestFirst, after, limit }: AuditQuery,
     last: number,
   ): Promise<AuditPage> {
     const keyOf = await mentionKeys(keys);
@@ -37,8 +37,8 @@ export class AuditReader {
     const wanted = [...new Set(mentions)];
     const walk =
       wanted.length === 0
-        ? new WholeWalk(range, newestFirst)
-        : new MentionWalk(this.#sql, wanted.map(keyOf), range, newestFirst, MAX_STEPS);
+        ? new FullScan(range, newestFirst)
+        : new IndexScan(this.#sql, wanted.map(keyOf), range, newestFirst, MAX_STEPS);
     const events: AuditEvent[] = [];
     let row: OpenedRow | null = null;
     for (let records = 0, rows = 0; ; records++) {

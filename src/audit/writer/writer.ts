@@ -1,5 +1,5 @@
 import { currentTime, isWithin, LATE, type Ms, orLate, SoonestTimer, sleep } from "../../base/clock.ts";
-import { countEvent } from "../../metrics/counts.ts";
+import { countEvent } from "../../metrics/counters.ts";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../entry.ts";
 import { Backlog } from "./backlog.ts";
 import { type MoreRefusals, RefusalBound } from "./refusal-bound.ts";

@@ -1,14 +1,14 @@
+import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
 import { numberSetting } from "../../base/number-settings.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { addNumbers } from "../../base/sums.ts";
 import type { Env } from "../../env.ts";
 import { columnOf, type Migration, setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
-import { type ListedPart, makePart, sealBackup } from "../make.ts";
+import { type ListedPart, makePart, sealBackup } from "../export.ts";
 import { backupName, backupPlace, manifestKey, partKey } from "../names.ts";
 import { classesInOrder } from "../saved-objects.ts";
 import { nameOfRun } from "../seals.ts";

@@ -16,7 +16,7 @@ import type {
   IdOrName,
   Written,
 } from "../model.ts";
-import { generatedGroupName, newNameProblem, usablePolicies } from "../rules.ts";
+import { generatedGroupName, newNameProblem, usablePolicies } from "../name-and-metadata.ts";
 import { MembershipStore } from "./membership-store.ts";
 import type { MergeStore } from "./merge-store.ts";
 

@@ -19,7 +19,7 @@ import type {
   Written,
 } from "../model.ts";
 import type { AbsentEntity } from "../shard/entity-shard.ts";
-import { shardOfEntity } from "../shard/place.ts";
+import { shardOfEntity } from "../shard/sharding.ts";
 import { entityShard } from "../stubs.ts";
 import { GroupStore } from "./group-store.ts";
 import { MERGE_MIGRATIONS, MergeStore } from "./merge-store.ts";

@@ -1,6 +1,6 @@
 import type { Ms } from "../../base/clock.ts";
 import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
-import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
+import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
 import { Tables } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
@@ -46,7 +46,7 @@ import {
   type StoredEntity,
 } from "./entity-store.ts";
 import { MERGED_MIGRATIONS, MergedStore } from "./merged-store.ts";
-import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
+import { firstAliasId, shardOfAlias, shardOfEntity } from "./sharding.ts";
 
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
@@ -347,10 +347,10 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */
-  async withPolicy(policy: string): Promise<PolicyHolders> {
+  async withPolicy(policy: string): Promise<PolicyUsage> {
     await this.keys.open();
     const names = this.#entities.withPolicy(policy, MAX_SEARCHED).map((entity) => recordOf(entity).name);
-    return holdersOf(names, this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED);
+    return usageOf(names, this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED);
   }
 
   /** Returns at most `limit` ids of entities with the part in their ids, or maybe in an alias name. Reads all names. */

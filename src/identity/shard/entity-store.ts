@@ -4,7 +4,7 @@ import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import type { AliasPlace, AliasRecord } from "../model.ts";
 import { type Entity, isSamePlace, recordOf } from "./entity.ts";
-import { entityPrefixOf } from "./place.ts";
+import { entityPrefixOf } from "./sharding.ts";
 
 export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
   {

@@ -10,8 +10,8 @@ import type {
   EntityState,
   EntityWrite,
 } from "../model.ts";
-import { usablePolicies } from "../rules.ts";
-import { nameOfEntity } from "./place.ts";
+import { usablePolicies } from "../name-and-metadata.ts";
+import { nameOfEntity } from "./sharding.ts";
 
 /** Maximum size (characters of JSON) of an entity's aliases. An entity is one row, and the platform's limit is 2 MB. */
 export const MAX_ALIAS_CHARACTERS = 2 ** 18;

@@ -1,6 +1,6 @@
+import { addNumbers } from "../../base/add-numbers.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { addNumbers } from "../../base/sums.ts";
 import { type TokenAddress, treeBeginning } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -12,8 +12,9 @@ import {
   isMeant,
   LAST_FIRST,
   NONE_REVOKED,
-} from "./ended.ts";
+} from "./ended-tokens.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
+import { addCounts, type CountKind, type GroupCount, topOf } from "./index-terms.ts";
 import {
   comparePositions,
   firstInOrder,
@@ -22,9 +23,8 @@ import {
   type ShardPage,
   type ShardQuery,
   type TokenPage,
-} from "./order.ts";
+} from "./page-cursor.ts";
 import type { PageQuery } from "./shard/pages.ts";
-import { addCounts, type CountKind, type GroupCount, topOf } from "./terms.ts";
 
 /** Numbers of tokens by group, the largest groups first, and the total. */
 export interface GroupCounts {

@@ -1,11 +1,11 @@
 import type { Ms } from "../../base/clock.ts";
-import { ROOT_POLICY } from "../../policy/names.ts";
+import { ROOT_POLICY } from "../../policy/policy-names.ts";
 import type { RevocationOrigin } from "../../system/revocation-origin.ts";
 import { decodeStoredId, type RowAndTail, type TokenAddress, treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
-import type { OrderPosition } from "./order.ts";
+import type { OrderPosition } from "./page-cursor.ts";
 import { findInInventory, pageOfInventory } from "./queries.ts";
 import type { Tally } from "./tally.ts";
 

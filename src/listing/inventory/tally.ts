@@ -1,5 +1,5 @@
 import type { InventoryEntry } from "./entry.ts";
-import { addCounts, type GroupCount } from "./terms.ts";
+import { addCounts, type GroupCount } from "./index-terms.ts";
 
 /** Properties by which the tokens of a revocation are counted. */
 export const GROUPINGS = ["mount", "role", "owner"] as const;

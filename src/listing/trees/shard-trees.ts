@@ -1,6 +1,6 @@
 import { earliest, type Ms } from "../../base/clock.ts";
 import type { Sql } from "../../storage/tables.ts";
-import { treeAt } from "../../token/find-tree.ts";
+import { treeAt } from "../../token/tree-stub.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import { SingleTokenWalk } from "./single-token-walk.ts";

@@ -2,11 +2,11 @@ import { earliest, inTime, type Ms } from "../../base/clock.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { NO_ORIGIN } from "../../system/revocation-origin.ts";
+import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
-import type { EndRecord } from "../../token/state.ts";
-import type { Ending } from "../inventory/ended.ts";
+import type { Ending } from "../inventory/ended-tokens.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
-import { NEVER } from "../inventory/order.ts";
+import { NEVER } from "../inventory/page-cursor.ts";
 import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
 /** Tokens that one turn reads, and tokens that it calls again at most. */

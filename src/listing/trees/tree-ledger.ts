@@ -1,11 +1,11 @@
 import { currentTime, type Ms } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
-import { newTreeId, treeAt } from "../../token/find-tree.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
+import { newTreeId, treeAt } from "../../token/tree-stub.ts";
 import type { ListingEnv } from "../env.ts";
 import type { StartedTree } from "../updates/publish.ts";
-import { noteFreed } from "./allocation.ts";
+import { noteFreed } from "./tree-id-supply.ts";
 
 /** Allocated ids of trees: a row for each batch that was allocated together. */
 export const ALLOCATED_TREES_SQL = `

@@ -1,8 +1,8 @@
 import { currentTime, type Ms, SoonestTimer, sleep } from "../../base/clock.ts";
 import { logFailedWork } from "../../base/log.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
+import { treeAt } from "../../token/tree-stub.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";

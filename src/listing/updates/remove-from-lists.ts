@@ -1,9 +1,9 @@
 import { currentTime, type Ms, sleep } from "../../base/clock.ts";
-import type { SweepTurns } from "../../base/turns.ts";
+import type { SweepTurns } from "../../base/shared-thread.ts";
 import { treeIdOf } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import type { Ending } from "../inventory/ended.ts";
+import type { Ending } from "../inventory/ended-tokens.ts";
 import { UPDATES } from "./publish.ts";
 import { ShardQueue } from "./shard-queue.ts";
 

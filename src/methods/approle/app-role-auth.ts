@@ -7,10 +7,10 @@ import { SealedValues, Setting, type TableShape, valuesTable } from "../../stora
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
-import { rolesGiving } from "../roles.ts";
+import { rolesGiving } from "../role-name.ts";
 import type { AppRoleEnv } from "./env.ts";
 import { type AppRole, type AppRoleFields, changeAppRole, type NewRoleIds } from "./role.ts";
-import { secretIdShardsOf } from "./shards.ts";
+import { secretIdShardsOf } from "./secret-id-shards.ts";
 
 export const APP_ROLE_AUTH_MIGRATIONS: readonly Migration[] = [
   {

@@ -1,5 +1,5 @@
 import { actInTree } from "../../auth/tree-calls.ts";
-import { MAX_RUN_MS } from "../../backup/make.ts";
+import { MAX_RUN_MS } from "../../backup/export.ts";
 import { currentTime, type Ms } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
 import type { StoredRow } from "../../storage/object-pages.ts";

@@ -12,16 +12,16 @@ import { currentTime } from "../../base/clock.ts";
 import { invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { type Mount, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { decodeStoredId } from "../../token/ids.ts";
-import { addressAllowed } from "../../token/rules/address.ts";
+import { addressAllowed } from "../../token/rules/bound-cidrs.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { appRoleAuthAt, type NamedRole } from "./app-role-auth.ts";
 import type { UsedSecretId } from "./app-role-secret-ids.ts";
-import { roleWithId } from "./mount.ts";
 import { type AppRole, MAX_ROLE_ID } from "./role.ts";
+import { roleWithId } from "./role-by-id.ts";
 import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
+import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./secret-id-shards.ts";
 import { excludingList, tokenNetworks } from "./secret-id-use.ts";
-import { placeOfSecretId, secretIdShardAt, shardOfAccessor } from "./shards.ts";
 import type { TokenOfUse } from "./token-parents.ts";
 
 /** Descriptions of the checks of a login. */

@@ -6,13 +6,13 @@ import { nameKey } from "../../base/case-folding.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { text } from "../../wire/fields.ts";
 import { appRoleAuthAt } from "./app-role-auth.ts";
+import { findSecretId } from "./leaked-secret-id.ts";
 import { APP_ROLE_LOGIN_ROUTES } from "./login.ts";
-import { roleWithId } from "./mount.ts";
 import { MAX_ROLE_ID } from "./role.ts";
+import { roleWithId } from "./role-by-id.ts";
 import { APP_ROLE_ROUTES } from "./role-routes.ts";
 import { SECRET_ID_ROUTES } from "./secret-id-routes.ts";
-import { findSecretId } from "./secret-id-search.ts";
-import { secretIdShardNames, secretIdShardsOf } from "./shards.ts";
+import { secretIdShardNames, secretIdShardsOf } from "./secret-id-shards.ts";
 
 /** Rules of policies apply to every spelling of the name of a role. */
 function canonicalPath(path: string): string {

@@ -5,12 +5,12 @@ import { DONE_OR_WARNED, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { type FieldSchema, fieldSchema } from "../../wire/fields.ts";
-import { namedSegment } from "../../wire/path-name.ts";
+import { namedSegment } from "../../wire/path-segment.ts";
 import { doneReply, warnedReply } from "../../wire/reply.ts";
 import { type ViewFields, view } from "../../wire/view.ts";
-import { isRoleName } from "../roles.ts";
-import { appRoleAuthOf, changeRoles, roleNameOf } from "./mount.ts";
+import { isRoleName } from "../role-name.ts";
 import { APP_ROLE_FIELDS, APP_ROLE_VIEW, type AppRole, type AppRoleFields, appRoleProblem } from "./role.ts";
+import { appRoleAuthOf, changeRoles, roleNameOf } from "./role-by-id.ts";
 
 /** The path of a role below a mount. */
 export const ROLE_PATH = `role/${namedSegment("role_name")}`;

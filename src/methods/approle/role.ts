@@ -9,7 +9,7 @@ import {
 import type { Seconds } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { readCidrs } from "../../token/rules/address.ts";
+import { readCidrs } from "../../token/rules/bound-cidrs.ts";
 import {
   deprecated,
   duration,

@@ -6,10 +6,10 @@ import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, okUnless, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { fieldSchema, pairs, text } from "../../wire/fields.ts";
-import { PAGE } from "../../wire/page.ts";
+import { PAGE } from "../../wire/pagination.ts";
 import { dataReply, doneReply, EMPTY, type Reply, tidyReply } from "../../wire/reply.ts";
-import { appRoleAuthOf, roleNameOf } from "./mount.ts";
 import type { AppRole } from "./role.ts";
+import { appRoleAuthOf, roleNameOf } from "./role-by-id.ts";
 import { ROLE_PATH } from "./role-routes.ts";
 import {
   MAX_SECRET_ID,
@@ -28,7 +28,7 @@ import {
   secretIdShardAt,
   secretIdShardsOf,
   shardOfAccessor,
-} from "./shards.ts";
+} from "./secret-id-shards.ts";
 
 const NEW_SECRET_ID = dataAnswer({
   secret_id: "string",

@@ -1,5 +1,5 @@
 import type { Ms } from "../../base/clock.ts";
-import { addressAllowed } from "../../token/rules/address.ts";
+import { addressAllowed } from "../../token/rules/bound-cidrs.ts";
 import type { SecretId } from "./secret-id.ts";
 
 /** The client of a login, and the networks that the role binds its tokens to. */

@@ -9,9 +9,9 @@ import { columnOf, type Migration, Tables } from "../../storage/tables.ts";
 import { mustLoadInstallation } from "../../system/installation.ts";
 import type { Mount } from "../../system/mount.ts";
 import { NO_ORIGIN, type RevocationOrigin } from "../../system/revocation-origin.ts";
-import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec, withWatermark } from "../../token/record.ts";
+import { treeAt } from "../../token/tree-stub.ts";
 import { EndingParents, type ParentName, revokeParent, STEP_TREES } from "./ending-parents.ts";
 import { hasEnded, type SecretId } from "./secret-id.ts";
 

@@ -1,5 +1,5 @@
 import type { SystemEnv } from "../../system/env.ts";
-import type { CloudLookups } from "./clients/lookups.ts";
+import type { CloudLookups } from "./clients/batched-lookups.ts";
 import type { CloudAccessList } from "./mount/access-list.ts";
 import type { CloudAuth } from "./mount/cloud-auth.ts";
 

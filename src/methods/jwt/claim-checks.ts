@@ -15,7 +15,7 @@ import {
   timesOf,
   userClaimOf,
   validityProblem,
-} from "./claims.ts";
+} from "./claim-rules.ts";
 import type { JwtConfig } from "./config.ts";
 import { clientProblem } from "./oidc/id-token.ts";
 import type { JwtRole } from "./role.ts";

@@ -9,7 +9,7 @@ import { keysInPem } from "../pem-keys.ts";
 import { type JwtConfig, readJwk } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { type IssuerProblem, inStep, problemAt } from "./issuer-problem.ts";
-import { fetchProvider } from "./oidc/provider.ts";
+import { fetchProvider } from "./oidc/provider-discovery.ts";
 
 /** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
 const KEEP_MS = 600_000;

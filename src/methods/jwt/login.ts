@@ -13,10 +13,10 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
 import { type Claims, MAX_JWT_LENGTH, unverifiedClaims } from "../jws.ts";
 import { loginRoutes } from "../login-routes.ts";
-import { isRoleName } from "../roles.ts";
+import { isRoleName } from "../role-name.ts";
 import { CLAIM_CHECKS, checkClaims, clientByClaims, shown } from "./claim-checks.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { BROWSER_CHECKS, explainBrowserChecks } from "./oidc/checks.ts";
+import { BROWSER_CHECKS, explainBrowserChecks } from "./oidc/browser-checks.ts";
 import { SIGNATURE_CHECKS, verifySignedToken } from "./signed-token.ts";
 
 /** Descriptions of the checks of a login. Each bound claim and each mapped claim has a further check. */

@@ -10,14 +10,14 @@ import { ok, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { anyObject, duration, flag, list, pairs, roleSchema, sent, text, type Values } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { type BoundClaims, type Leeways, readBoundClaims } from "./claims.ts";
+import { type BoundClaims, type Leeways, readBoundClaims } from "./claim-rules.ts";
 import {
   BROWSER_FIELDS,
   BROWSER_VIEW,
   browserFieldsProblem,
   changeBrowserLogin,
   type RoleBrowser,
-} from "./oidc/role.ts";
+} from "./oidc/browser-role.ts";
 
 export interface JwtRole extends RoleBrowser {
   readonly boundAudiences: readonly string[];

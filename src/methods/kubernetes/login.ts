@@ -15,7 +15,7 @@ import { fieldSchema, pasted, text, type Values } from "../../wire/fields.ts";
 import { type Claims, type JwtAlgorithm, readJwtHead, unverifiedClaims, verifySignature } from "../jws.ts";
 import { loginRoutes } from "../login-routes.ts";
 import { keysInPem } from "../pem-keys.ts";
-import { isRoleName } from "../roles.ts";
+import { isRoleName } from "../role-name.ts";
 import { aliasMetadataIn } from "./annotations.ts";
 import { type ApiServer, readServiceAccount, reviewToken } from "./api-server.ts";
 import { boundIssuer, type KubernetesConfig, serverUrl } from "./config.ts";

@@ -6,10 +6,17 @@ import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { mustServe } from "../../system/installation.ts";
 import type { TeamEnv } from "../env.ts";
-import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
+import { organizationNamed } from "../stubs.ts";
 import type { TeamStore } from "../team-store.ts";
-import { MAX_NOTICE_ATTEMPTS, NOTICE_PAUSE_MS, nextDueAt, noticesBetween, removableAt, type Trigger } from "./rules.ts";
+import {
+  MAX_NOTICE_ATTEMPTS,
+  NOTICE_PAUSE_MS,
+  nextDueAt,
+  noticesBetween,
+  removableAt,
+  type Trigger,
+} from "./notice-times.ts";
 import { type Delivery, type SealedWebhook, sendToWebhook, WEBHOOK_TIMEOUT_MS } from "./webhooks.ts";
 
 /** Maximum number of tokens that one alarm handles. */

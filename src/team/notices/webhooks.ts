@@ -10,7 +10,7 @@ import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson, upsert } from "../../storage/tables.ts";
 import type { TeamEnv } from "../env.ts";
-import type { Trigger } from "./rules.ts";
+import type { Trigger } from "./notice-times.ts";
 
 /** A webhook: the URL that receives notices about the expiry of team tokens. */
 export interface Webhook {

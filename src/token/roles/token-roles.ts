@@ -1,9 +1,9 @@
 import { Copies } from "../../base/copies.ts";
 import { within } from "../../base/location.ts";
-import { repeated } from "../../base/repeated-call.ts";
+import { repeated } from "../../base/lost-call-retry.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
-import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
+import { type PolicyUsage, usageOf } from "../../policy/usage.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import { freshCopies } from "../../system/copy-age.ts";
@@ -11,7 +11,7 @@ import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../env.ts";
 import type { TokenRole, TokenRoleFields } from "../role.ts";
-import { changeTokenRole, newRole } from "./change.ts";
+import { changeTokenRole, newRole } from "./change-role.ts";
 
 /** Maximum number of roles of one mount. Bounds the answer of a list. */
 const MAX_ROLES = 10_000;
@@ -61,10 +61,10 @@ export class TokenRoles extends GroveObject<TokenEnv> {
   }
 
   /** Paths of the roles that list `name` in their allowed policies; globs do not count. */
-  async allowing(name: string): Promise<PolicyHolders> {
+  async allowing(name: string): Promise<PolicyUsage> {
     await this.keys.open();
     const roles = this.#roles.holding(name).filter(([, role]) => role.allowedPolicies.includes(name));
-    return holdersOf(roles.map(([role]) => `auth/token/roles/${role}`));
+    return usageOf(roles.map(([role]) => `auth/token/roles/${role}`));
   }
 
   /** At most `limit` names after `after`, in order. */

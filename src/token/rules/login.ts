@@ -1,6 +1,6 @@
 import type { Ms, Seconds } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { normalizePolicyNames, policyAssignRefusal } from "../../policy/names.ts";
+import { normalizePolicyNames, policyAssignRefusal } from "../../policy/policy-names.ts";
 import { type Mount, mountIssuerOf, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { PLAIN_RECORD, type TokenPlan, type TokenType, withWatermark } from "../record.ts";
 import { grantTtl } from "./ttl.ts";

@@ -4,7 +4,7 @@ import {
   normalizePolicyNames,
   policyAssignRefusal,
   policyNameProblem,
-} from "../../policy/names.ts";
+} from "../../policy/policy-names.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 

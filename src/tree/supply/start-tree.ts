@@ -3,11 +3,11 @@ import type { LocationHint } from "../../base/location.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
 import { err, ok, type Result, unavailable } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import { allocateTree, unpooledTree } from "../../listing/trees/allocation.ts";
+import { allocateTree, unpooledTree } from "../../listing/trees/tree-id-supply.ts";
 import { noteChange } from "../../listing/updates/publish.ts";
-import { treeAt } from "../../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
 import type { TokenSpec, TokenView } from "../../token/record.ts";
+import { treeAt } from "../../token/tree-stub.ts";
 import type { CubbyholeValue } from "../cubbyhole.ts";
 import type { TreeEnv } from "../env.ts";
 

@@ -1,10 +1,10 @@
 import type { Ms } from "../../base/clock.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import { NO_ORIGIN } from "../../system/revocation-origin.ts";
+import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/end-record.ts";
 import { routedIdText } from "../../token/ids.ts";
-import { type EndRecord, earliestEnd, expiry, LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
 import { CUSTOM_ID_KEY, type TokenRow } from "../token-rows.ts";
-import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
+import { HAS_CHILDREN, SweepPlan } from "./sweep-order.ts";
 
 /** Notified of live tokens that became orphans, and of the number of detached dead ones. */
 interface SweepObserver {

@@ -1,12 +1,12 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns } from "../../base/turns.ts";
-import type { Ending } from "../../listing/inventory/ended.ts";
+import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns } from "../../base/shared-thread.ts";
+import type { Ending } from "../../listing/inventory/ended-tokens.ts";
 import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
-import { countEvent } from "../../metrics/counts.ts";
+import { countEvent } from "../../metrics/counters.ts";
+import type { EndRecord } from "../../token/end-record.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
-import type { EndRecord } from "../../token/state.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { TreeRelease } from "../supply/tree-release.ts";
 import type { TreeParts } from "../tree-parts.ts";

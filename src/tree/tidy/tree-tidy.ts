@@ -9,7 +9,7 @@ import { decodeStoredId, firstRowAt, routedIdText, rowGeneratedAt } from "../../
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import type { TreeParts } from "../tree-parts.ts";
-import { NO_REPAIRS, type TidyStep, type TidyStepResult, type TreePosition, type TreeRepairs } from "./step.ts";
+import { NO_REPAIRS, type TidyStep, type TidyStepResult, type TreePosition, type TreeRepairs } from "./tidy-step.ts";
 
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;

@@ -1,6 +1,6 @@
 import { currentTime, type Ms, SoonestTimer } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
-import type { Ending } from "../../listing/inventory/ended.ts";
+import type { Ending } from "../../listing/inventory/ended-tokens.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import {
   CONFIRM_DELAY_MS,
@@ -11,17 +11,17 @@ import {
   RETRY_MS,
   UPDATES,
 } from "../../listing/updates/publish.ts";
+import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
-import type { EndRecord } from "../../token/state.ts";
 import type { TreeEnv } from "../env.ts";
 import { isLeftToShard } from "../lifecycle.ts";
+import type { TreeLife } from "../lifecycle-state.ts";
 import type { SweepCandidate } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
 import type { TreeKeys } from "../tree-keys.ts";
-import type { TreeLife } from "../tree-life.ts";
 import type { TreeStore } from "../tree-store.ts";
-import { NewTokens } from "./new-tokens.ts";
+import { NewTokens } from "./unlisted-tokens.ts";
 
 /** Maximum rounds of `publishAll`, while more tokens are written. */
 const MAX_ROUNDS = 10;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import page from "../../../docs/compatibility.md?raw";
-import { CLIENT_FIELDS } from "../../../src/methods/aws/clients/config.ts";
+import { CLIENT_FIELDS } from "../../../src/methods/aws/clients/client-config.ts";
 import { LOGIN_FIELDS } from "../../../src/methods/aws/login/fields.ts";
 import { TIDY_FIELDS } from "../../../src/methods/aws/mount/expiring-list.ts";
 import { ROLE_TAG_FIELDS } from "../../../src/methods/aws/routes/roles.ts";
-import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/identity.ts";
+import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/alias-and-metadata.ts";
 import { CLOUD_ROLE_FIELDS } from "../../../src/methods/aws/rules/role.ts";
 import { ROUTES } from "../../support/routes.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { helpOf } from "../../../src/app/help.ts";
-import { RouteTable } from "../../../src/app/places.ts";
+import { RouteTable } from "../../../src/app/route-tables.ts";
 import { openRoute, simpleRoute } from "../../../src/auth/route.ts";
 import { KEYS, NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";

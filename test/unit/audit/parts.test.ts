@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { RowText, rowGroups, storedLine, textOfRow } from "../../../src/audit/batch-text.ts";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { nameOfObject, type ObjectName, readObjectName } from "../../../src/audit/object-name.ts";

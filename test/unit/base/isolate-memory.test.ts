@@ -30,13 +30,13 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     // In each of ten.
     ["isolate", 10 * 300],
   ],
-  "methods/copies.ts": [
+  "methods/config-copies.ts": [
     // In each of four: of the AWS method three, of AppRole one.
     ["isolate", 4 * JSON_BYTES],
     // In each of two methods.
     ["isolate", 2 * 300],
   ],
-  "quota/address-windows.ts": [["within another", 0]],
+  "quota/client-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
   "audit/mention-keys.ts": [["isolate", 250]],
@@ -46,24 +46,24 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
   "auth/refused-logins.ts": [["isolate", 1000]],
   "crypto/key-ring.ts": [["isolate", 500]],
-  "identity/login.ts": [["isolate", 1000]],
-  "identity/standing.ts": [
+  "identity/entity-for-login.ts": [["isolate", 1000]],
+  "identity/entity-copies.ts": [
     ["isolate", JSON_BYTES],
     ["isolate", 1e6],
   ],
   "issuer/key-pair.ts": [["isolate", 3000]],
-  "issuer/tokens.ts": [["isolate", 200_000]],
+  "issuer/published-keys.ts": [["isolate", 200_000]],
   "methods/aws/clients/account-credentials.ts": [
     ["isolate", 3000],
     ["isolate", 200],
   ],
-  "methods/aws/clients/lookups.ts": [["object", 1000]],
+  "methods/aws/clients/batched-lookups.ts": [["object", 1000]],
   "methods/aws/documents/certificate.ts": [["isolate", JSON_BYTES]],
-  "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
+  "methods/aws/documents/identity-document.ts": [["isolate", JSON_BYTES]],
   "methods/aws/login/principal-bounds.ts": [["isolate", 500]],
   "methods/aws/login/iam.ts": [["isolate", 190]],
   "methods/jwt/key-set-cache.ts": [["isolate", JSON_BYTES]],
-  "methods/jwt/oidc/provider.ts": [["isolate", JSON_BYTES]],
+  "methods/jwt/oidc/provider-discovery.ts": [["isolate", JSON_BYTES]],
   "methods/pem-keys.ts": [["isolate", JSON_BYTES]],
   "storage/row-seals.ts": [
     ["object", JSON_BYTES],
@@ -76,7 +76,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["within another", 0],
   ],
   "system/policies.ts": [["isolate", 100]],
-  "team/find.ts": [["isolate", 150]],
+  "team/stubs.ts": [["isolate", 150]],
   "team/organization-sync.ts": [["object", 300]],
   "token/roles/token-roles.ts": [["isolate", JSON_BYTES]],
   "tree/known-tokens.ts": [

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { PROJECT } from "../../../scripts/local/worker-definition.ts";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { jurisdictionProblem, LOCATION_HINTS, readLocationHint, within } from "../../../src/base/location.ts";
 
 describe("a location hint", () => {

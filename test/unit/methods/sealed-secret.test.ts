@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { sealText } from "../../../src/crypto/sealed-data.ts";
-import { cloudSecretsIn, openCloudSecret, sealCloudSecret } from "../../../src/methods/aws/secrets.ts";
+import { cloudSecretsIn, openCloudSecret, sealCloudSecret } from "../../../src/methods/aws/cloud-secrets.ts";
 import { clientSecretIn, openClientSecret, sealClientSecret } from "../../../src/methods/jwt/oidc/client-secret.ts";
 import { openReviewer, sealedReviewerIn, sealReviewer } from "../../../src/methods/kubernetes/reviewer-jwt.ts";
 

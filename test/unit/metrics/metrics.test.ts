@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { metricsText } from "../../../scripts/serve/metrics.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics.ts";
-import { NEVER_KEY } from "../../../src/listing/inventory/terms.ts";
-import { countEvent, eventFigures, noteAnswer, noteArrival } from "../../../src/metrics/counts.ts";
+import { NEVER_KEY } from "../../../src/listing/inventory/index-terms.ts";
+import { countEvent, eventFigures, noteAnswer, noteArrival } from "../../../src/metrics/counters.ts";
 import { type Family, metricsObject, prometheusText } from "../../../src/metrics/family.ts";
 import { isolateFamilies } from "../../../src/metrics/isolate-families.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countEvent, noteAnswer, noteArrival } from "../../../src/metrics/counts.ts";
+import { countEvent, noteAnswer, noteArrival } from "../../../src/metrics/counters.ts";
 import { addTraffic, NO_TRAFFIC, slotOf, trafficSince, trafficSoFar } from "../../../src/metrics/traffic.ts";
 
 function answer(status: number, ms: number): void {

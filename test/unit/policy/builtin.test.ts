@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { compileAcl } from "../../../src/policy/acl.ts";
 import { DEFAULT_POLICY_TEXT, RESPONSE_WRAPPING_POLICY_TEXT } from "../../../src/policy/builtin.ts";
+import { parsePolicy } from "../../../src/policy/parse.ts";
 import {
   isHiddenPolicy,
   policyAssignRefusal,
   policyDeleteRefusal,
   policyWriteRefusal,
-} from "../../../src/policy/names.ts";
-import { parsePolicy } from "../../../src/policy/parse.ts";
+} from "../../../src/policy/policy-names.ts";
 import type { TemplateContext } from "../../../src/policy/template.ts";
 
 function aclOf(text: string, context: TemplateContext = { now: 0 }) {

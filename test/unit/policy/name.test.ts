@@ -6,7 +6,7 @@ import {
   normalizePolicyName,
   normalizePolicyNames,
   policyNameProblem,
-} from "../../../src/policy/names.ts";
+} from "../../../src/policy/policy-names.ts";
 
 const DISGUISED_ROOTS = ["root", "rooT", "Root", "rOoT", "root ", " root", "\troot\n", "\u00a0ROOT\ufeff"];
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MAX_RULE_PATH_LENGTH } from "../../../src/policy/block.ts";
 import { policyErrorText } from "../../../src/policy/parse.ts";
+import { MAX_RULE_PATH_LENGTH } from "../../../src/policy/path-block.ts";
 import { CAPABILITIES, type ParameterRule, type PathRule } from "../../../src/policy/rule.ts";
 import { MAX_POLICY_LENGTH } from "../../../src/policy/syntax.ts";
 import { errorOf, NOW, rulesOf } from "./helpers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/lifetime.ts";
-import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/settings.ts";
+import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/team-settings.ts";
+import { NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/token-lifetime.ts";
 import { readTokenOrder } from "../../../src/team/rules/token-order.ts";
 
 const NOW = Date.UTC(2030, 0, 1);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { pauseForShare } from "../../../src/tidy/shard-tidy.ts";
 
 describe("the pause after a step", () => {

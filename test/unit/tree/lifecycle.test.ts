@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CLUSTER, NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { CLUSTER, NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { firstRowAt } from "../../../src/token/ids.ts";
 import {
   CHECK_LISTED_MS,

@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";

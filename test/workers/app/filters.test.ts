@@ -3,7 +3,7 @@ import { FILTER } from "../../../src/api/sys/tokens/filter-fields.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route, TokenRoute } from "../../../src/auth/route.ts";
-import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, errorOf } from "../../support/teams.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { distinctTypes } from "../../../src/app/places.ts";
 import { KINDS } from "../../../src/app/registry.ts";
+import { distinctTypes } from "../../../src/app/route-tables.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
 import { call, initialized } from "../../support/service.ts";

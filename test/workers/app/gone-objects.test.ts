@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CLUSTER, NETWORK } from "../../../src/app/assemble.ts";
 import { hourly } from "../../../src/app/cron.ts";
+import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
 import {
   AccessorShard,
   AppRoleAuth,

@@ -3,7 +3,7 @@ import { exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
-import { forgetCopies } from "../../../src/methods/aws/mount/copies.ts";
+import { forgetCopies } from "../../../src/methods/aws/mount/login-settings.ts";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
 import { HOME, mountCloud } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";

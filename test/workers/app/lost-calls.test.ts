@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CLUSTER, NETWORK } from "../../../src/app/assemble.ts";
+import { CLUSTER, NETWORK } from "../../../src/app/deployments.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";

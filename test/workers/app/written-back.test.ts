@@ -2,7 +2,7 @@ import { beforeAll, expect, it, vi } from "vitest";
 import { compare } from "../../../scripts/declare/compare.ts";
 import { pathProblem } from "../../../scripts/declare/paths.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
-import { distinctTypes } from "../../../src/app/places.ts";
+import { distinctTypes } from "../../../src/app/route-tables.ts";
 import { TABLES } from "../../../src/app/routes.ts";
 import type { Route } from "../../../src/auth/route.ts";
 import { identityOf } from "../../../src/identity/stubs.ts";

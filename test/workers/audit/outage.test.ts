@@ -1,7 +1,7 @@
 import { beforeAll, expect, it, vi } from "vitest";
 import { AuditDirectory } from "../../../src/audit/directory/audit-directory.ts";
 import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
-import { auditBacklog, flushAudit } from "../../../src/audit/writer/keep.ts";
+import { auditBacklog, flushAudit } from "../../../src/audit/writer/isolate-writer.ts";
 import { goneObjects, holdAlarms } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { mentionOf } from "../../../src/audit/entry.ts";
-import type { AuditFilter } from "../../../src/audit/question.ts";
+import type { AuditFilter } from "../../../src/audit/query.ts";
 import { append, batchOf, entryOf, initializedAlone, plantRows, shard } from "../../support/audit-store.ts";
 import { holdAlarms } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";

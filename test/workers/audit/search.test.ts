@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_BATCH_ENTRIES, mentionOf, type UseCount } from "../../../src/audit/entry.ts";
-import { AUDIT_KINDS, type AuditFilter, kindOfLine } from "../../../src/audit/question.ts";
+import { AUDIT_KINDS, type AuditFilter, kindOfLine } from "../../../src/audit/query.ts";
 import {
   type EventCursor,
   FIRST_PAGE,

@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, expect, it } from "vitest";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
-import { flushAudit } from "../../../src/audit/writer/keep.ts";
+import { flushAudit } from "../../../src/audit/writer/isolate-writer.ts";
 import { MAX_IN_FULL } from "../../../src/audit/writer/refusal-bound.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";

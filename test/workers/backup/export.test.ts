@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { MAX_PARTS } from "../../../src/backup/part.ts";
+import { MAX_PARTS } from "../../../src/backup/part-format.ts";
 import { classesInOrder, keysOfTrees } from "../../../src/backup/saved-objects.ts";
 import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";

@@ -1,7 +1,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
-import { MAX_PART_BYTES } from "../../../src/backup/part.ts";
+import { MAX_PART_BYTES } from "../../../src/backup/part-format.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";

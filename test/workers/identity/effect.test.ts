@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { entityForLogin } from "../../../src/identity/login.ts";
+import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
+import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
 import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
 import { deleteEntities, writeEntity, writeGroup } from "../../../src/identity/writes.ts";
 import { atCalls } from "../../support/calls.ts";

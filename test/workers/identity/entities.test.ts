@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { newEntityId } from "../../../src/identity/shard/place.ts";
+import { newEntityId } from "../../../src/identity/shard/sharding.ts";
 import { entityShard, identityOf } from "../../../src/identity/stubs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { entityForLogin } from "../../../src/identity/login.ts";
+import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
 import { identityOf } from "../../../src/identity/stubs.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 

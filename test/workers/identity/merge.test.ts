@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Identity } from "../../../src/identity/directory/identity.ts";
-import { entityForLogin } from "../../../src/identity/login.ts";
+import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
+import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf } from "../../../src/identity/stubs.ts";
 import { atCalls, atNth, failing } from "../../support/calls.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { atNth, failing } from "../../support/calls.ts";

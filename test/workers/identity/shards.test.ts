@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { countEntities, findEntity, listAliases } from "../../../src/identity/entities.ts";
-import { entityForLogin } from "../../../src/identity/login.ts";
-import { shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
-import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { forgetEntities, loadEntity } from "../../../src/identity/entity-copies.ts";
+import { entityForLogin } from "../../../src/identity/entity-for-login.ts";
+import { countEntities, findEntity, listAliases } from "../../../src/identity/read-entity.ts";
+import { shardOfAlias, shardOfEntity } from "../../../src/identity/shard/sharding.ts";
 import { entityShard, shardAt } from "../../../src/identity/stubs.ts";
 import { checkObjects } from "../../../src/tidy/check-objects.ts";
 import { costOf } from "../../support/costs.ts";

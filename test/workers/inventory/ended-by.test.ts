@@ -4,7 +4,7 @@ import { tokenLeaseTail } from "../../../src/lease/ids.ts";
 import { prefixJob, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
-import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";

@@ -1,13 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forgetCustomId } from "../../../src/auth/caller.ts";
+import { forgetEntities } from "../../../src/identity/entity-copies.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { forgetEntities } from "../../../src/identity/standing.ts";
 import { homeOf } from "../../../src/identity/stubs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
-import { treeAt } from "../../../src/token/find-tree.ts";
 import { readAccessor } from "../../../src/token/ids.ts";
+import { treeAt } from "../../../src/token/tree-stub.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo, failing } from "../../support/calls.ts";

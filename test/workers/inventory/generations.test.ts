@@ -9,10 +9,10 @@ import {
   shardCount,
   shardNumbers,
 } from "../../../src/listing/accessor-shards.ts";
-import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.ts";
+import { listOpenings, noteListOpenings } from "../../../src/system/generation-openings.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
-import { listOpenings, noteListOpenings } from "../../../src/system/list-openings.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { growLists, tidyOf } from "../../../src/tidy/tidy.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
-import { MAX_ENDING, MAX_READ_TREES } from "../../../src/listing/inventory/groups.ts";
+import { MAX_ENDING, MAX_READ_TREES } from "../../../src/listing/inventory/tree-groups.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";

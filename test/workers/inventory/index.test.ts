@@ -11,11 +11,11 @@ import {
   TOKEN_MOUNT,
 } from "../../../src/listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
-import type { EndsQuery } from "../../../src/listing/inventory/groups.ts";
-import { keyOf, NEVER, type Order, type OrderPosition } from "../../../src/listing/inventory/order.ts";
+import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/index-terms.ts";
+import { keyOf, NEVER, type Order, type OrderPosition } from "../../../src/listing/inventory/page-cursor.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
-import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
+import type { EndsQuery } from "../../../src/listing/inventory/tree-groups.ts";
 import type { ShardUpdates } from "../../../src/listing/updates/publish.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";

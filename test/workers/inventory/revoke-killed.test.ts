@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";

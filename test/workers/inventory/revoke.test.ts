@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { NOT_COUNTED } from "../../../src/listing/inventory/counting.ts";
-import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
+import { NOT_COUNTED } from "../../../src/listing/inventory/count-selection.ts";
+import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
 import { NO_ORIGIN } from "../../../src/system/revocation-origin.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";

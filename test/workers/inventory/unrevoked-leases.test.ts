@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";

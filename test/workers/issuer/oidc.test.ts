@@ -1,9 +1,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify, SignJWT } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { SIGNING_ALGORITHMS } from "../../../src/issuer/key-and-role-config.ts";
 import { OidcIssuer, oidcIssuerOf } from "../../../src/issuer/oidc-issuer.ts";
-import { SIGNING_ALGORITHMS } from "../../../src/issuer/rules.ts";
-import { forgetPublishedKeys } from "../../../src/issuer/tokens.ts";
+import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import { atNth, callsTo } from "../../support/calls.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, bodyOf, call, createToken, initialized } from "../../support/service.ts";

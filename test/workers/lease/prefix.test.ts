@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { prefixJob, walkOfMount } from "../../../src/lease/prefix-revocation.ts";
 import type { WalkJob } from "../../../src/lease/prefix-revocation-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { SAFETY_AGE_MS } from "../../../src/listing/inventory/entry.ts";
-import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
+import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocation-jobs.ts";
 import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";

@@ -1,13 +1,13 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { forgetInstallation, mustLoadInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { tidyOf } from "../../../src/tidy/tidy.ts";
-import { treeAt } from "../../../src/token/find-tree.ts";
 import { treeIdOf } from "../../../src/token/ids.ts";
+import { treeAt } from "../../../src/token/tree-stub.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { backUp, loseEverything, restore } from "../../support/backups.ts";
 import { atCalls, atNth, failing } from "../../support/calls.ts";

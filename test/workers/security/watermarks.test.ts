@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { pathScope } from "../../../src/system/watermarks.ts";
 import { runAs } from "../../support/deployments.ts";

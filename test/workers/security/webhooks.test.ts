@@ -1,9 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { loadInstallation } from "../../../src/system/installation.ts";
-import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { sendToWebhook } from "../../../src/team/notices/webhooks.ts";
+import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import { tamperingLines, writeStorage } from "../../support/storage-writer.ts";
 import { api, describeToken, organizationWithTeam, resource } from "../../support/teams.ts";

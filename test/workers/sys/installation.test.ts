@@ -1,6 +1,6 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";

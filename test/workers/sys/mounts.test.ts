@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { KINDS } from "../../../src/app/registry.ts";
 import { runAs } from "../../support/deployments.ts";
 import { call, createToken, initialized } from "../../support/service.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { TOKEN_SORTS } from "../../../src/team/rules/token-order.ts";
+import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";

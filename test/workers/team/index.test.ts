@@ -1,10 +1,10 @@
 import { evictDurableObject, listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { organizationDirectory, organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { Organization } from "../../../src/team/organization.ts";
-import { reconcileTeams } from "../../../src/team/reconcile.ts";
+import { reconcileTeams } from "../../../src/team/reconcile-teams.ts";
 import type { TeamRecord, TeamState, TeamToken } from "../../../src/team/record.ts";
+import { organizationDirectory, organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { Team } from "../../../src/team/team.ts";
 import { checkObjects } from "../../../src/tidy/check-objects.ts";
 import { atCalls } from "../../support/calls.ts";

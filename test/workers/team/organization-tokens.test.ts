@@ -1,9 +1,9 @@
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
-import { organizationNamed, teamAt, teamRoutesOf } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
-import { reconcileTeams } from "../../../src/team/reconcile.ts";
+import { reconcileTeams } from "../../../src/team/reconcile-teams.ts";
+import { organizationNamed, teamAt, teamRoutesOf } from "../../../src/team/stubs.ts";
 import { Team } from "../../../src/team/team.ts";
 import { failing } from "../../support/calls.ts";
 import { madeIn, storedText } from "../../support/rows.ts";

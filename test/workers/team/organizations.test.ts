@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { OrganizationDirectory } from "../../../src/team/directory.ts";
-import { organizationNamed } from "../../../src/team/find.ts";
+import { OrganizationDirectory } from "../../../src/team/organization-directory.ts";
+import { organizationNamed } from "../../../src/team/stubs.ts";
 import { atCalls } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
+import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { Team } from "../../../src/team/team.ts";
 import { failing } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";

@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
+import { teamAt } from "../../../src/team/stubs.ts";
 import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, initialized, tokenUnder } from "../../support/service.ts";
 import {

@@ -1,8 +1,8 @@
 import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
-import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import type { TeamToken } from "../../../src/team/record.ts";
+import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, list, resource } from "../../support/teams.ts";

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { REVOKED_ALONE } from "../../../src/token/state.ts";
+import { REVOKED_ALONE } from "../../../src/token/end-record.ts";
 import { DeadTokens } from "../../../src/tree/sweep/dead-tokens.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo } from "../../support/calls.ts";

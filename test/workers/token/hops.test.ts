@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { costOf } from "../../support/costs.ts";
 import { runAs } from "../../support/deployments.ts";
 import { Meter } from "../../support/meter.ts";

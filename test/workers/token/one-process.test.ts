@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CLUSTER, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { CLUSTER, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shards.ts";
 import { publishPending, publishRecent } from "../../../src/listing/updates/publish.ts";

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import type { TreePosition } from "../../../src/tree/tidy/step.ts";
+import type { TreePosition } from "../../../src/tree/tidy/tidy-step.ts";
 import { atCalls, callsTo } from "../../support/calls.ts";
 import { runAs } from "../../support/deployments.ts";
 import { call, createToken, initialized } from "../../support/service.ts";

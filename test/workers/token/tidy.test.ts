@@ -8,10 +8,10 @@ import { accessorShard, accessorShardNumber } from "../../../src/listing/accesso
 import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { NO_REPORT, type TidyReport } from "../../../src/tidy/report.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
-import { treeAt } from "../../../src/token/find-tree.ts";
 import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";
+import { treeAt } from "../../../src/token/tree-stub.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
-import type { TreePosition } from "../../../src/tree/tidy/step.ts";
+import type { TreePosition } from "../../../src/tree/tidy/tidy-step.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { initializedAlone } from "../../support/audit-store.ts";

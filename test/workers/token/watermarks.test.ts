@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { prefixJob } from "../../../src/lease/prefix-revocation.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../../src/listing/updates/publish.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { NETWORK, ONE_PROCESS } from "../../../src/app/assemble.ts";
+import { NETWORK, ONE_PROCESS } from "../../../src/app/deployments.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { untilInEffect } from "../../../src/system/in-effect.ts";
 import { System } from "../../../src/system/system.ts";

@@ -1,8 +1,8 @@
 import { mentionOf } from "../../../audit/entry.ts";
-import { type EventsOf, makersOf, tokensBelow } from "../../../audit/lineage.ts";
-import type { AuditEvent } from "../../../audit/question.ts";
+import { type EventsOf, makersOf, tokensBelow } from "../../../audit/provenance.ts";
+import type { AuditEvent } from "../../../audit/query.ts";
 import { eventPages, FIRST_PAGE, searchEvents, searchUses, writeEventCursor } from "../../../audit/search.ts";
-import { flushAudit } from "../../../audit/writer/keep.ts";
+import { flushAudit } from "../../../audit/writer/isolate-writer.ts";
 import { type ParsedToken, readToken } from "../../../auth/caller.ts";
 import { type Answered, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
@@ -15,7 +15,7 @@ import { readAccessor } from "../../../token/ids.ts";
 import type { AuditLine } from "../../../wire/audit.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { END_VIEW, endOfToken } from "../tokens/ended.ts";
-import { nameToken, OWN_QUESTION, QUESTION, type ReadQuestion, readQuestion } from "./question.ts";
+import { EVENT_QUERY, nameToken, OWN_QUERY, type ReadQuery, readEventQuery } from "./query.ts";
 import { BELOW_SHAPE, EVENT_SHAPE, MADE_SHAPE, showEvent, showMade, USE_VIEW } from "./view.ts";
 
 /** Uses in an answer, and events of what was tried after the end of a token. */
@@ -45,8 +45,8 @@ export const EVENT_ROUTES: readonly Route[] = [
     summary: "Finds events of the audit store.",
     operationId: { read: "auditing-list-events", update: "auditing-find-events" },
     answers: dataAnswer({ ...EVENTS, ...OF_TOKEN }),
-    input: QUESTION,
-    prepare: async (context): Promise<Result<ReadQuestion & { readonly named: ParsedToken | null }>> => {
+    input: EVENT_QUERY,
+    prepare: async (context): Promise<Result<ReadQuery & { readonly named: ParsedToken | null }>> => {
       const { env, installation, request, fields } = context;
       const { token, accessor, lineage } = fields;
       if (env.AUDIT_STORE === "off") return OFF;
@@ -55,7 +55,7 @@ export const EVENT_ROUTES: readonly Route[] = [
       if (lineage && token === "" && accessor === "") return refuse("lineage needs a token or an accessor");
       const named = token === "" ? null : await readToken(env, installation, token);
       if (token !== "" && !named) return refuse("the text is no token of this installation");
-      const question = await readQuestion(context);
+      const question = await readEventQuery(context);
       return question.ok ? ok({ ...question.value, named }) : question;
     },
     handle: async ({ env, installation, fields, prepared }): Answered => {
@@ -80,8 +80,8 @@ export const EVENT_ROUTES: readonly Route[] = [
     summary: "Finds events of the caller's own entity.",
     operationId: "auditing-list-own-events",
     answers: dataAnswer(EVENTS),
-    input: OWN_QUESTION,
-    prepare: async (context) => (context.env.AUDIT_STORE === "off" ? OFF : readQuestion(context)),
+    input: OWN_QUERY,
+    prepare: async (context) => (context.env.AUDIT_STORE === "off" ? OFF : readEventQuery(context)),
     handle: async ({ env, caller, prepared }): Answered => {
       const { entityId } = caller.record;
       const problem = okUnless(entityId === "" ? "the token is not associated with an entity" : null, entityId);
@@ -99,7 +99,7 @@ export const EVENT_ROUTES: readonly Route[] = [
  *
  * @param doneBy id of an entity: only what its tokens did. What others did to it has their tokens and addresses in it. "": all.
  */
-async function findEvents(env: Env, { actor, ...question }: ReadQuestion, doneBy = "") {
+async function findEvents(env: Env, { actor, ...question }: ReadQuery, doneBy = "") {
   const found = await searchEvents(env, question);
   const isMeant = (event: AuditEvent) => {
     if (actor === "" && doneBy === "") return true;

@@ -1,5 +1,5 @@
-import type { MadeToken } from "../../../audit/lineage.ts";
-import { type AuditEvent, type AuditUse, kindOfLine } from "../../../audit/question.ts";
+import type { MadeToken } from "../../../audit/provenance.ts";
+import { type AuditEvent, type AuditUse, kindOfLine } from "../../../audit/query.ts";
 import { formatRfc3339 } from "../../../base/clock.ts";
 import { storedJson } from "../../../storage/tables.ts";
 import type { AuditLine } from "../../../wire/audit.ts";

@@ -1,16 +1,16 @@
-import { auditBacklog } from "../../../audit/writer/keep.ts";
+import { auditBacklog } from "../../../audit/writer/isolate-writer.ts";
 import { backupIntervalMs, backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
 import { currentTime, inTime, type Ms } from "../../../base/clock.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
 import { oidcIssuerOf } from "../../../issuer/oidc-issuer.ts";
 import { countIrrevocable } from "../../../lease/queries.ts";
+import { NEVER_KEY } from "../../../listing/inventory/index-terms.ts";
 import { countByMount, countOf, pageOfInventory } from "../../../listing/inventory/queries.ts";
-import { NEVER_KEY } from "../../../listing/inventory/terms.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
-import { ROOT_POLICY } from "../../../policy/names.ts";
+import { ROOT_POLICY } from "../../../policy/policy-names.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { sealKeyOf } from "../../../system/open-ring.ts";
+import { sealKeyOf } from "../../../system/open-key-ring.ts";
 import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { failingObjects } from "../status.ts";
@@ -37,7 +37,7 @@ import {
   judgeStorage,
   judgeTidy,
   type TokenFacts,
-} from "./rules.ts";
+} from "./findings.ts";
 
 /** What the checks are made with. */
 interface CheckContext {

@@ -5,11 +5,11 @@ import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route
 import { currentTime, formatRfc3339, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
-import { SIGNATURE_HEADER, signingKey } from "../../../lease/delivery.ts";
+import { incrementProblem } from "../../../lease/grant-lease.ts";
+import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/lease-operations.ts";
 import { listLeases } from "../../../lease/queries.ts";
+import { SIGNATURE_HEADER, signingKey } from "../../../lease/revocation-delivery.ts";
 import { endpointHost, endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
-import { incrementProblem } from "../../../lease/rules.ts";
-import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import {
   anyObject,

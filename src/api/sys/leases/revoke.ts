@@ -7,10 +7,10 @@ import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, ok, okUnless, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
+import { revokeLease } from "../../../lease/lease-operations.ts";
 import { MAX_WAIT_MS, prefixJob, progressOfEnd } from "../../../lease/prefix-revocation.ts";
 import type { EndProgress, WalkJob } from "../../../lease/prefix-revocation-job.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
-import { revokeLease } from "../../../lease/service.ts";
 import { countOf } from "../../../listing/inventory/queries.ts";
 import type { IrrevocableLease } from "../../../listing/lease-index.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
@@ -19,7 +19,8 @@ import { entityOf, prefixOf, type StoredWatermark, sinceOf } from "../../../syst
 import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
-import { changedReply, endBelow, endedReply } from "../../changes.ts";
+import { changedReply, endedReply } from "../../change-reply.ts";
+import { endBelow } from "../../end-tokens.ts";
 import { ACTOR, actorObject } from "../tokens/ended.ts";
 import { LEASE_ID, routesOfLease } from "./leases.ts";
 

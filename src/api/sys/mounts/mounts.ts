@@ -29,7 +29,8 @@ import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, list, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../../wire/reply.ts";
-import { changedReply, endBelow, endedReply, endMount, notBefore, readPastTime } from "../../changes.ts";
+import { changedReply, endedReply } from "../../change-reply.ts";
+import { endBelow, endMount, notBefore, readPastTime } from "../../end-tokens.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 /** Settings that clients of the reference send with every mount. Grove does not use them. */

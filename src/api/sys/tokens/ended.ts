@@ -5,8 +5,13 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, okUnless, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { type CountedFilter, type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/ended.ts";
-import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/order.ts";
+import {
+  type CountedFilter,
+  type EndedFilter,
+  type EndedToken,
+  LAST_FIRST,
+} from "../../../listing/inventory/ended-tokens.ts";
+import { cursorText, type OrderPosition, readCursor } from "../../../listing/inventory/page-cursor.ts";
 import {
   ALL_ENDED,
   countEnded,
@@ -16,15 +21,15 @@ import {
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/queries.ts";
-import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
+import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocation-jobs.ts";
 import { NO_TALLY } from "../../../listing/inventory/tally.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Actor } from "../../../system/revocation-origin.ts";
 import { systemOf } from "../../../system/system.ts";
-import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId, readAccessor, routedIdText } from "../../../token/ids.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
 import { list, pasted, strictSchema, text } from "../../../wire/fields.ts";
-import { PAGE } from "../../../wire/page.ts";
+import { PAGE } from "../../../wire/pagination.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { inner, type Shape, view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";

@@ -4,13 +4,13 @@ import { nameKey } from "../../../base/case-folding.ts";
 import { hasUnprintable } from "../../../base/misleading-characters.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
+import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/read-entity.ts";
 import { type ListedMetadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import { lowered, MAX_SEARCH, MIN_SEARCH, type TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { mountIssuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
-import { PAGE } from "../../../wire/page.ts";
+import { PAGE } from "../../../wire/pagination.ts";
 
 const MAX_PAIRS = 32;
 

@@ -1,4 +1,4 @@
-import type { LoginQuestion, LoginSecret, LoginText, NotAsked, TrustedJwt } from "../../../auth/login-text.ts";
+import type { LeakedText, LoginSecret, LoginText, NotAsked, TrustedJwt } from "../../../auth/leaked-text.ts";
 import { currentTime, formatRfc3339, type Ms } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { failureOfPlatform } from "../../../base/platform-errors.ts";
@@ -56,7 +56,7 @@ export async function findLogin(
   return gaps.length === 0 ? null : { state: "unjudged", kind: "", message: gapMessage(gaps) };
 }
 
-async function answersOf({ env, installation, mount }: Omit<LoginQuestion, "text">, texts: readonly string[]) {
+async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">, texts: readonly string[]) {
   const answers: { readonly mount: Mount; readonly known: LoginText }[] = [];
   for (const text of texts) {
     try {

@@ -1,23 +1,22 @@
 import { callerOf, isBatchAlive, type ParsedToken, readToken } from "../../../auth/caller.ts";
 import type { RegisteredToken } from "../../../auth/credential.ts";
-import { JWT_FORM } from "../../../auth/login-text.ts";
+import { JWT_FORM } from "../../../auth/leaked-text.ts";
 import { type Answered, type PresentedContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { withoutWhiteSpace } from "../../../base/white-space.ts";
 import type { Env } from "../../../env.ts";
-import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/standing.ts";
-import type { EndedToken } from "../../../listing/inventory/ended.ts";
+import { ENTITY_PROBLEMS, type EntityProblem, entityProblem } from "../../../identity/entity-copies.ts";
+import type { EndedToken } from "../../../listing/inventory/ended-tokens.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { withLastUses } from "../../../listing/inventory/last-uses.ts";
 import { findEndedAt, findListedBeginning } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
-import { RESPONSE_WRAPPING_POLICY } from "../../../policy/names.ts";
+import { RESPONSE_WRAPPING_POLICY } from "../../../policy/policy-names.ts";
 import { mayContain } from "../../../system/custom-id-list.ts";
 import type { StoredTarget } from "../../../token/actions.ts";
 import type { BatchToken } from "../../../token/batch.ts";
-import { treeAt } from "../../../token/find-tree.ts";
 import {
   addressBeginning,
   BATCH_PREFIX,
@@ -31,6 +30,7 @@ import {
   treeBeginning,
 } from "../../../token/ids.ts";
 import type { TokenRecord } from "../../../token/record.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
 import { customIdsOf } from "../../../tree/custom-ids.ts";
 import { pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";

@@ -14,7 +14,7 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
-import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/counting.ts";
+import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/count-selection.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import {
@@ -23,14 +23,14 @@ import {
   type ListedJob,
   type RevocationJob,
   revocationsOf,
-} from "../../../listing/inventory/revocations.ts";
+} from "../../../listing/inventory/revocation-jobs.ts";
 import { createdUpTo, isRoot, type Selection } from "../../../listing/inventory/selection.ts";
 import { GROUPINGS, type GroupTally, type Tally } from "../../../listing/inventory/tally.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { isEnded } from "../../../system/watermarks.ts";
-import { treeAt } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";

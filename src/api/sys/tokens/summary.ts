@@ -6,14 +6,7 @@ import { ok, okUnless, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import { judged } from "../../../listing/inventory/entry.ts";
-import {
-  endsOfGroups,
-  greatestTreeGroups,
-  MAX_ENDING,
-  type Trees,
-  treesOfGroups,
-  treesOfMounts,
-} from "../../../listing/inventory/groups.ts";
+import type { GroupCount, GroupKind, TreeGrouping } from "../../../listing/inventory/index-terms.ts";
 import {
   countByGroup,
   countByMount,
@@ -21,7 +14,14 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
-import type { GroupCount, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
+import {
+  endsOfGroups,
+  greatestTreeGroups,
+  MAX_ENDING,
+  type Trees,
+  treesOfGroups,
+  treesOfMounts,
+} from "../../../listing/inventory/tree-groups.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { treeIdOf } from "../../../token/ids.ts";

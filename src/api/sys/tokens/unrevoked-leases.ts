@@ -3,8 +3,8 @@ import { inGroups } from "../../../base/parallel.ts";
 import type { Env } from "../../../env.ts";
 import { type FailedRevocation, leaseIdOf, MAX_SHOWN_FAILURES, type Unrevoked } from "../../../lease/actions.ts";
 import { treesWithLeases } from "../../../listing/inventory/queries.ts";
-import { treeAt } from "../../../token/find-tree.ts";
 import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
+import { treeAt } from "../../../token/tree-stub.ts";
 import { view } from "../../../wire/view.ts";
 
 /** With the accessor of the token that held the lease. */

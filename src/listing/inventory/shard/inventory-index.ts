@@ -1,5 +1,5 @@
 import { type Sql, storedJson } from "../../../storage/tables.ts";
-import type { CountKey, CountKind, GroupCount } from "../terms.ts";
+import type { CountKey, CountKind, GroupCount } from "../index-terms.ts";
 import { hasPostings, type TermDelta, writePostings, writeSearchedTerm } from "./postings.ts";
 
 /** Number of changes of tokens that are written to postings and counters together. */

@@ -3,7 +3,7 @@ import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
 import { NO_ORIGIN } from "../../../system/revocation-origin.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
 import type { ShardUpdates } from "../../updates/publish.ts";
-import { EndedTokens, type Ending } from "../ended.ts";
+import { EndedTokens, type Ending } from "../ended-tokens.ts";
 import {
   createdAtOf,
   fixedText,
@@ -13,8 +13,8 @@ import {
   listedPath,
   type TreeSize,
 } from "../entry.ts";
-import { keyOf } from "../order.ts";
-import { countsOf, termsOf } from "../terms.ts";
+import { countsOf, termsOf } from "../index-terms.ts";
+import { keyOf } from "../page-cursor.ts";
 import { InventoryIndex } from "./inventory-index.ts";
 import { ShardPages } from "./pages.ts";
 import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";

@@ -3,6 +3,7 @@ import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { ACCESSOR_BEGINNING, ACCESSOR_PART, matches, type TokenFilter } from "../filter.ts";
+import { rangesOf } from "../index-terms.ts";
 import {
   comparePositions,
   firstInOrder,
@@ -13,8 +14,7 @@ import {
   type ShardPage,
   type ShardQuery,
   scanPage,
-} from "../order.ts";
-import { rangesOf } from "../terms.ts";
+} from "../page-cursor.ts";
 import type { InventoryIndex } from "./inventory-index.ts";
 import { fewOf, fewOfAny, postingIds, termsContaining } from "./postings.ts";
 import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";

@@ -1,6 +1,6 @@
 import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../filter.ts";
-import type { TermRange } from "../terms.ts";
+import type { TermRange } from "../index-terms.ts";
 
 /** Maximum number of ids of one row. A row that would have more is split into rows of half as many. */
 const MAX_IDS = 512;

@@ -1,7 +1,7 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
-import { signMountToken } from "../../../issuer/tokens.ts";
+import { signMountToken } from "../../../issuer/published-keys.ts";
 import {
   type CloudAnswer,
   type Credentials,
@@ -9,11 +9,11 @@ import {
   readAssumedCredentials,
   readOwnAccount,
   type TemporaryCredentials,
-} from "../answers/answers.ts";
+} from "../answers/read-answers.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { type AccountClient, type ApiCall, type CloudClient, callApi, configuredKeys, stsCall } from "./client.ts";
-import type { StsRole, WebIdentity } from "./config.ts";
+import type { StsRole, WebIdentity } from "./client-config.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
 
 /** The shortest session that STS gives: a permission that another account withdraws lasts no longer than this. */

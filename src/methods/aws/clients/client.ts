@@ -12,7 +12,7 @@ import {
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
-import { countEvent } from "../../../metrics/counts.ts";
+import { countEvent } from "../../../metrics/counters.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
 import {
@@ -23,11 +23,11 @@ import {
   MAX_ANSWER_BYTES,
   readCallerIdentity,
   type Service,
-} from "../answers/answers.ts";
+} from "../answers/read-answers.ts";
+import { openCloudSecret } from "../cloud-secrets.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
-import { openCloudSecret } from "../secrets.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
-import { type ClientConfig, SECRET_KEY, type StsRole } from "./config.ts";
+import { type ClientConfig, SECRET_KEY, type StsRole } from "./client-config.ts";
 import { serverRegion } from "./server-credentials.ts";
 
 /** The mount for which the cloud is called. Its configuration decides about the credentials. */

@@ -4,7 +4,7 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
-import type { Credentials, TemporaryCredentials } from "../answers/answers.ts";
+import type { Credentials, TemporaryCredentials } from "../answers/read-answers.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
 

@@ -4,16 +4,16 @@ import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { numberSetting } from "../../../base/number-settings.ts";
 import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
-import type { CallerIdentity } from "../answers/answers.ts";
+import type { CallerIdentity } from "../answers/read-answers.ts";
 import { askCallerIdentity } from "../clients/client.ts";
-import { findPrincipal } from "../clients/find.ts";
-import { cloudRoleTerms, untagged } from "../rules/access.ts";
-import { chosenMetadata } from "../rules/identity.ts";
+import { findPrincipal } from "../clients/principal-and-instance.ts";
+import { chosenMetadata } from "../rules/alias-and-metadata.ts";
+import { cloudRoleTerms, untagged } from "../rules/reauthentication.ts";
 import { INSTANCE_ENTITY, infersInstance } from "../rules/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
 import type { Attempt, Judged } from "./check-list.ts";
+import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./login-role.ts";
 import { isBoundTo } from "./principal-bounds.ts";
-import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };

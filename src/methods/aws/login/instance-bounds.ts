@@ -1,10 +1,10 @@
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
-import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
+import type { IamPrincipal, VmInstance } from "../answers/read-answers.ts";
 import { matchesBoundArn } from "../arn.ts";
-import { findProfileRole, findRunningInstance } from "../clients/find.ts";
+import { findProfileRole, findRunningInstance } from "../clients/principal-and-instance.ts";
 import { infersInstance } from "../rules/role.ts";
 import { CheckList, type Judged } from "./check-list.ts";
-import type { Begun, LoginRole, LoginTarget } from "./role.ts";
+import type { Begun, LoginRole, LoginTarget } from "./login-role.ts";
 
 /** A login for the instance that its proof names. */
 export type OfInstance = Begun &

@@ -1,11 +1,11 @@
 import { type IssuedLogin, issueToken } from "../../../auth/login-attempt.ts";
 import { ok, type Result } from "../../../base/result.ts";
-import { accessShardFor } from "../mount/mount.ts";
+import { accessShardFor } from "../mount/mount-config.ts";
 import type { Attempt } from "./check-list.ts";
+import { IAM_ORDER, VM_ORDER } from "./check-order.ts";
 import { chooseKind, type LoginFields } from "./fields.ts";
 import { issueForSignature } from "./iam.ts";
-import { IAM_ORDER, VM_ORDER } from "./order.ts";
-import type { Begun } from "./role.ts";
+import type { Begun } from "./login-role.ts";
 
 /** Makes the checks of a login in their order, and issues its token. */
 export async function logIn(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {

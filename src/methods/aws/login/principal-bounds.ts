@@ -1,10 +1,10 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result } from "../../../base/result.ts";
-import type { IamPrincipal } from "../answers/answers.ts";
+import type { IamPrincipal } from "../answers/read-answers.ts";
 import { matchesBoundArn } from "../arn.ts";
-import { findPrincipal } from "../clients/find.ts";
-import type { LoginRole } from "./role.ts";
+import { findPrincipal } from "../clients/principal-and-instance.ts";
+import type { LoginRole } from "./login-role.ts";
 
 /** How long a full ARN is cached. It changes when a user is moved to another path. */
 const FULL_ARN_MS = 5 * 60_000;

@@ -4,12 +4,12 @@ import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts
 import { mountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { findRunningInstance } from "../clients/find.ts";
-import { accessShardFor, configurationForLogin } from "../mount/mount.ts";
-import { memorySeconds, renewalTerms } from "../rules/access.ts";
+import { findRunningInstance } from "../clients/principal-and-instance.ts";
+import { accessShardFor, configurationForLogin } from "../mount/mount-config.ts";
+import { memorySeconds, renewalTerms } from "../rules/reauthentication.ts";
 import { infersInstance } from "../rules/role.ts";
+import { type LoginRole, targetOf } from "./login-role.ts";
 import { isBoundTo } from "./principal-bounds.ts";
-import { type LoginRole, targetOf } from "./role.ts";
 import { type InstanceData, type PrincipalData, readTokenData } from "./token-data.ts";
 
 /**

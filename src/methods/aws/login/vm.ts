@@ -2,8 +2,10 @@ import type { Ms } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { type Mount, mountTtl } from "../../../system/mount.ts";
-import type { VmInstance } from "../answers/answers.ts";
-import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
+import type { VmInstance } from "../answers/read-answers.ts";
+import { openCloudSecret } from "../cloud-secrets.ts";
+import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents/identity-document.ts";
+import { chosenMetadata } from "../rules/alias-and-metadata.ts";
 import {
   cloudRoleTerms,
   type InstanceLogin,
@@ -11,12 +13,10 @@ import {
   narrowByTag,
   type RoleGrant,
   untagged,
-} from "../rules/access.ts";
-import { chosenMetadata } from "../rules/identity.ts";
+} from "../rules/reauthentication.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
-import { openCloudSecret } from "../secrets.ts";
-import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./role.ts";
+import { type Begun, type LoginRole, type LoginTarget, type Settings, verifiedClient } from "./login-role.ts";
 
 const NO_DOCUMENT =
   "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided";

@@ -4,9 +4,9 @@ import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
-import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
+import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/reauthentication.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidySettings } from "./expiring-list.ts";
-import { cloudAuthAt } from "./mount.ts";
+import { cloudAuthAt } from "./mount-config.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {

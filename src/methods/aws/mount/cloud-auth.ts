@@ -5,7 +5,7 @@ import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { Setting, type TableShape, valuesTable } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
-import { rolesGiving } from "../../roles.ts";
+import { rolesGiving } from "../../role-name.ts";
 import {
   type ClientChange,
   type ClientConfig,
@@ -14,9 +14,10 @@ import {
   DEFAULT_CLIENT,
   type StsRole,
   type StsRoleFields,
-} from "../clients/config.ts";
+} from "../clients/client-config.ts";
+import { cloudSecretsIn } from "../cloud-secrets.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/certificate.ts";
-import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
+import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/alias-and-metadata.ts";
 import {
   type CloudRole,
   type CloudRoleChange,
@@ -25,10 +26,9 @@ import {
   type RoleChangeInput,
 } from "../rules/role.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
-import { cloudSecretsIn } from "../secrets.ts";
-import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
-import { mayWrite, RoleRecords, type WriteGrants } from "./records.ts";
+import { forgetCopies, type LoginAsk, type LoginParts } from "./login-settings.ts";
+import { mayWrite, RoleRecords, type WriteGrants } from "./role-records.ts";
 
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {

@@ -4,7 +4,7 @@ import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
-import { namedSegment } from "../../../wire/path-name.ts";
+import { namedSegment } from "../../../wire/path-segment.ts";
 import { doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import {
@@ -16,11 +16,11 @@ import {
   SECRET_KEY,
   type StsRole,
   stsRoleWarnings,
-} from "../clients/config.ts";
+} from "../clients/client-config.ts";
+import { sealCloudSecret } from "../cloud-secrets.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/certificate.ts";
-import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
-import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
-import { sealCloudSecret } from "../secrets.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount-config.ts";
+import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/alias-and-metadata.ts";
 import { rotateRoot } from "./rotate-root.ts";
 
 const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;

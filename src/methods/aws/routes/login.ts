@@ -16,14 +16,14 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/verify.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { CHECKS } from "../login/check-list.ts";
+import { checkNames, IAM_ORDER, VM_ORDER } from "../login/check-order.ts";
 import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
 import type { ProvenCaller } from "../login/iam.ts";
 import { logIn } from "../login/log-in.ts";
-import { checkNames, IAM_ORDER, VM_ORDER } from "../login/order.ts";
-import { cloudAuthAt, configurationForLogin } from "../mount/mount.ts";
+import { cloudAuthAt, configurationForLogin } from "../mount/mount-config.ts";
 import { translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
 const EXPLAIN_FIELDS = fieldSchema({

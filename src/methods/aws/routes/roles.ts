@@ -7,13 +7,14 @@ import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, okUnless, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { duration, fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
-import { namedSegment } from "../../../wire/path-name.ts";
+import { namedSegment } from "../../../wire/path-segment.ts";
 import { dataReply, type Reply, warnedReply } from "../../../wire/reply.ts";
-import { MAX_METHOD_ROLE_NAME } from "../../roles.ts";
+import { MAX_METHOD_ROLE_NAME } from "../../role-name.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { CloudAccess, CloudClient } from "../clients/client.ts";
-import { findPrincipal } from "../clients/find.ts";
-import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount.ts";
+import { findPrincipal } from "../clients/principal-and-instance.ts";
+import { openCloudSecret, sealCloudSecret } from "../cloud-secrets.ts";
+import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount-config.ts";
 import {
   CLOUD_ROLE_FIELDS,
   CLOUD_ROLE_VIEW,
@@ -31,7 +32,6 @@ import {
   roleTagProblem,
   signRoleTag,
 } from "../rules/role-tag.ts";
-import { openCloudSecret, sealCloudSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 

@@ -2,7 +2,7 @@ import { type CallContext, mountOf } from "../../../auth/route.ts";
 import { serviceUnavailable } from "../../../base/outbound-http.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { type CloudAnswer, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/answers.ts";
+import { type CloudAnswer, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/read-answers.ts";
 import {
   type CallPolicy,
   type CloudAccess,
@@ -12,10 +12,10 @@ import {
   iamCall,
   openClient,
 } from "../clients/client.ts";
-import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
+import { type ClientConfig, SECRET_KEY } from "../clients/client-config.ts";
 import { serverPartition } from "../clients/server-credentials.ts";
-import { changeConfiguration, cloudAuthOf, operatorClient } from "../mount/mount.ts";
-import { sealCloudSecret } from "../secrets.ts";
+import { sealCloudSecret } from "../cloud-secrets.ts";
+import { changeConfiguration, cloudAuthOf, operatorClient } from "../mount/mount-config.ts";
 
 /**
  * Replaces the access key by one that no operator has seen. The new key is created, stored, and then

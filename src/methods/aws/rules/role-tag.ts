@@ -1,7 +1,7 @@
 import { formatRfc3339, type Ms, type Seconds } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
-import { normalizePolicyName } from "../../../policy/names.ts";
+import { normalizePolicyName } from "../../../policy/policy-names.ts";
 import { view } from "../../../wire/view.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { CloudRole } from "./role.ts";

@@ -3,11 +3,11 @@ import { bindAddress } from "../../../auth/token-settings.ts";
 import { currentTime, type Ms } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { shown } from "../claim-checks.ts";
-import type { OidcAttempt } from "./checks.ts";
-import { type CodeLogin, isConfirmed, type LoginKey, type OpenedLogin, openLogin } from "./pending.ts";
-import type { Provider } from "./provider.ts";
-import { isLoopback } from "./redirects.ts";
-import { browserRole, clientOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify.ts";
+import type { OidcAttempt } from "./browser-checks.ts";
+import { type CodeLogin, isConfirmed, type LoginKey, type OpenedLogin, openLogin } from "./pending-login-state.ts";
+import type { Provider } from "./provider-discovery.ts";
+import { isLoopback } from "./redirect-uris.ts";
+import { browserRole, clientOf, knownProvider, LOGIN_FAILED, redeemCode } from "./verify-tokens.ts";
 
 /** The answer of the provider, as the client or a browser brings it. "" for what is not there. */
 export interface ProviderAnswer {

@@ -3,18 +3,18 @@ import { type LoginContext, loginRoute, mountOf, type Route } from "../../../aut
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { FOREIGN_PAGE } from "../../../wire/cross-site.ts";
 import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { FOREIGN_PAGE } from "../../../wire/sender.ts";
 import { jwtAuthAt } from "../jwt-auth.ts";
-import { type BegunLogin, beginLogin } from "./begin.ts";
+import { type BegunLogin, beginLogin } from "./begin-login.ts";
+import { OIDC_CHECKS, type OidcAttempt } from "./browser-checks.ts";
 import { type ProviderAnswer, verifyAnswer } from "./callback.ts";
-import { OIDC_CHECKS, type OidcAttempt } from "./checks.ts";
-import { askPerson, confirmLogin } from "./direct.ts";
-import { textPage } from "./pages.ts";
-import { type OpenedLogin, openLogin } from "./pending.ts";
-import { verifyPolled } from "./poll.ts";
-import { isPosted, takePosted } from "./posted.ts";
+import { askPerson, confirmLogin } from "./direct-callback.ts";
+import { isPosted, takePosted } from "./form-post.ts";
+import { textPage } from "./html-pages.ts";
+import { type OpenedLogin, openLogin } from "./pending-login-state.ts";
+import { verifyPolled } from "./poll-login.ts";
 
 const BEGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fixedPart, newEntry } from "../../../../src/listing/inventory/entry.ts";
 import { ACCESSOR_PART, isFound, textOfTerm } from "../../../../src/listing/inventory/filter.ts";
-import { termsOf } from "../../../../src/listing/inventory/terms.ts";
+import { termsOf } from "../../../../src/listing/inventory/index-terms.ts";
 import { RECORD } from "./record.ts";
 
 const ACCESSOR = "Qx7".repeat(28);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
 import { accessorShardNumber } from "../../../../src/listing/accessor-shards.ts";
-import type { Ending } from "../../../../src/listing/inventory/ended.ts";
+import type { Ending } from "../../../../src/listing/inventory/ended-tokens.ts";
 import { RemovalQueue } from "../../../../src/listing/updates/remove-from-lists.ts";
 import { NO_ORIGIN } from "../../../../src/system/revocation-origin.ts";
+import type { EndRecord } from "../../../../src/token/end-record.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
-import type { EndRecord } from "../../../../src/token/state.ts";
 
 const TREE = toHex(randomBytes(32));
 const ROW = firstRowAt(Date.UTC(2026, 5, 1));

@@ -7,14 +7,14 @@ import {
   planSecretId,
   type SecretIdFields,
 } from "../../../../src/methods/approle/secret-id.ts";
-import { afterUse, excludingList } from "../../../../src/methods/approle/secret-id-use.ts";
 import {
   firstShardAfter,
   newAccessor,
   SECRET_ID_SHARDS,
   shardOfAccessor,
-} from "../../../../src/methods/approle/shards.ts";
-import { networksWithin } from "../../../../src/token/rules/address.ts";
+} from "../../../../src/methods/approle/secret-id-shards.ts";
+import { afterUse, excludingList } from "../../../../src/methods/approle/secret-id-use.ts";
+import { networksWithin } from "../../../../src/token/rules/bound-cidrs.ts";
 
 const NOW = Date.parse("2026-11-01T10:00:00Z");
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };

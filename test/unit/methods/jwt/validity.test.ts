@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Leeways, validityProblem } from "../../../../src/methods/jwt/claims.ts";
+import { type Leeways, validityProblem } from "../../../../src/methods/jwt/claim-rules.ts";
 
 const NOW = 1_795_000_000;
 const DEFAULT: Leeways = { expiration: 0, notBefore: 0, clockSkew: 0 };

@@ -5,7 +5,7 @@ import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { COMMAND_NAMES, COMMANDS, isCommand, optionsOf } from "../../../../scripts/grove/table.ts";
 import { parseUpgradeArguments } from "../../../../scripts/upgrade/arguments.ts";
-import { AUDIT_KINDS } from "../../../../src/audit/question.ts";
+import { AUDIT_KINDS } from "../../../../src/audit/query.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const TOKEN = `s.${"A".repeat(84)}`;

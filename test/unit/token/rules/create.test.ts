@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TokenPlan } from "../../../../src/token/record.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
-import { newRole } from "../../../../src/token/roles/change.ts";
+import { newRole } from "../../../../src/token/roles/change-role.ts";
 import { type CreateRequest, type Creator, displayName, planCreate } from "../../../../src/token/rules/create.ts";
 
 const NOW = Date.UTC(2026, 10, 1);

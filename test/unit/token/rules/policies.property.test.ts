@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TokenRole } from "../../../../src/token/role.ts";
-import { newRole } from "../../../../src/token/roles/change.ts";
+import { newRole } from "../../../../src/token/roles/change-role.ts";
 import { choosePolicies, type PolicyChoice } from "../../../../src/token/rules/policies.ts";
 
 /*

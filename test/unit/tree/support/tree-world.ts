@@ -1,4 +1,4 @@
-import { CLUSTER, ONE_PROCESS as ONE_ISOLATE } from "../../../../src/app/assemble.ts";
+import { CLUSTER, ONE_PROCESS as ONE_ISOLATE } from "../../../../src/app/deployments.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
 import { firstRowAt, rowGeneratedAt } from "../../../../src/token/ids.ts";
 import type { TreeDeployment } from "../../../../src/tree/deployment.ts";
@@ -13,7 +13,7 @@ import {
   releaseSteps,
   type TreeEvent,
 } from "../../../../src/tree/lifecycle.ts";
-import { NewTokens } from "../../../../src/tree/updates/new-tokens.ts";
+import { NewTokens } from "../../../../src/tree/updates/unlisted-tokens.ts";
 
 /*
  * A model of trees, isolates and one shard, which performs what `lifecycle.ts` decides. What is on disk survives the end of an

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { accessShardFor } from "../../../../src/methods/aws/mount/mount.ts";
-import { type InstanceLogin, prepareNonce } from "../../../../src/methods/aws/rules/access.ts";
+import { accessShardFor } from "../../../../src/methods/aws/mount/mount-config.ts";
+import { type InstanceLogin, prepareNonce } from "../../../../src/methods/aws/rules/reauthentication.ts";
 import { loadInstallation } from "../../../../src/system/installation.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
 import { bindings, call, initialized } from "../../../support/service.ts";

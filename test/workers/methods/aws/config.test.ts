@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { SECRET_KEY } from "../../../../src/methods/aws/clients/config.ts";
-import { openCloudSecret } from "../../../../src/methods/aws/secrets.ts";
+import { SECRET_KEY } from "../../../../src/methods/aws/clients/client-config.ts";
+import { openCloudSecret } from "../../../../src/methods/aws/cloud-secrets.ts";
 import { loadInstallation } from "../../../../src/system/installation.ts";
 import aws from "../../../conformance/aws.json";
 import { cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { checkNames } from "../../../../src/methods/aws/login/order.ts";
+import { checkNames } from "../../../../src/methods/aws/login/check-order.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import type { LoginExplanation } from "../../../support/explanation.ts";

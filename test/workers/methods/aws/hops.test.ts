@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { forgetCopies } from "../../../../src/methods/aws/mount/copies.ts";
+import { forgetCopies } from "../../../../src/methods/aws/mount/login-settings.ts";
 import { forgetInstallation } from "../../../../src/system/installation.ts";
 import { cloudObject } from "../../../support/cloud.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";

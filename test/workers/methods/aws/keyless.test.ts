@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { oidcIssuerOf } from "../../../../src/issuer/oidc-issuer.ts";
-import { forgetPublishedKeys } from "../../../../src/issuer/tokens.ts";
+import { forgetPublishedKeys } from "../../../../src/issuer/published-keys.ts";
 import { DocumentSigner, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";

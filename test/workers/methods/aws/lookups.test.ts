@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { err, type Failure, ok, type Result } from "../../../../src/base/result.ts";
-import type { VmInstance } from "../../../../src/methods/aws/answers/answers.ts";
+import type { VmInstance } from "../../../../src/methods/aws/answers/read-answers.ts";
 import { bindings } from "../../../support/service.ts";
 
 type Answer = Result<Record<string, VmInstance>>;

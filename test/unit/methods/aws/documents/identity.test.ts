@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RegisteredCertificate } from "../../../../../src/methods/aws/documents/certificate.ts";
-import { verifyIdentity, verifyPkcs7 } from "../../../../../src/methods/aws/documents/verify.ts";
+import { verifyIdentity, verifyPkcs7 } from "../../../../../src/methods/aws/documents/identity-document.ts";
 import { makeCertificate, toPem } from "./make.ts";
 
 const document = Buffer.from(

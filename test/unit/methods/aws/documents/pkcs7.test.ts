@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import type { RegisteredCertificate } from "../../../../../src/methods/aws/documents/certificate.ts";
-import { verifyPkcs7 } from "../../../../../src/methods/aws/documents/verify.ts";
+import { verifyPkcs7 } from "../../../../../src/methods/aws/documents/identity-document.ts";
 import {
   attribute,
   defaultAttributes,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../../../src/crypto/bytes.ts";
-import { verifyIdentity, verifyPkcs7 } from "../../../../../src/methods/aws/documents/verify.ts";
+import { verifyIdentity, verifyPkcs7 } from "../../../../../src/methods/aws/documents/identity-document.ts";
 import data from "../../../../data/cloud/signed-documents.json" with { type: "json" };
 
 /** Documents that the real cloud signed: /signature and /rsa2048 of one instance, /pkcs7 of another. */

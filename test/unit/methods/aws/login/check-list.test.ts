@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ok, type Result, refuse } from "../../../../../src/base/result.ts";
 import { CheckList, type CheckName } from "../../../../../src/methods/aws/login/check-list.ts";
-import { checkNames, VM_ORDER } from "../../../../../src/methods/aws/login/order.ts";
+import { checkNames, VM_ORDER } from "../../../../../src/methods/aws/login/check-order.ts";
 
 class Recorder {
   readonly made: [name: CheckName, outcome: string][] = [];

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 import type { AwsEnv } from "../../../../../src/methods/aws/env.ts";
-import { forgetCopies, type LoginAsk } from "../../../../../src/methods/aws/mount/copies.ts";
-import { configurationForLogin } from "../../../../../src/methods/aws/mount/mount.ts";
+import { forgetCopies, type LoginAsk } from "../../../../../src/methods/aws/mount/login-settings.ts";
+import { configurationForLogin } from "../../../../../src/methods/aws/mount/mount-config.ts";
 import type { Mount } from "../../../../../src/system/mount.ts";
 
 /** An account whose id is also the name of a role. */

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
-import { narrowByTag } from "../../../../../src/methods/aws/rules/access.ts";
+import { narrowByTag } from "../../../../../src/methods/aws/rules/reauthentication.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import {
   canonicalPolicies,

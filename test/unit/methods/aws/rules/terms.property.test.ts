@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
-import { cloudRoleTerms, narrowByTag, renewalTerms, untagged } from "../../../../../src/methods/aws/rules/access.ts";
+import {
+  cloudRoleTerms,
+  narrowByTag,
+  renewalTerms,
+  untagged,
+} from "../../../../../src/methods/aws/rules/reauthentication.ts";
 import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import type { RoleTag } from "../../../../../src/methods/aws/rules/role-tag.ts";
 

@@ -1,0 +1,373 @@
+import type { Ms, Seconds } from "../../../base/clock.ts";
+import { MAX_KEY_TERMS } from "../../../system/key-rotation.ts";
+import type { HistorySlot, SeenNode } from "../../../tidy/metrics-history.ts";
+import type { PutBack } from "../../../tidy/system-rollback.ts";
+
+/** `attention`: somebody should look; `failing`: somebody has to act; `unknown`: it can't be seen from here. */
+export type HealthState = "ok" | "attention" | "failing" | "unknown";
+
+/** The result of a check, in words for operators. */
+export interface Finding {
+  readonly state: HealthState;
+  /** What was seen. */
+  readonly seen: string;
+  /** What to do, and where it is described; both "" when there is nothing to do. */
+  readonly advice: string;
+  readonly link: string;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** The hourly work is late after this time. */
+const LATE_RUN_MS = 3 * HOUR_MS;
+const MAX_CLOCK_SKEW_MS = 30_000;
+/** A node that has been silent for this long is missed: it reports itself once a minute. */
+const SILENT_MS = 180_000;
+/** Share of the requests of a day above which refusals by quotas are more than one client that goes too fast. */
+const MANY_REFUSALS = 0.01;
+
+const good = (seen: string): Finding => ({ state: "ok", seen, advice: "", link: "" });
+const other = (state: HealthState) => (seen: string, advice: string, link: string) => ({ state, seen, advice, link });
+const attention = other("attention");
+const failing = other("failing");
+const unknown = other("unknown");
+
+export function judgeObjects(silent: readonly string[]): Finding {
+  if (silent.length === 0) return good("all answer");
+  return failing(
+    `no answer from ${silent.join(", ")}`,
+    "Wait a minute and check again; then look for their errors in the log.",
+    "docs/runbook.md#an-object-is-overloaded",
+  );
+}
+
+/** @param releases of the Worker that answered, and of the objects and nodes. */
+export function judgeReleases(release: string, releases: readonly string[]): Finding {
+  const others = [...new Set(releases)].filter((one) => one !== release);
+  if (others.length === 0) return good(release);
+  return attention(
+    `${release} answered, and ${others.join(", ")} runs too`,
+    "Normal while a release is rolled out. If it stays, an instance was not restarted.",
+    "docs/upgrading.md",
+  );
+}
+
+/** @param clientTime null: the client did not say its time. */
+export function judgeClock(now: Ms, clientTime: Ms | null): Finding {
+  if (clientTime === null) return unknown("the client did not say its time", "Send client_time.", "docs/operations.md");
+  const skew = now - clientTime;
+  if (Math.abs(skew) <= MAX_CLOCK_SKEW_MS) return good("as that of the client");
+  return attention(
+    `${spanText(Math.abs(skew))} ${skew > 0 ? "ahead of" : "behind"} that of the client`,
+    "Synchronise both with NTP: signed logins and the ends of tokens need the right time.",
+    "docs/runbook.md#a-clock-is-wrong",
+  );
+}
+
+interface BackupFacts {
+  readonly hasBucket: boolean;
+  readonly intervalMs: Ms;
+  /** The start of the last complete backup into the bucket, and why the last one failed. */
+  readonly lastGoodAt: Ms | null;
+  readonly lastError: string | null;
+  /** When a client last sealed a backup that it read over the API. */
+  readonly elsewhereAt: Ms | null;
+}
+
+export function judgeBackups(facts: BackupFacts, now: Ms): Finding {
+  const { hasBucket, intervalMs, lastGoodAt, lastError, elsewhereAt } = facts;
+  const link = "docs/runbook.md#backups-are-missing";
+  const error = lastError === null ? "" : `; the last one failed: ${lastError}`;
+  const newest = Math.max(lastGoodAt ?? Number.NEGATIVE_INFINITY, elsewhereAt ?? Number.NEGATIVE_INFINITY);
+  if (!Number.isFinite(newest)) {
+    const advice = "The hourly work begins one; start one now, and see why it fails.";
+    if (hasBucket) return (error === "" ? attention : failing)(`none yet in the bucket${error}`, advice, link);
+    const seen = "none was made into a bucket or over the API; copies of the data directory can't be seen from here";
+    return unknown(seen, "Make sure that some are made, and that one was restored as a test.", link);
+  }
+  const age = spanText(now - newest);
+  const seen = `the last good one was begun ${age} ago, one is due every ${spanText(intervalMs)}${error}`;
+  if (now - newest > 3 * intervalMs) return failing(seen, "Make one now, and find out why none was made.", link);
+  // The hourly trigger may begin one up to an hour late, and it takes its time.
+  if (now - newest > intervalMs + LATE_RUN_MS || error !== "")
+    return attention(seen, "See why the last one is late.", link);
+  return good(seen);
+}
+
+export function judgeNodes(nodes: readonly SeenNode[], now: Ms): Finding {
+  const silent = nodes.filter(({ seenAt }) => now - seenAt > SILENT_MS);
+  const up = nodes.length - silent.length;
+  const link = "docs/runbook.md#a-node-of-a-cluster-is-not-ready";
+  if (nodes.length === 0) return unknown("no node has reported yet", "Wait two minutes and check again.", link);
+  if (silent.length > 0) {
+    const names = silent.map(({ name, seenAt }) => `${name} (silent for ${spanText(now - seenAt)})`).join(", ");
+    return failing(`${up} up; missing: ${names}`, "Look at the node's log and its GET /ready.", link);
+  }
+  const names = nodes.map(({ name }) => name).join(", ");
+  if (up < 3) return attention(`${up} up: ${names}`, "Run three, so that one may be lost.", "docs/cluster.md");
+  return good(`${up} up: ${names}`);
+}
+
+/**
+ * @param version of the seal key that wraps the key ring.
+ * @param current version of the seal key of the deployment; null: it is not known.
+ * @param hasPrevious true while the previous seal key is set beside the current one.
+ */
+export function judgeSealKey(version: number, current: number | null, hasPrevious: boolean): Finding {
+  const seen = `version ${version} wraps the key ring`;
+  if (!hasPrevious) return good(seen);
+  const link = "docs/operations.md#rotating-the-seal-key";
+  // Without the previous key a ring that it wraps can't be opened.
+  if (version !== current)
+    return attention(
+      `${seen}, not ${current === null ? "the new one" : `version ${current}`} yet`,
+      "Keep GROVE_SEAL_KEY_PREVIOUS, and check again in some seconds.",
+      link,
+    );
+  return attention(
+    `${seen}, and the previous key is still set`,
+    "The rotation is complete: remove GROVE_SEAL_KEY_PREVIOUS.",
+    link,
+  );
+}
+
+interface KeyFacts {
+  readonly term: number;
+  readonly installedAt: Ms;
+  /** Terms that are kept. */
+  readonly kept: number;
+  readonly isAutomatic: boolean;
+  readonly interval: Seconds;
+}
+
+export function judgeKeys({ term, installedAt, kept, isAutomatic, interval }: KeyFacts, now: Ms): Finding {
+  const age = now - installedAt;
+  const seen = `term ${term} is ${spanText(age)} old, ${kept} of at most ${MAX_KEY_TERMS} terms are kept`;
+  const link = "docs/operations.md#rotating-the-keys";
+  if (kept >= MAX_KEY_TERMS - 2) {
+    return attention(seen, "Rotate less often: tidy drops a term when nothing needs it any more.", link);
+  }
+  if (isAutomatic && interval > 0 && age > interval * 1000 + DAY_MS) {
+    return attention(`${seen}; a new one was due after ${spanText(interval * 1000)}`, "See why none began.", link);
+  }
+  return good(seen);
+}
+
+/** @param rotation when the first signing key is due for its rotation; null without a key. */
+export function judgeIssuer(rotation: Ms | null, now: Ms): Finding {
+  if (rotation === null) return good("no signing keys");
+  if (now - rotation > HOUR_MS) {
+    const seen = `the rotation of a signing key is ${spanText(now - rotation)} late`;
+    return failing(
+      seen,
+      "Rotate it by hand, and look for issuer_rotation in the log.",
+      "docs/issuer.md#keys-and-their-rotation",
+    );
+  }
+  return good(`the next rotation of a signing key is in ${spanText(Math.max(0, rotation - now))}`);
+}
+
+const requestsOf = (day: readonly HistorySlot[], what: "requests" | "faults" | "unavailable" | "limited") =>
+  day.reduce((sum, { traffic }) => sum + traffic[what], 0);
+
+export function judgeFaults(day: readonly HistorySlot[]): Finding {
+  const [requests, faults, unavailable] = [
+    requestsOf(day, "requests"),
+    requestsOf(day, "faults"),
+    requestsOf(day, "unavailable"),
+  ];
+  const last = day.findLast(({ traffic }) => traffic.faults > 0)?.at;
+  const seen = `${faults} answers 500 and ${unavailable} answers 503 of about ${requests} in a day`;
+  if (faults > 0 && last !== undefined) {
+    const at = new Date(last).toISOString().slice(11, 16);
+    return failing(`${seen}, the last 500 after ${at} UTC`, FAULT_ADVICE, "docs/runbook.md#requests-end-in-500");
+  }
+  if (unavailable > 0) {
+    return attention(seen, "See which objects were busy, and when.", "docs/runbook.md#an-object-is-overloaded");
+  }
+  return good(seen);
+}
+
+const FAULT_ADVICE = "Each has its error in the log, with the request's id.";
+
+export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean): Finding {
+  const [requests, limited] = [requestsOf(day, "requests"), requestsOf(day, "limited")];
+  const seen = `${limited} of about ${requests} requests were refused in a day`;
+  const link = "docs/runbook.md#a-quota-refuses-too-much";
+  if (!healthIsExempt) {
+    const advice = "Exempt sys/health, or a load balancer may be refused.";
+    return attention(`${seen}; sys/health is counted`, advice, "docs/operations.md#limits-on-requests");
+  }
+  if (limited > requests * MANY_REFUSALS) return attention(seen, "See which clients send too much.", link);
+  return good(seen);
+}
+
+/** @param retried leases of lately ended tokens whose targets refused an attempt, and which are tried again. */
+export function judgeLeases(irrevocable: number, retried: number): Finding {
+  const waiting = `${retried} of tokens that ended are refused by their targets, and tried again`;
+  if (irrevocable === 0 && retried === 0)
+    return good("none is irrevocable, and none of tokens that ended lately fails");
+  if (irrevocable === 0) {
+    return attention(
+      `${waiting}: their secrets can still be used`,
+      "The receipt of the revocation shows the error of each: see whether its target answers.",
+      "docs/leases.md#notifications",
+    );
+  }
+  return failing(
+    `${irrevocable} can't be revoked: their secrets can still be used${retried > 0 ? `; ${waiting}` : ""}`,
+    "Health in the console shows the error of each and tries it again; or: bao read sys/leases type=irrevocable.",
+    "docs/leases.md#notifications",
+  );
+}
+
+interface TidyFacts {
+  readonly lastAt: Ms | null;
+  readonly failures: number;
+  readonly tampered: number;
+}
+
+export function judgeTidy({ lastAt, failures, tampered }: TidyFacts, now: Ms): Finding {
+  const link = "docs/runbook.md#tidy-is-stuck";
+  const ran = lastAt === null ? "no run has ended yet" : `the last run ended ${spanText(now - lastAt)} ago`;
+  if (tampered > 0) {
+    const advice = "Somebody wrote to the storage without the keys: find out who.";
+    return failing(`${ran}; ${tampered} rows were tampered with`, advice, "docs/threat-model.md");
+  }
+  if (lastAt === null) return unknown(ran, "It begins once an hour; check again then.", link);
+  if (now - lastAt > LATE_RUN_MS) return attention(ran, "See whether the hourly trigger comes.", link);
+  if (failures > 0) return attention(`${ran}; ${failures} trees did not answer`, "The next run asks them again.", link);
+  return good(ran);
+}
+
+interface StorageFacts {
+  /** Live tokens that had ended, by the last checks of the lists. */
+  readonly revived: number;
+  /** When the oldest of the last checks began; null: a shard was never checked. */
+  readonly since: Ms | null;
+  /** When the System object was found in an earlier state, the oldest first. */
+  readonly system: readonly PutBack[];
+}
+
+/** A finding about the System object is urgent for this long: what it shows is over, and may have been on purpose. */
+const URGENT_MS = 7 * DAY_MS;
+
+/** Whether objects were put back to an earlier state, as far as others know of their later one. */
+export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms): Finding {
+  const link = "docs/runbook.md#storage-was-put-back";
+  const last = system.at(-1);
+  if (revived > 0) {
+    const trees = `${revived} tokens that had ended are alive again: their trees were put back to an earlier state`;
+    const seen = last ? `${trees}; ${systemSeen(last)}` : trees;
+    return failing(seen, 'Revoke them again: lines of type "revived tokens" in the log have their accessors.', link);
+  }
+  if (last) {
+    const judge = now - last.at < URGENT_MS ? failing : attention;
+    return judge(systemSeen(last), "Unless that was on purpose: find out who did it, and what changed since.", link);
+  }
+  if (since === null) return unknown("the lists were not compared yet", "It happens once an hour.", "docs/storage.md");
+  return good("nothing is known to have been put back");
+}
+
+function systemSeen({ at, from }: PutBack): string {
+  const found = `${new Date(at).toISOString().slice(0, 16)}Z`;
+  if (from === null) return `at ${found} the mark of the System object had been written without the keys`;
+  return (
+    `at ${found} the System object was found put back to an earlier state: policies, mounts, quotas and ` +
+    "watermarks of that time are in force again"
+  );
+}
+
+interface ListFacts {
+  readonly checked: number;
+  readonly shards: number;
+  /** When the oldest of the last checks began; null: a shard was never checked. */
+  readonly since: Ms | null;
+  readonly failures: number;
+}
+
+/** Lists hear of changes within seconds; what they lost is found by the check of each shard. */
+export function judgeLists({ checked, shards, since, failures }: ListFacts, now: Ms): Finding {
+  const link = "docs/runbook.md#tidy-is-stuck";
+  if (since === null) {
+    const seen = `${checked} of ${shards} shards were compared with their trees`;
+    return unknown(seen, "Each is compared once an hour; check again then.", link);
+  }
+  const seen = `all ${shards} shards were compared with their trees in the last ${spanText(now - since)}`;
+  if (failures > 0)
+    return attention(`${seen}; ${failures} trees did not answer`, "The next check asks them again.", link);
+  if (now - since > DAY_MS) return attention(seen, "Normal with very many tokens; else see the log.", link);
+  return good(seen);
+}
+
+export interface TokenFacts {
+  /** Root tokens, and those of them without an end. `more`: there are more than were counted. */
+  readonly root: number;
+  readonly endlessRoot: number;
+  readonly more: boolean;
+  readonly endless: number;
+  readonly total: number;
+}
+
+export function judgeRootTokens({ root, endlessRoot, more }: TokenFacts): Finding {
+  const seen = `${root}${more ? " or more" : ""}, of which ${endlessRoot} never end`;
+  if (endlessRoot === 0) return good(root === 0 ? "none lives" : `${seen.split(",")[0]}, all of which end`);
+  return attention(
+    seen,
+    "Revoke it when policies and methods are set up (grove tokens --policy root); a new one can be made.",
+    "docs/runbook.md#a-root-token-lives",
+  );
+}
+
+export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Finding {
+  const seen = `${endless} of ${total} tokens never end`;
+  if (endless <= endlessRoot) return good(seen);
+  return attention(
+    seen,
+    "See which (grove tokens --never-ends), and give them a period or an end.",
+    "docs/runbook.md#a-token-has-leaked",
+  );
+}
+
+interface AuditFacts {
+  /** False: the log is the stream of the process alone. */
+  readonly isStored: boolean;
+  /** Of the instance that answers. */
+  readonly waiting: number;
+  readonly dropped: number;
+}
+
+/** Records that may wait for a moment under load. */
+const MAX_WAITING_RECORDS = 200;
+
+export function judgeAudit({ isStored, waiting, dropped }: AuditFacts): Finding {
+  const link = "docs/audit.md#keeping-it";
+  if (!isStored) {
+    const seen = "each request is two lines of the process's output; whether they are kept can't be seen from here";
+    return unknown(seen, "Make sure that they are, off this machine.", link);
+  }
+  if (dropped > 0) {
+    const seen = `${dropped} records of the instance that answered could not be stored; its output has their lines`;
+    return failing(seen, "Find out why the objects of the store do not answer.", link);
+  }
+  if (waiting > MAX_WAITING_RECORDS) {
+    return attention(
+      `${waiting} records of the instance that answered wait to be stored`,
+      "Check again in a minute.",
+      link,
+    );
+  }
+  return good("every change is stored before it is answered");
+}
+
+/** A time span in its largest unit that is at least 2: `90 s`, `3 h`, `5 days`. */
+function spanText(ms: Ms): string {
+  const [unit, length] = SPANS.find(([, size]) => ms >= 2 * size) ?? ["s", 1000];
+  return `${Math.max(0, Math.round(ms / length))} ${unit}`;
+}
+
+const SPANS = [
+  ["days", DAY_MS],
+  ["h", HOUR_MS],
+  ["min", 60_000],
+] as const;

@@ -1,0 +1,79 @@
+import { waitUntil } from "cloudflare:workers";
+import { formatRfc3339, type Ms } from "../../base/clock.ts";
+import type { Deployment } from "../../base/deployment.ts";
+import { eventFigures } from "../../metrics/counters.ts";
+import type { AuditLine } from "../../wire/audit.ts";
+import { appender } from "../append.ts";
+import { type AuditEntry, mentionOf } from "../entry.ts";
+import type { AuditEnv } from "../env.ts";
+import { type AnsweredRequest, entryOf, fateOf, holdsAnswer, userOf } from "../recording-rules.ts";
+import type { MoreRefusals } from "./refusal-bound.ts";
+import { AuditWriter } from "./writer.ts";
+
+/** What the writer uses of the bindings and settings. */
+interface WriterEnv extends AuditEnv {
+  readonly deployment: Deployment;
+}
+
+/** An answered request with its line in the log. */
+interface KeptAnswer extends Pick<AnsweredRequest, "acts" | "failure"> {
+  readonly line: AuditLine;
+  /** The second path of the resource, which names its organization; undefined for none. */
+  readonly alternatePath: string | undefined;
+  /** The line as it is logged. */
+  readonly text: string;
+  /** The fields of its first line. */
+  readonly data: AuditLine["data"];
+  readonly at: Ms;
+}
+
+/** The writer of this isolate; null before the first record. */
+let writer: AuditWriter | null = null;
+
+/** The record about refusals that are not stored in full. */
+function entryOfMore({ network, count, first, last }: MoreRefusals, now: Ms): AuditEntry {
+  const times = { time: formatRfc3339(now), from: formatRfc3339(first), to: formatRfc3339(last) };
+  const line = JSON.stringify({ type: "refusals", ...times, client_address: network || null, count });
+  return { at: now, line, mentions: network === "" ? [] : [mentionOf("address", network)] };
+}
+
+function writerOf(env: WriterEnv): AuditWriter {
+  const { auditShards: shards } = env.deployment;
+  writer ??= new AuditWriter(
+    crypto.randomUUID(),
+    { shards, append: appender(env), inBackground: waitUntil },
+    entryOfMore,
+    Math.floor(Math.random() * shards),
+  );
+  return writer;
+}
+
+/**
+ * Gives an answered request to the audit store, as a record or as a count. Resolves when it may be answered: a change
+ * waits for its record. Never rejects, and never waits long: the store does not stop the service.
+ */
+export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<void> {
+  if (env.AUDIT_STORE === "off") return;
+  const { line, alternatePath, text, data, at, acts, failure } = answer;
+  const { path, client_address: address } = line;
+  const hasCaller = line.auth !== undefined;
+  const fate = fateOf({ acts, path, hasCaller, failure });
+  if (fate === "nothing") return;
+  const writer = writerOf(env);
+  if (fate === "use") return writer.countUse(userOf(line), address ?? "");
+  if (fate === "refusal" && !writer.admitsRefusal(address)) return;
+  const entry = entryOf(at, { line, text, data, alternatePath });
+  if (holdsAnswer(fate, answer)) await writer.store(entry);
+  else writer.ride(entry);
+}
+
+/** How many records of this isolate wait for a shard, and how many were dropped since it started. */
+export function auditBacklog(): { readonly waiting: number; readonly dropped: number } {
+  const dropped = eventFigures("audit_record").filter(({ labels }) => labels.result?.startsWith("dropped"));
+  return { waiting: writer?.waiting ?? 0, dropped: dropped.reduce((sum, { value }) => sum + value, 0) };
+}
+
+/** Stores what this isolate has not stored yet, so that a question finds it. Bounded in time. See `AuditWriter.settle`. */
+export async function flushAudit(env: WriterEnv): Promise<void> {
+  if (env.AUDIT_STORE !== "off") await writer?.settle();
+}

@@ -1,0 +1,50 @@
+import type { Ms } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import type { Installation } from "../system/installation.ts";
+import type { Mount } from "../system/mount.ts";
+
+/** The form of a signed JWT: two objects of JSON in base64url, which may begin with white space, and a signature. */
+export const JWT_FORM = /^e[wy][\w-]+\.e[wy][\w-]+\.[\w-]+$/;
+
+/** A text that may have leaked, and the mount whose logins it may be for. */
+export interface LeakedText {
+  readonly env: Env;
+  readonly installation: Pick<Installation, "keys">;
+  readonly mount: Mount;
+  readonly text: string;
+}
+
+/** A secret that this installation gave to a client, by which it logs in. */
+export interface LoginSecret {
+  readonly kind: "secret-id";
+  readonly role: string;
+  /** Names it to operators. It is no secret. */
+  readonly accessor: string;
+  readonly createdAt: Ms;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Networks that may log in with it, all of the lists at once; an empty list excludes none. */
+  readonly networks: readonly (readonly string[])[];
+}
+
+/** A token of another issuer that the mount may accept. Nothing was verified. */
+export interface TrustedJwt {
+  readonly kind: "jwt";
+  /** "" when it names none. */
+  readonly issuer: string;
+  /** null: it does not say. */
+  readonly expiresAt: Ms | null;
+  /** Until when a role of the mount may accept it; null: without an end. */
+  readonly acceptedUntil: Ms | null;
+}
+
+/** Not all that could know the text was asked. */
+export interface NotAsked {
+  readonly kind: "not asked";
+  /** What answers the question, below `/v1/`. */
+  readonly ask: string;
+}
+
+/** What a mount knows of a text that clients log in with. */
+export type LoginText = LoginSecret | TrustedJwt | NotAsked;

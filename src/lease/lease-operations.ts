@@ -1,0 +1,115 @@
+import type { Ms, Seconds } from "../base/clock.ts";
+import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
+import type { Installation } from "../system/installation.ts";
+import type { RevocationOrigin } from "../system/revocation-origin.ts";
+import type { TokenView } from "../token/record.ts";
+import { treeAt } from "../token/tree-stub.ts";
+import type { AuditNotes } from "../wire/audit.ts";
+import { type LeaseOutcome, type LeaseView, leaseIdOf } from "./actions.ts";
+import type { LeaseEnv } from "./env.ts";
+import { incrementProblem } from "./grant-lease.ts";
+import { type NamedLease, readLeaseId } from "./ids.ts";
+
+/** The lease of a secret or of a token, as clients see it. */
+export interface ShownLease
+  extends Pick<LeaseView, "path" | "target" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
+  readonly id: string;
+  /** null: never. */
+  readonly expiresAt: Ms | null;
+  /** TTL of the last grant. */
+  readonly grantedTtl: Seconds;
+}
+
+export interface GrantedLease {
+  readonly lease: ShownLease;
+  readonly warnings: readonly string[];
+}
+
+/** The message is the reference's (sys/leases). */
+const LEASE_NOT_FOUND = invalid("lease not found");
+
+/** Looks up a lease, or fails with "not_found". `notes` receives the accessor of a token, for the audit log. */
+export async function lookupLease(
+  env: LeaseEnv,
+  installation: Installation,
+  leaseId: string,
+  notes: AuditNotes,
+): Promise<Result<ShownLease>> {
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return NOT_FOUND;
+  if (named.kind === "token") {
+    const token = await leasedToken(env, named);
+    if (!token) return NOT_FOUND;
+    notes.targetAccessor = token.accessor;
+    const { path, renewable, createdAt: issuedAt, expiresAt, renewedAt, grantedTtl } = token;
+    return ok({ id: leaseId, path, target: "", renewable, issuedAt, expiresAt, renewedAt, grantedTtl, error: null });
+  }
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
+  if (!outcome.ok) return NOT_FOUND;
+  return ok(granted(outcome.value).lease);
+}
+
+/** Renews the lease of a secret. `increment` 0 repeats the last grant. */
+export async function renewLease(
+  env: LeaseEnv,
+  installation: Installation,
+  leaseId: string,
+  increment: Seconds,
+): Promise<Result<GrantedLease>> {
+  const problem = incrementProblem(increment);
+  if (problem) return refuse(problem);
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return err(LEASE_NOT_FOUND);
+  if (named.kind === "token") {
+    const token = await leasedToken(env, named);
+    return err(token ? invalid("tokens cannot be renewed through this endpoint") : LEASE_NOT_FOUND);
+  }
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "renew", lease: named.lease, increment });
+  if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
+  return ok(granted(outcome.value));
+}
+
+/**
+ * Revokes a lease: of a token, with the token and everything below it. With `wait` the revocation of a secret is
+ * sent before the answer; without it the tree sends it afterwards. With `force` it is sent once, and the lease is
+ * deleted even when the target refuses. `notes` receives the accessor of a revoked token, for the audit log.
+ *
+ * @returns whether there was such a lease. A failure contains the error of the target; the tree retries by itself.
+ */
+export async function revokeLease(
+  env: LeaseEnv,
+  installation: Installation,
+  leaseId: string,
+  { wait, force, asked }: { readonly wait: boolean; readonly force: boolean; readonly asked: RevocationOrigin },
+  notes: AuditNotes,
+): Promise<Result<boolean>> {
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return ok(false);
+  if (named.kind === "token") {
+    const token = await leasedToken(env, named);
+    if (!token) return ok(false);
+    notes.targetAccessor = token.accessor;
+    const target = { by: "lease", row: named.row } as const;
+    const revoked = await treeAt(env, named.treeId).act({ kind: "revoke", target, asked });
+    return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
+  }
+  const outcome = await treeAt(env, named.treeId).lease({ kind: "revoke", lease: named.lease, wait, force });
+  if (!outcome.ok) return ok(false);
+  const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
+  return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
+}
+
+type NamedToken = Extract<NamedLease, { kind: "token" }>;
+
+async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedToken): Promise<TokenView | null> {
+  const outcome = await treeAt(env, treeId).act({ kind: "lookup", target: { by: "lease", row } });
+  if (!outcome.ok || outcome.value.kind !== "token") return null;
+  const { token } = outcome.value;
+  return token.leased && token.path === path ? token : null;
+}
+
+/** The lease of an outcome. @throws Error for an outcome without one. */
+export function granted(outcome: LeaseOutcome): GrantedLease {
+  if (outcome.kind !== "lease") throw new Error(`this does not end in "${outcome.kind}"`);
+  return { lease: { ...outcome.lease, id: leaseIdOf(outcome.lease) }, warnings: outcome.warnings };
+}

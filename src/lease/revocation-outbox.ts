@@ -1,0 +1,89 @@
+import type { Ms } from "../base/clock.ts";
+import { currentTime } from "../base/clock.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
+import { Outbox } from "../storage/outbox.ts";
+import { mustServe } from "../system/installation.ts";
+import type { SendFailure } from "./actions.ts";
+import type { LeaseEnv } from "./env.ts";
+import { sendRevocation, TIMEOUT_MS } from "./revocation-delivery.ts";
+import type { LeaseRow, LeaseStore } from "./store.ts";
+
+/** Attempts to send a revocation before it is given up. */
+const MAX_REVOCATION_ATTEMPTS = 6;
+/** Pause after the first failed attempt, see `retryDelayMs`. */
+const RETRY_BASE_MS: Ms = 10_000;
+/** Characters of a stored error. */
+const MAX_ERROR = 240;
+
+/** Sends the revocations of ended leases. */
+export class LeaseOutbox {
+  readonly #env: LeaseEnv;
+  readonly #store: LeaseStore;
+  readonly #outbox: Outbox<LeaseRow, SendFailure>;
+
+  constructor(env: LeaseEnv, store: LeaseStore) {
+    this.#env = env;
+    this.#store = store;
+    this.#outbox = new Outbox({
+      pauseMs: RETRY_BASE_MS,
+      timeoutMs: TIMEOUT_MS,
+      due: (now, limit) => store.due(now, limit),
+      claim: (lease, attempts, nextAt) => store.claim(lease, attempts, nextAt),
+      send: (leases) => this.#send(leases),
+    });
+  }
+
+  /** Sends due revocations. @throws Error while the service is sealed. */
+  async sendDue(): Promise<void> {
+    if (this.#store.due(currentTime(), 1).length === 0) return;
+    // Checked before attempts are counted, since a sealed service can't make any.
+    await mustServe(this.#env);
+    await this.#outbox.sendDue();
+  }
+
+  /** Sends the revocations of these leases now, each once. Returns those that failed. */
+  send(rows: readonly number[]): Promise<SendFailure[]> {
+    return this.#outbox.send(rows.flatMap((row) => this.#store.find(row) ?? []));
+  }
+
+  async #send(leases: readonly LeaseRow[]): Promise<SendFailure[]> {
+    const { keys } = await mustServe(this.#env);
+    const sent = await Promise.all(leases.map((lease) => this.#sendOne(lease, keys)));
+    await this.#forget(leases.filter((_, at) => sent[at] === null));
+    return sent.filter((failure) => failure !== null);
+  }
+
+  /** Deletes ended leases, from the index first: a crash in between repeats the step. */
+  async #forget(leases: readonly LeaseRow[]): Promise<void> {
+    const tails = leases.map((lease) => this.#store.tailOf(lease));
+    const byShard = [...Map.groupBy(tails, accessorShardNumber)];
+    await Promise.all(byShard.map(([shard, of]) => accessorShard(this.#env, shard).removeLeases(of)));
+    this.#store.remove(leases.map(({ row }) => row));
+  }
+
+  /** Returns null when the target has accepted the revocation, or when it was forced. */
+  async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
+    const data = lease.data && new Uint8Array(lease.data);
+    const delivery = await sendRevocation(this.#env, keys, { ...this.#store.view(lease), data }, currentTime());
+    if (delivery.delivered || lease.forced) return null;
+    const error = delivery.error.slice(0, MAX_ERROR);
+    if (delivery.hopeless || lease.attempts >= MAX_REVOCATION_ATTEMPTS) await this.#giveUp(lease, error);
+    else this.#store.failed(lease.row, error);
+    return { row: lease.row, error };
+  }
+
+  /**
+   * Lists the lease as irrevocable and then stops sending its revocation. Does nothing when, since this attempt began,
+   * another attempt has succeeded or the revocation was forced: a forced revocation is sent again.
+   */
+  async #giveUp(lease: LeaseRow, error: string): Promise<void> {
+    if (!this.#store.canGiveUp(lease.row)) return;
+    const tail = this.#store.tailOf(lease);
+    const shard = accessorShard(this.#env, accessorShardNumber(tail));
+    await shard.giveUpLease({ tail, path: lease.path, expiresAt: lease.expires_at, error });
+    if (this.#store.canGiveUp(lease.row)) this.#store.giveUp(lease.row, error);
+    // Another attempt may have removed it from the index before `giveUpLease` listed it again.
+    else if (!this.#store.find(lease.row)) await shard.removeLeases([tail]);
+  }
+}

@@ -1,0 +1,348 @@
+import { addNumbers } from "../../base/add-numbers.ts";
+import { currentTime, type Ms } from "../../base/clock.ts";
+import { within } from "../../base/location.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { type Migration, setColumns, storedJson } from "../../storage/tables.ts";
+import { GroveObject } from "../../system/grove-object.ts";
+import type { RevocationOrigin } from "../../system/revocation-origin.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import { treeAt } from "../../token/tree-stub.ts";
+import type { ListingEnv } from "../env.ts";
+import { type CountState, countedSoFar, countStep, isCounted } from "./count-selection.ts";
+import { countRevoked } from "./queries.ts";
+import { estimated, type PlannedEnds, sumOf, withRecords } from "./retried-step.ts";
+import {
+  byTree,
+  createdUpTo,
+  isRoot,
+  isSingleSelected,
+  NOTHING_REVOKED,
+  type RevokedInTree,
+  type Selection,
+  type SelectionPosition,
+  selectedInTree,
+  selectedTokens,
+} from "./selection.ts";
+import type { Tally } from "./tally.ts";
+
+export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "jobs that count and revoke tokens by a filter, and where they stand",
+    sql: `
+      CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL,
+        dry INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        selection TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        expected INTEGER,
+        expected_total INTEGER,
+        count TEXT NOT NULL,
+        position TEXT,
+        step TEXT,
+        revoked INTEGER NOT NULL,
+        total INTEGER NOT NULL,
+        gone INTEGER NOT NULL,
+        spared INTEGER NOT NULL,
+        mismatched INTEGER NOT NULL,
+        failures TEXT NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX jobs_by_number ON jobs (number);
+    `,
+  },
+];
+
+/** `counted`: a dry run has ended. `refused`: the count is above `Expected`. */
+export const JOB_STATES = ["counting", "counted", "refused", "running", "done", "stopped", "failed"] as const;
+type JobState = (typeof JOB_STATES)[number];
+
+/** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
+interface Expected {
+  readonly count: number | null;
+  readonly total: number | null;
+}
+
+/** A selected token that an earlier step ended with an ancestor counts as gone. */
+export interface RevocationJob extends RevokedInTree {
+  readonly id: string;
+  /** True: it counts, and revokes nothing. */
+  readonly dry: boolean;
+  readonly state: JobState;
+  /** The request of the client as JSON, without the accessors. */
+  readonly sent: string;
+  /** Number of tokens that the request names; 0: it has a filter. */
+  readonly named: number;
+  /** Who asked, and by which request. */
+  readonly asked: RevocationOrigin;
+  readonly startedAt: Ms;
+  readonly finishedAt: Ms | null;
+  readonly expected: Expected;
+  /** Tokens that are counted so far. */
+  readonly counted: number;
+  /** Result of the count, without and with the groups; null until it is complete. */
+  readonly numbers: Omit<Tally, "by"> | null;
+  readonly tally: Tally | null;
+  /** Failures in a row of the current step, which is repeated. */
+  readonly failures: readonly string[];
+  readonly selection: Selection;
+}
+
+export type ListedJob = Omit<RevocationJob, "selection" | "tally">;
+
+/** Stored before the step is performed. */
+interface PlannedStep {
+  readonly accessors: readonly string[];
+  /** JSON of the `SelectionPosition` after it; null at the end. */
+  readonly next: string | null;
+  readonly ends: PlannedEnds;
+}
+
+/** JSON: `selection`, `count` (`CountState`), `position` (`SelectionPosition`), `step` (`PlannedStep`), `failures`. */
+type JobRow = Record<keyof RevokedInTree, number> & {
+  id: string;
+  dry: number;
+  state: JobState;
+  selection: string;
+  started_at: Ms;
+  finished_at: Ms | null;
+  expected: number | null;
+  expected_total: number | null;
+  count: string;
+  position: string | null;
+  step: string | null;
+  failures: string;
+};
+
+function jobOf(row: JobRow): RevocationJob {
+  const selection = storedJson<Selection>(row.selection);
+  const { accessors: _, ...words } = storedJson<Record<string, unknown>>(selection.sent);
+  const count = storedJson<CountState>(row.count);
+  const tally = isCounted(count) ? count.tally : null;
+  const { by: _by, ...numbers } = count.tally;
+  return {
+    ...addNumbers(NOTHING_REVOKED, row),
+    id: row.id,
+    dry: row.dry === 1,
+    state: row.state,
+    selection,
+    sent: JSON.stringify(words),
+    named: selection.accessors?.length ?? 0,
+    asked: selection.asked,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    expected: { count: row.expected, total: row.expected_total },
+    counted: countedSoFar(count),
+    numbers: tally && numbers,
+    tally,
+    failures: storedJson<string[]>(row.failures),
+  };
+}
+
+/** Returns the limit that the count exceeds; null: none. */
+export function grownBeyond({ count, total }: Expected, tally: Tally): "expected_count" | "expected_total" | null {
+  if (count !== null && tally.matched > count) return "expected_count";
+  return total !== null && tally.total > total ? "expected_total" : null;
+}
+
+/** Name of the alarm's duty, and the type of its log lines. */
+const DUTY = "token revocation";
+/** Tokens that one step revokes. With a call to a tree for each it stays far below the platform's limit of calls. */
+export const STEP = 200;
+/** Pause between two steps, in which requests are served. */
+const PAUSE_MS = 5;
+const RETRY_MS = 5000;
+/** Number of the newest jobs that are kept, of revocations and of dry runs each. */
+const KEPT_JOBS = 100;
+const MAX_FAILURES = 20;
+/** After this many failures in a row, a step estimates what it ended instead of waiting for the records. */
+const MAX_UNCOUNTED = 10;
+
+/**
+ * Counts and revokes many tokens in steps, one job after the other; jobs that count come first. The position of a job
+ * is in its row, written after each step. What a step will end is written before it: a step that is repeated after a
+ * crash finds its tokens dead, and still counts them. Tokens that are created after the start of a job do not match its
+ * filter.
+ */
+export class TokenRevocations extends GroveObject<ListingEnv> {
+  constructor(ctx: DurableObjectState, env: ListingEnv) {
+    super(ctx, env, TOKEN_REVOCATION_MIGRATIONS);
+    this.alarms.addJob(DUTY, {
+      running: () => this.#next(),
+      step: (job) => this.#goOn(job),
+      pauseMs: () => PAUSE_MS,
+      retryMs: () => RETRY_MS,
+    });
+    if (this.#next()) ctx.blockConcurrencyWhile(() => this.alarms.restore());
+  }
+
+  /**
+   * Starts a job, which is durable once this returns, and returns its id. A complete `count` is not above `expected`:
+   * the caller has checked that. `expected` null: a dry run, which only counts.
+   */
+  async start(selection: Selection, count: CountState, expected: Expected | null): Promise<string> {
+    const id = crypto.randomUUID();
+    const dry = expected === null ? 1 : 0;
+    const now = currentTime();
+    const ofJob: Selection = { ...createdUpTo(selection, now), asked: { ...selection.asked, job: id } };
+    const state = isCounted(count) ? "running" : "counting";
+    const limits = [expected?.count ?? null, expected?.total ?? null];
+    const insert = `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
+        revoked, total, gone, spared, mismatched, failures)
+      VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '[]')`;
+    this.tables.exec(insert, id, dry, state, JSON.stringify(ofJob), now, ...limits, JSON.stringify(count));
+    const oldest = "SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?";
+    const remove = `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <= (${oldest})`;
+    this.tables.exec(remove, dry, dry, KEPT_JOBS);
+    this.alarms.pause(DUTY, 0);
+    await this.alarms.set();
+    return id;
+  }
+
+  /** Returns all kept revocations, the newest first. Dry runs are only found by their ids. */
+  list(): ListedJob[] {
+    // A row can be much larger than the listed job, so rows are read one by one.
+    const rows = this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC");
+    return Array.from(rows, (row) => {
+      const { selection: _, tally: _tally, ...listed } = jobOf(row);
+      return listed;
+    });
+  }
+
+  /** The job with this id, or null. */
+  read(id: string): RevocationJob | null {
+    const row = this.#find(id);
+    return row && jobOf(row);
+  }
+
+  /**
+   * Stops a running job after its current step. Until that step is done, even if it has to be repeated, the job has not
+   * finished. A step whose plan is not stored yet is not performed. Revoked tokens stay revoked. Returns null when
+   * there is no such job.
+   */
+  stop(id: string): RevocationJob | null {
+    const row = this.#find(id);
+    if (row?.finished_at === null) {
+      if (row.step === null) this.#end(id, "stopped");
+      else this.#change(id, { state: "stopped" });
+    }
+    return this.read(id);
+  }
+
+  async #goOn(job: JobRow): Promise<void> {
+    try {
+      await (job.state === "counting" ? this.#count(job) : this.#step(job));
+    } catch (error) {
+      this.#failed(job);
+      throw new Error(`job ${job.id}: ${String(error)}`);
+    }
+  }
+
+  async #count(job: JobRow): Promise<void> {
+    const selection = storedJson<Selection>(job.selection);
+    const count = await countStep(this.env, selection, storedJson<CountState>(job.count), currentTime());
+    this.#change(job.id, { count: JSON.stringify(count), failures: "[]" });
+    if (!isCounted(count) || this.#find(job.id)?.state !== "counting") return;
+    const expected = { count: job.expected, total: job.expected_total };
+    if (job.dry === 1) this.#end(job.id, "counted");
+    else if (grownBeyond(expected, count.tally)) this.#end(job.id, "refused");
+    else this.#change(job.id, { state: "running" });
+  }
+
+  async #step(job: JobRow): Promise<void> {
+    const selection = storedJson<Selection>(job.selection);
+    const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
+    const step = repeated ?? (await this.#plan(selection, job.position));
+    if (!repeated) {
+      // A job that was stopped while the step was planned has finished, and the answer to stop() said so.
+      if (this.#find(job.id)?.state !== "running") return;
+      this.#change(job.id, { step: JSON.stringify(step) });
+    }
+    const done = await this.#revoke(job, selection, step, repeated !== null);
+    this.#change(job.id, { ...addNumbers(done, job), position: step.next, step: null, failures: "[]" });
+    const state = this.#find(job.id)?.state;
+    if (state === "stopped") this.#end(job.id, "stopped");
+    else if (state === "running" && step.next === null) this.#end(job.id, "done");
+  }
+
+  async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
+    const from = position === null ? null : storedJson<SelectionPosition>(position);
+    const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
+    const singles = listed.filter((token) => isSingleSelected(token, selection));
+    const others = byTree(accessors, singles);
+    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedEnds[number]> => {
+      const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
+      return [treeId, revoked, total];
+    });
+    const taken = singles.filter((token) => selection.includeRoot || !isRoot(token));
+    const ends = taken.map(({ accessor }) => [decodeStoredId(accessor)?.treeId ?? "", 1, 1] as const);
+    return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
+  }
+
+  /** Performs a step. `repeated`: it was started before, and that attempt may have ended tokens. */
+  async #revoke(job: JobRow, selection: Selection, step: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
+    const { accessors, ends } = step;
+    const unswept = new Set<string>();
+    const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
+    const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
+      // The first attempt may have failed before the sweep, and only the sweep records what ended.
+      if (revoked === 0 && !(repeated && gone > 0)) return;
+      unswept.add(treeId);
+      if (await treeAt(this.env, treeId).sweep()) unswept.delete(treeId);
+    };
+    const trees = byTree(accessors);
+    const answers = await this.env.deployment.pace.cleanUpTrees(trees, { mark, sweep });
+    const sum = sumOf(answers);
+    if (!repeated || sum.gone === 0) return sum;
+    if (storedJson<string[]>(job.failures).length < MAX_UNCOUNTED) {
+      if (unswept.size > 0) throw new Error("what the first attempt ended can't be counted before it is swept");
+      return withRecords(sum, await countRevoked(this.env, job.id, job.started_at, accessors));
+    }
+    return estimated(
+      answers,
+      trees.map(([treeId]) => treeId),
+      ends,
+    );
+  }
+
+  #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {
+    const { asked } = selection;
+    const request = { ...selectedInTree(selection, treeId, accessors), dry, asked, sweptByCaller: true };
+    return treeAt(this.env, treeId).revokeFiltered(request);
+  }
+
+  /** Records a failed step, which is repeated. After `MAX_FAILURES` in a row the job is given up. */
+  #failed({ id, failures: before }: JobRow): void {
+    // A job that was stopped during the step may have finished. Then its failure changes nothing.
+    if (this.#find(id)?.finished_at !== null) return;
+    const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: a step failed`];
+    this.#change(id, { failures: JSON.stringify(failures) });
+    if (failures.length >= MAX_FAILURES) this.#end(id, "failed");
+  }
+
+  #end(id: string, state: Exclude<JobState, "running" | "counting">): void {
+    this.#change(id, { state, finished_at: currentTime() });
+  }
+
+  #change(id: string, columns: Readonly<Record<string, SqlStorageValue>>): void {
+    setColumns(this.tables, "jobs", columns, "id = ?", id);
+  }
+
+  #next(): JobRow | null {
+    // A client waits for a count, and a count is short.
+    const first = (where: string) =>
+      this.tables.exec<JobRow>(`SELECT * FROM jobs WHERE ${where} ORDER BY number LIMIT 1`).toArray()[0] ?? null;
+    return first("state = 'counting'") ?? first("finished_at IS NULL");
+  }
+
+  #find(id: string): JobRow | null {
+    return this.tables.exec<JobRow>("SELECT * FROM jobs WHERE id = ?", id).toArray()[0] ?? null;
+  }
+}
+
+/** Returns the stub of the object with the jobs of this installation. */
+export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocations> {
+  return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
+}

@@ -1,0 +1,53 @@
+import type { LeakedText, LoginText } from "../../auth/leaked-text.ts";
+import { currentTime } from "../../base/clock.ts";
+import { isMissingMethod } from "../../base/platform-errors.ts";
+import { appRoleAuthAt } from "./app-role-auth.ts";
+import type { AppRole } from "./role.ts";
+import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
+import { placeOfSecretId, secretIdShardAt } from "./secret-id-shards.ts";
+import { tokenNetworks } from "./secret-id-use.ts";
+
+/** Maximum number of roles of a mount that a text is looked for in: a keyed hash for each, and a call for each shard. */
+const SEARCHED_ROLES = 500;
+
+/**
+ * Returns the secret-id of a mount with this text, if it is good. It is stored under a hash that covers its role, so it
+ * is looked for in each role. Counts no use.
+ */
+export async function findSecretId({ env, installation, mount, text }: LeakedText): Promise<LoginText | null> {
+  if (text.length > MAX_SECRET_ID) return null;
+  const notAsked = { kind: "not asked", ask: `auth/${mount.path}role/NAME/secret-id/lookup` } as const;
+  try {
+    const { roles, isAll } = await appRoleAuthAt(env, mount).rolesWithSecretIds(SEARCHED_ROLES);
+    const places = await Promise.all(
+      roles.map(async ({ name, id }) => ({
+        name,
+        role: id,
+        ...(await placeOfSecretId(installation.keys, mount, { id }, text)),
+      })),
+    );
+    const now = currentTime();
+    const asked = [...Map.groupBy(places, ({ shard }) => shard)].map(([shard, of]) =>
+      secretIdShardAt(env, mount, shard).findOfRoles(
+        of.map(({ role, hash }) => ({ role, hash })),
+        now,
+      ),
+    );
+    const found = (await Promise.all(asked)).find((one) => one !== null);
+    if (!found) return isAll ? null : notAsked;
+    const { accessor, createdAt, expiresAt, metadata } = found.secretId;
+    const role = roles.find(({ id }) => id === found.role)?.name ?? "";
+    const networks = networksOf(found.secretId, await appRoleAuthAt(env, mount).readRole(role));
+    return { kind: "secret-id", role, accessor, createdAt, expiresAt, metadata, networks };
+  } catch (error) {
+    // An object of the last release.
+    if (isMissingMethod(error)) return notAsked;
+    throw error;
+  }
+}
+
+/** Lists of networks that all exclude a client which is in none of theirs. @param role null: it was deleted meanwhile */
+function networksOf(secretId: SecretId, role: AppRole | null): (readonly string[])[] {
+  const lists = [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
+  return lists.filter((list) => list.length > 0);
+}

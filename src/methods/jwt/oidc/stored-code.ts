@@ -1,0 +1,35 @@
+import type { Ms } from "../../../base/clock.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
+import type { OidcAttempt } from "./browser-checks.ts";
+import { codeIn, EXPIRED, type ProviderAnswer } from "./callback.ts";
+import { type CodeLogin, changeLogin, type DirectLogin, newSecret, type OpenedLogin } from "./pending-login-state.ts";
+import { knownProvider } from "./verify-tokens.ts";
+
+/**
+ * Keeps the code of an answer that came to this server. Returns a new secret for the browser that came with it. Without
+ * it the code is not used: otherwise who began a login would get the token of somebody else who signs in by their link.
+ */
+export async function keepCode(
+  attempt: OidcAttempt,
+  login: OpenedLogin<DirectLogin | CodeLogin>,
+  answer: ProviderAnswer,
+  now: Ms,
+): Promise<Result<string>> {
+  const code = await codeOf(attempt, login, answer, now);
+  if (!code.ok) return code;
+  const confirmation = newSecret();
+  const kept = await changeLogin(attempt, login, { ...login.pending, code: code.value, confirmation }, now);
+  return kept ? ok(confirmation) : attempt.checks.record("oidc_state", {}, refuse(EXPIRED));
+}
+
+/** Returns the code of an answer that came to this server. */
+export async function codeOf(
+  attempt: OidcAttempt,
+  { config, pending }: OpenedLogin<DirectLogin | CodeLogin>,
+  answer: ProviderAnswer,
+  now: Ms,
+): Promise<Result<string>> {
+  const known = await knownProvider(attempt, config, pending.revision, now);
+  if (!known.ok) return known;
+  return attempt.checks.record("oidc_answer", {}, codeIn(known.value.provider, pending, answer));
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import * as rules from "../../../src/api/sys/health/findings.ts";
+import { NO_TRAFFIC, type Traffic } from "../../../src/metrics/traffic.ts";
+
+const NOW = Date.parse("2026-11-29T12:00:00Z");
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+const slot = (traffic: Partial<Traffic>, at = NOW - HOUR) => ({
+  at,
+  traffic: { ...NO_TRAFFIC, ...traffic },
+  live: null,
+});
+
+describe("the rule for backups", () => {
+  const facts = { hasBucket: true, intervalMs: DAY, lastGoodAt: null, lastError: null, elsewhereAt: null };
+  it.each([
+    ["one in time", { lastGoodAt: NOW - DAY }, "ok"],
+    ["a late one", { lastGoodAt: NOW - DAY - 4 * HOUR }, "attention"],
+    ["one in time and a failure since", { lastGoodAt: NOW - 2 * HOUR, lastError: "no space" }, "attention"],
+    ["a very old one", { lastGoodAt: NOW - 4 * DAY }, "failing"],
+    ["none in its bucket yet", {}, "attention"],
+    ["none in its bucket, and a failure", { lastError: "no space" }, "failing"],
+    ["no bucket, and none over the API", { hasBucket: false }, "unknown"],
+    ["no bucket, and one over the API", { hasBucket: false, elsewhereAt: NOW - 2 * HOUR }, "ok"],
+    ["no bucket, and an old one over the API", { hasBucket: false, elsewhereAt: NOW - 9 * DAY }, "failing"],
+  ])("of %s", (_, change, state) => {
+    expect(rules.judgeBackups({ ...facts, ...change }, NOW).state).toBe(state);
+  });
+
+  it("names the error of the last one", () => {
+    const { seen } = rules.judgeBackups({ ...facts, lastGoodAt: NOW - 2 * HOUR, lastError: "no space" }, NOW);
+    expect(seen).toBe("the last good one was begun 2 h ago, one is due every 24 h; the last one failed: no space");
+  });
+});
+
+describe("the rule for nodes", () => {
+  const node = (name: string, ago: number) => ({ name, release: "1", seenAt: NOW - ago });
+  it.each([
+    ["three", [node("a", 0), node("b", 90_000), node("c", 180_000)], "ok"],
+    ["two", [node("a", 0), node("b", 0)], "attention"],
+    ["a silent one", [node("a", 0), node("b", 0), node("c", 180_001)], "failing"],
+    ["none yet", [], "unknown"],
+  ])("of %s", (_, nodes, state) => {
+    expect(rules.judgeNodes(nodes, NOW).state).toBe(state);
+  });
+
+  it("names the silent one", () => {
+    expect(rules.judgeNodes([node("a", 0), node("b:1", HOUR)], NOW).seen).toBe(
+      "1 up; missing: b:1 (silent for 60 min)",
+    );
+  });
+});
+
+describe("the rule for keys", () => {
+  const facts = { term: 3, installedAt: NOW - 9 * DAY, kept: 3, isAutomatic: true, interval: 0 };
+  it.each([
+    ["any age without an interval", {}, "ok"],
+    ["an interval that is not over", { interval: (9 * DAY) / 1000 }, "ok"],
+    ["an interval that was over two days ago", { interval: (7 * DAY) / 1000 }, "attention"],
+    ["the same, not automatic", { interval: (7 * DAY) / 1000, isAutomatic: false }, "ok"],
+    ["nearly all terms", { kept: 14 }, "attention"],
+  ])("of %s", (_, change, state) => {
+    expect(rules.judgeKeys({ ...facts, ...change }, NOW).state).toBe(state);
+  });
+
+  it("wants the previous seal key gone after a rotation", () => {
+    expect([rules.judgeSealKey(2, 2, false).state, rules.judgeSealKey(2, 2, true).state]).toEqual(["ok", "attention"]);
+    expect(rules.judgeSealKey(2, 2, true).advice).toContain("remove GROVE_SEAL_KEY_PREVIOUS");
+    for (const current of [2, null])
+      expect(rules.judgeSealKey(1, current, true).advice).toMatch(/^Keep GROVE_SEAL_KEY_PREVIOUS/);
+  });
+
+  it.each([
+    [null, "ok"],
+    [NOW + DAY, "ok"],
+    [NOW - HOUR, "ok"],
+    [NOW - HOUR - 1, "failing"],
+  ])("of the issuer, whose next rotation is %s", (rotation, state) => {
+    expect(rules.judgeIssuer(rotation, NOW).state).toBe(state);
+  });
+});
+
+describe("the rules for a day", () => {
+  it.each([
+    ["no request", [], "ok"],
+    ["good answers", [slot({ requests: 9 })], "ok"],
+    ["a 503", [slot({ requests: 9, unavailable: 1 })], "attention"],
+    ["a 500", [slot({ requests: 9, unavailable: 1 }), slot({ faults: 1 })], "failing"],
+  ])("of faults: %s", (_, day, state) => {
+    expect(rules.judgeFaults(day).state).toBe(state);
+  });
+
+  it("says when the last 500 was", () => {
+    const day = [slot({ faults: 2 }, NOW - 2 * HOUR), slot({ faults: 1, requests: 7 }, NOW - HOUR), slot({}, NOW)];
+    expect(rules.judgeFaults(day).seen).toBe(
+      "3 answers 500 and 0 answers 503 of about 7 in a day, the last 500 after 11:00 UTC",
+    );
+  });
+
+  it.each([
+    ["a few refusals", 1, true, "ok"],
+    ["more than a hundredth", 11, true, "attention"],
+    ["health checks that are counted", 0, false, "attention"],
+  ])("of quotas: %s", (_, limited, isExempt, state) => {
+    expect(rules.judgeQuotas([slot({ requests: 1000, limited })], isExempt).state).toBe(state);
+  });
+});
+
+describe("the other rules", () => {
+  it("are about clocks that differ by more than half a minute", () => {
+    const stateAt = (client: number | null) => rules.judgeClock(NOW, client).state;
+    expect([null, NOW, NOW - 30_000, NOW + 30_001].map(stateAt)).toEqual(["unknown", "ok", "ok", "attention"]);
+    expect(rules.judgeClock(NOW, NOW + 90_000).seen).toBe("90 s behind that of the client");
+  });
+
+  it("are about releases that run beside each other", () => {
+    expect(rules.judgeReleases("1", ["1", "1"]).state).toBe("ok");
+    expect(rules.judgeReleases("1", ["1", "0"])).toMatchObject({
+      state: "attention",
+      seen: "1 answered, and 0 runs too",
+    });
+  });
+
+  it.each([
+    [{ lastAt: NOW - HOUR, failures: 0, tampered: 0 }, "ok"],
+    [{ lastAt: NOW - HOUR, failures: 1, tampered: 0 }, "attention"],
+    [{ lastAt: NOW - 4 * HOUR, failures: 0, tampered: 0 }, "attention"],
+    [{ lastAt: NOW - HOUR, failures: 0, tampered: 1 }, "failing"],
+    [{ lastAt: null, failures: 0, tampered: 0 }, "unknown"],
+  ])("are about tidy: %j", (facts, state) => {
+    expect(rules.judgeTidy(facts, NOW).state).toBe(state);
+  });
+
+  it.each([
+    [{ revived: 0, since: NOW, system: [] }, "ok"],
+    [{ revived: 2, since: NOW, system: [] }, "failing"],
+    [{ revived: 2, since: null, system: [] }, "failing"],
+    [{ revived: 0, since: null, system: [] }, "unknown"],
+    [{ revived: 0, since: null, system: [{ at: NOW - 100 * HOUR, from: 7, to: 3 }] }, "failing"],
+    [{ revived: 0, since: NOW, system: [{ at: NOW - HOUR, from: null, to: 3 }] }, "failing"],
+    [{ revived: 0, since: NOW, system: [{ at: NOW - 200 * HOUR, from: 7, to: 3 }] }, "attention"],
+  ])("are about storage that was put back: %j", (facts, state) => {
+    expect(rules.judgeStorage(facts, NOW).state).toBe(state);
+  });
+
+  it("name both what was put back of trees and of the System object", () => {
+    const system = [{ at: Date.UTC(2026, 0, 2, 3, 4), from: 7, to: 3 }];
+    const { seen } = rules.judgeStorage({ revived: 1, since: NOW, system }, NOW);
+    expect(seen).toContain("1 tokens that had ended are alive again");
+    expect(seen).toContain("at 2026-01-02T03:04Z the System object was found put back");
+  });
+
+  it.each([
+    [{ since: NOW - HOUR, failures: 0 }, "ok"],
+    [{ since: NOW - HOUR, failures: 2 }, "attention"],
+    [{ since: NOW - 25 * HOUR, failures: 0 }, "attention"],
+    [{ since: null, failures: 0 }, "unknown"],
+  ])("are about lists: %j", (facts, state) => {
+    expect(rules.judgeLists({ checked: 1, shards: 16, ...facts }, NOW).state).toBe(state);
+  });
+
+  it("are about root tokens and others that never end", () => {
+    const facts = { root: 1, endlessRoot: 0, more: false, endless: 0, total: 9 };
+    expect(rules.judgeRootTokens(facts)).toMatchObject({ state: "ok", seen: "1, all of which end" });
+    expect(rules.judgeRootTokens({ ...facts, endlessRoot: 1 }).state).toBe("attention");
+    expect(rules.judgeEndless({ ...facts, endless: 1, endlessRoot: 1 }).state).toBe("ok");
+    expect(rules.judgeEndless({ ...facts, endless: 2, endlessRoot: 1 }).state).toBe("attention");
+  });
+
+  it.each([
+    [{ isStored: true, waiting: 0, dropped: 0 }, "ok"],
+    [{ isStored: true, waiting: 201, dropped: 0 }, "attention"],
+    [{ isStored: true, waiting: 0, dropped: 1 }, "failing"],
+    [{ isStored: false, waiting: 0, dropped: 0 }, "unknown"],
+  ])("are about the audit store: %j", (facts, state) => {
+    expect(rules.judgeAudit(facts).state).toBe(state);
+  });
+
+  it("are about irrevocable leases and objects that do not answer", () => {
+    const leases = [rules.judgeLeases(0, 0), rules.judgeLeases(0, 2), rules.judgeLeases(1, 0), rules.judgeLeases(1, 2)];
+    expect(leases.map(({ state }) => state)).toEqual(["ok", "attention", "failing", "failing"]);
+    expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are refused by their targets, and tried again/);
+    expect(leases[3]?.seen).toMatch(/; 2 of tokens that ended/);
+    expect([rules.judgeObjects([]).state, rules.judgeObjects(["tidy"]).state]).toEqual(["ok", "failing"]);
+  });
+});
