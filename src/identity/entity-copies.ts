@@ -36,14 +36,14 @@ export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityVi
 }
 
 /**
- * Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. An
- * entity that was merged into another one gives that: its id differs from `id` then.
+ * Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. For a
+ * merged entity it is the entity into which it was merged, whose id differs from `id`.
  */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   return entityCopies.load(id, freshCopies(env), () => readState(env, id));
 }
 
-/** Reads an entity from its home, or the entity into which it was merged from there. */
+/** Reads the entity to which the merges of an id lead. */
 async function readState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   return (await followMerges(env, id)).state;
 }
@@ -63,7 +63,6 @@ async function followMerges(env: IdentityEnv, id: string) {
 /** Why the tokens of an entity are refused. "tampered": its row, or one of its groups, was not written by Grove. */
 export type EntityProblem = "disabled" | "deleted" | "tampered";
 
-/** The problems in words. */
 export const ENTITY_PROBLEMS: Readonly<Record<EntityProblem, string>> = {
   disabled: "its entity is disabled",
   deleted: "its entity was deleted",
@@ -75,12 +74,12 @@ export async function entityProblem(env: IdentityEnv, id: string): Promise<Entit
   if ((await loadActiveEntity(env, id)).ok) return null;
   const { at, state } = await followMerges(env, id);
   if (state?.disabled) return "disabled";
-  // It can have been enabled since this isolate read it.
+  // The entity may have been enabled since this isolate read it.
   if (state) return (await loadView(env, state)) === null ? "tampered" : null;
   return (await isTampered(env, at)) ? "tampered" : "deleted";
 }
 
-/** An object of the last release can't tell. */
+/** False also when the object still runs a release without this method. */
 async function isTampered(env: IdentityEnv, id: string): Promise<boolean> {
   try {
     return (await homeOf(env, id)?.isTampered(id)) ?? false;

@@ -19,9 +19,9 @@ export interface Merge {
   readonly into: string;
   /** Without repeats. */
   readonly from: readonly string[];
-  /** True: of two aliases on one mount the target's is kept, or else the first one. */
+  /** True: where several entities have an alias on one mount, the target's alias is kept, or else the first one. */
   readonly force: boolean;
-  /** Ids of aliases that stay where two entities have one on the same mount. */
+  /** Ids of the aliases to keep where several entities have an alias on the same mount. */
   readonly keep: readonly string[];
 }
 
@@ -34,25 +34,25 @@ interface Directory {
 }
 
 interface Plan extends AliasPlan {
-  /** Those that are still entities: a repeat finds that others are merged already. */
+  /** The entities that still exist: in a repeated merge, others are already merged. */
   readonly sources: readonly EntityRecord[];
-  /** All that the target was merged from, afterwards. */
+  /** Ids of all entities that are merged into the target after this merge. */
   readonly mergedIds: readonly string[];
 }
 
-/** The aliases that leave the target, and those that it gets. Aliases that are neither end with their entities. */
+/** The aliases that leave the target, and the aliases that it gets. Other aliases of the sources end with them. */
 interface AliasPlan {
   readonly dropped: readonly AliasRecord[];
   readonly moved: readonly AliasRecord[];
 }
 
 /**
- * Merges entities into another one: their aliases and memberships of groups move, then each is replaced by a note that
- * leads its tokens to the target. Policies and metadata are not merged. Messages are the reference's
+ * Merges entities into another one: their aliases and group memberships move, then each entity is replaced by a note
+ * that leads its tokens to the target. Policies and metadata are not merged. Messages are the reference's
  * (identity/entity/merge). The directory calls it, for one merge after another.
  *
  * The steps are safe to repeat, and each leaves a valid state. After a crash the directory still has the merge: no
- * other one may name its entities, and the same request completes it. A refusal ends it.
+ * other merge may name its entities, and the same request completes it. A refusal ends the merge.
  */
 export async function mergeEntities(env: IdentityEnv, directory: Directory, merge: Merge): Promise<Result<null>> {
   const merged = await mergeAll(env, directory, merge);
@@ -102,7 +102,7 @@ function planAliases(target: EntityRecord, sources: readonly EntityRecord[], mer
   if (sources.length > 1 && merge.keep.length > 1) {
     return refuse("aliases conflicts cannot be resolved with multiple from entity ids - merge one entity at a time");
   }
-  // A crash can leave an alias that has moved at its old entity too. The target comes first.
+  // After a crash, a moved alias can also still be at its old entity. The target comes first, so its state counts.
   const byId = new Map<string, AliasRecord>();
   for (const alias of [target, ...sources].flatMap((entity) => entity.aliases)) {
     if (!byId.has(alias.id)) byId.set(alias.id, alias);
@@ -130,8 +130,8 @@ function conflictOf(onMount: readonly AliasRecord[]): string {
 }
 
 /**
- * Carries out a plan. The target lists what was merged into it before any token can lead to it, so that what ends its
- * tokens reaches all of them. @returns the reason when other writes meanwhile ask for another plan.
+ * Carries out a plan. The target lists the merged entities before their tokens lead to it, so that whatever ends the
+ * tokens of the target reaches these tokens too. @returns the reason when other writes meanwhile require another plan.
  */
 async function carryOut(env: IdentityEnv, into: string, plan: Plan): Promise<Failure | null> {
   for (const { id } of plan.dropped) {
@@ -174,7 +174,7 @@ async function shortenWays(env: IdentityEnv, { into, from }: Merge, mergedIds: r
   await askHomes(env, earlier, (home, ids) => home.redirectMerged(ids, into));
 }
 
-/** Ends a merge that was refused after it had begun. What is merged stays so, and the rest counts as not merged. */
+/** Ends a merge that was refused after it had begun. Entities that are already merged stay merged, the others don't. */
 async function abandon(env: IdentityEnv, directory: Directory, { into, from }: Merge): Promise<void> {
   const begun = await directory.begunMerges(from, into);
   if (begun.length === 0) return;

@@ -44,7 +44,9 @@ export interface EntityAlias extends AliasPlace {
   readonly updatedAt: Ms;
 }
 
-/** An alias with its entity. An entity has at most one on a mount, and a name on a mount belongs to one entity. */
+/**
+ * An alias with its entity. An entity has at most one alias on a mount, and a name on a mount belongs to one entity.
+ */
 export interface AliasRecord extends EntityAlias {
   readonly entityId: string;
 }
@@ -55,7 +57,7 @@ export interface AliasMetadata {
   readonly customMetadata: EntityMetadata;
 }
 
-/** Operators set the members of an internal group, an auth mount those of an external one, when its entities log in. */
+/** Operators set the members of an internal group. The members of an external group are set when entities log in. */
 export type GroupType = "internal" | "external";
 
 /** The name by which an auth mount knows an external group. */

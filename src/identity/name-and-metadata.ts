@@ -15,7 +15,7 @@ export function nameProblem(what: string, name: string): string | null {
   return hasUnprintable(name) ? `${what} name must not contain control characters` : null;
 }
 
-/** Returns the problem with a new name of an entity or a group, or null. Names of aliases come from elsewhere. */
+/** Returns the problem with a new name of an entity or a group, or null. Names of aliases are not chosen here. */
 export function newNameProblem(what: "entity" | "group", name: string): string | null {
   return hasMisleadingBlanks(name) ? `${what} ${MISLEADING_BLANKS}` : null;
 }

@@ -49,10 +49,10 @@ async function findByName(env: IdentityEnv, name: string): Promise<EntityRecord 
   return id === null ? null : findEntity(env, { id });
 }
 
-/** Most entities that are looked up by their ids at once. */
+/** Maximum number of entities that are looked up by their ids at once. */
 export const MAX_LOOKED_UP = 100;
 
-/** Returns those of these entities that there are, at most `MAX_LOOKED_UP`, with groups as in `findEntity`. */
+/** Returns the entities with these ids that exist, at most `MAX_LOOKED_UP`, with groups as in `findEntity`. */
 export async function findEntities(env: IdentityEnv, ids: readonly string[]): Promise<EntityRecord[]> {
   const found = await inGroups(ids.slice(0, MAX_LOOKED_UP), (id) => findEntity(env, { id }));
   return found.filter((entity) => entity !== null);
@@ -114,7 +114,7 @@ export async function listAliases(env: IdentityEnv, after: string, limit: number
   return found.filter((alias) => alias !== null);
 }
 
-/** Returns an alias, read from the entity to which it was moved if it was. */
+/** Returns an alias. A moved alias is read from its current entity. */
 async function resolved(env: IdentityEnv, alias: AliasOrMoved | null): Promise<AliasRecord | null> {
   if (!alias || !("movedTo" in alias)) return alias;
   const entity = await findEntity(env, { id: alias.movedTo });

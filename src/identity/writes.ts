@@ -88,7 +88,7 @@ async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<s
  * Deletes entities with their aliases. Safe to repeat. Their shards come first, so that their tokens are refused even
  * after a crash. Entries in the directory and pointers that a crash leaves behind lead to no entity, and other entities
  * can replace them.
- * @returns the ids of those that were deleted. What the keys name besides is a text of the client.
+ * @returns the ids of the deleted entities, which can be logged. Other keys are unchecked text of the client.
  */
 export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<readonly string[]> {
   const named = await inGroups(keys, async (key) => {
@@ -148,7 +148,7 @@ export async function entityOfAlias(
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 const ALIAS_NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
-/** The alias that a write created or changed, with all entities that it was or is of; null when it changed nothing. */
+/** The alias that a write created or changed, with all entities that have or had it; null when it changed nothing. */
 type WrittenAlias = (Pick<AliasRecord, "id" | "entityId"> & { readonly entityIds: readonly string[] }) | null;
 
 /** Creates or changes an alias, selected by id, or by name and mount. Messages: reference, identity/entity-alias. */

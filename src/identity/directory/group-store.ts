@@ -279,7 +279,7 @@ export class GroupStore {
   }
 }
 
-/** True when a write leaves the members out, or has those that the group has: it can be written as it was read. */
+/** True when a write omits the members or repeats those of the group: a client may write a group back as it read it. */
 function keepsMembers(sent: readonly string[] | null, held: readonly string[]): boolean {
   const ids = new Set(sent);
   return sent === null || (ids.size === held.length && held.every((id) => ids.has(id)));

@@ -205,7 +205,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** Merges entities into another one, see `mergeEntities`. One merge at a time, so that none meets another. */
+  /** Merges entities into another one, see `mergeEntities`. Merges run one at a time, so that they don't interfere. */
   merge(merge: Merge): Promise<Result<null>> {
     const result = this.#lastMerge.then(() => mergeEntities(this.env, this, merge));
     this.#lastMerge = result.catch(() => null);
@@ -215,7 +215,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   /**
    * Notes that entities are being merged into another one, and makes it a member of all their groups. Safe to repeat.
    * @returns a refusal, without a change, when one of them is part of another merge that a crash interrupted;
-   *   "permission_denied" when a membership was tampered with, as the target could get more than its groups deny.
+   *   "permission_denied" when a membership was tampered with: the target could lack the `deny` rules of a group.
    */
   async beginMerge(from: readonly string[], into: string): Promise<Result<null>> {
     await this.keys.open();
@@ -244,7 +244,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     return begun.map(({ source }) => source);
   }
 
-  /** Notes that entities are no longer being merged. Safe to repeat. `forgetEntities` does it for merged ones. */
+  /** Notes that entities are no longer being merged. Safe to repeat. For merged entities, `forgetEntities` does it. */
   endMerge(from: readonly string[]): void {
     this.#merges.end(from);
   }
@@ -356,7 +356,9 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.tables.exec<Unsent>("SELECT entity_id AS id, version FROM unsent LIMIT ?", limit).toArray();
   }
 
-  /** Returns a version above the last one and not below the time in ms, so that a restored object repeats none. */
+  /**
+   * Returns a version above the last one and not below the time in ms, so that a restored object repeats no version.
+   */
   #nextVersion(): number {
     const version = Math.max((this.#lastVersion() ?? 0) + 1, currentTime());
     this.#version.put({ id: 1, version });
@@ -375,8 +377,8 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Forgets entities that ended while they got a name or a membership. A membership of one that was merged is for its
-   * target, which would lack what the group denies otherwise.
+   * Forgets entities that ended while they got a name or a membership. A membership of a merged entity goes to its
+   * target, which would otherwise lack the `deny` rules of the group.
    */
   #forgetAbsent(absent: readonly AbsentEntity[]): void {
     for (const { id, mergedInto } of absent) {

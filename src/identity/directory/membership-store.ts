@@ -15,8 +15,8 @@ export class MembershipStore {
   readonly #onChange: (entityId: string) => void;
 
   /**
-   * @param merges where an entity is being merged into another one, this joins each group with it: the merge has copied
-   *   the memberships when it began.
+   * @param merges merges in progress: the target joins each group that its source joins, because the merge copied the
+   *   memberships when it began.
    * @param onChange called when an entity joins or leaves a group.
    */
   constructor(sql: Sql, seals: RowSeals, merges: MergeStore, onChange: (entityId: string) => void) {

@@ -128,8 +128,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Returns an entity as requests need it, or the one into which it was merged; null when it does not exist (any more)
-   * or was tampered with.
+   * Returns an entity as requests need it, or the id of the entity into which it was merged; null when it does not
+   * exist (any more) or was tampered with.
    */
   async entity(id: string): Promise<EntityState | MergedInto | null> {
     await this.keys.open();
@@ -154,7 +154,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return found && recordOf(found.entity);
   }
 
-  /** Returns at most `limit` entities with ids from `first` on, by id; for the order "name" only unnamed ones. */
+  /**
+   * Returns at most `limit` entities with ids from `first` on, by id. Order "name": only those without a given name.
+   */
   async listEntities(order: "id" | "name", first: string, limit: number): Promise<EntityRecord[]> {
     await this.keys.open();
     return this.#entities.list(first, limit, order === "name").map(recordOf);
@@ -211,8 +213,9 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /**
    * Replaces an entity by the note that it was merged into another one, in one transaction.
-   * @param leaving its aliases as the caller read them: those that end with it.
-   * @returns the entity, unchanged, as `left` when it has another alias, or a reserved one; null when it does not exist.
+   * @param leaving the aliases that end with the entity, as the caller read them.
+   * @returns all its aliases; null when it does not exist. `merged` is false, and nothing is changed, when it has an
+   *   alias that is not in `leaving`, or a reserved one.
    */
   async mergeInto(
     id: string,
@@ -228,7 +231,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return { merged: true, aliases };
   }
 
-  /** Makes entities that were merged lead to `target`; skips others. Safe to repeat. @returns those that lead there. */
+  /** Makes merged entities lead to `target`; skips others. Safe to repeat. @returns the ids of the merged entities. */
   async redirectMerged(ids: readonly string[], target: string): Promise<string[]> {
     await this.keys.open();
     return ids.filter((id) => {
@@ -353,7 +356,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return usageOf(names, this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED);
   }
 
-  /** Returns at most `limit` ids of entities with the part in their ids, or maybe in an alias name. Reads all names. */
+  /** Returns at most `limit` ids of entities that may have the part in an id or alias name: pointers can be stale. */
   searchAliases(part: NamePart, limit: number): string[] {
     return this.#entities.search(part, limit);
   }

@@ -113,7 +113,9 @@ export class EntityStore {
     return columnOf<string>(this.#sql, query, mountAccessor, nameKey(name))[0] ?? null;
   }
 
-  /** Returns at most `limit` entities with ids from `first` on, in order. `unnamed`: those without a given name. */
+  /**
+   * Returns at most `limit` entities with ids from `first` on, in order. `unnamed`: only those without a given name.
+   */
   list(first: string, limit: number, unnamed = false): Entity[] {
     const which = unnamed ? "WHERE id >= ? AND name IS NULL" : "WHERE id >= ?";
     return this.#sealed.list(`${which} ORDER BY id LIMIT ?`, first, limit).map(entityOf);

@@ -58,7 +58,7 @@ export function aliasAt({ aliases, reserved }: Entity, place: AliasPlace): Entit
   return [...aliases, ...reserved].find((alias) => isSamePlace(alias, place)) ?? null;
 }
 
-/** Returns an entity with a reserved alias, new or a change of an active one; null if it has another on the mount. */
+/** Returns an entity with a new or changed alias as reserved; null if it has another alias on the mount. */
 export function withReserved(entity: Entity, alias: EntityAlias): Entity | null {
   const isOnMount = ({ mountAccessor }: EntityAlias) => mountAccessor === alias.mountAccessor;
   if (entity.aliases.some((other) => isOnMount(other) && other.id !== alias.id)) return null;
