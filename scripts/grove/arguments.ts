@@ -1,7 +1,7 @@
 import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { EndedByRestore } from "../backup/api/restore.ts";
-import { type CommandOf, type NotRun, readWords, tokenProblem } from "../local/command-line.ts";
+import { type CommandOf, type NotRun, PROGRAMS, readWords, tokenProblem } from "../local/command-line.ts";
 import { didYouMean } from "../local/nearest.ts";
 import { readAudit } from "./audit-arguments.ts";
 import {
@@ -92,8 +92,13 @@ function emptyRange(values: Values): string | null {
   return range === undefined ? null : `there is no time from --${range[0]} to --${range[1]}: the first is not earlier`;
 }
 
-const noCommand = (name: string, programs: readonly string[]) =>
-  err(`there is no command "${name}"${didYouMean(name, [...COMMAND_NAMES, ...programs])}`);
+/** @param programs of the binary, where it was called: in a clone they are scripts of npm. */
+function noCommand(name: string, programs: readonly string[]) {
+  const script = PROGRAMS.find((program) => program === name && program !== "new");
+  if (script !== undefined && programs.length === 0)
+    return err(`"${name}" is a script of its own here: npm run -s ${script} -- --help`);
+  return err(`there is no command "${name}"${didYouMean(name, [...COMMAND_NAMES, ...programs])}`);
+}
 
 /** Words of a command line besides options, as in `audit archive DIR`. */
 const MOST_WORDS = 3;

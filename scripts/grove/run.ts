@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { asCalled, fileFailure, isBinary, isOfFile, PROGRAMS, versionOf } from "../local/command-line.ts";
+import { asCalled, fileFailure, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
 import { tokenIn } from "../local/token-text.ts";
+import { PROGRAM_HELPS } from "../program-helps.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
 import { applyFile, initFromFile } from "./commands/apply.ts";
@@ -29,7 +30,7 @@ export async function runGrove(
   terminal: Terminal,
 ): Promise<number> {
   if (command.kind === "completion") {
-    terminal.out(completionScript(command.shell, isBinary() ? PROGRAMS : []).trimEnd());
+    terminal.out(completionScript(command.shell, isBinary() ? PROGRAM_HELPS : {}).trimEnd());
     return 0;
   }
   if (command.kind === "version") {

@@ -7,16 +7,8 @@ import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { SERVER_PACKAGE } from "../package/write-package.ts";
 import { placeArchive } from "./archive.ts";
+import { NEW_HELP } from "./new-help.ts";
 import { START_FILE } from "./start-file.ts";
-
-const HELP = `Usage: grove new DIR
-
-Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), this release as a
-dependency (package.json, with its archive unless it came from a registry), an example of what it can begin with (start.hcl), and what to do with it (README.md).
-
-Example:
-  grove new my-grove
-`;
 
 /** What Cloudflare takes as the name of a Worker. */
 const WORKER_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -179,12 +171,17 @@ JURISDICTION = ""
 `;
 }
 
-/** Puts the archive of this release into a new folder, or leaves no folder. The error is for the operator. */
-function archiveIn(directory: string): Result<string | null, string> {
+/**
+ * Puts the archive of this release into a folder. The error is for the operator.
+ *
+ * @param isNew whether the folder was made for it: then none is left when it fails.
+ */
+function archiveIn(directory: string, isNew: boolean): Result<string | null, string> {
   try {
     return ok(placeArchive(PROJECT, directory));
   } catch (error) {
-    rmSync(directory, { recursive: true });
+    if (isNew) rmSync(directory, { recursive: true });
+    else for (const file of readdirSync(directory)) rmSync(join(directory, file), { recursive: true });
     return err(
       `the archive of the release can't be put there: ${error instanceof Error ? error.message : String(error)}`,
     );
@@ -201,8 +198,9 @@ function make(directory: string): number {
     say(`${name} can't be the name of a Worker: lower case letters, digits and dashes`);
     return 1;
   }
+  const isNew = !existsSync(directory);
   mkdirSync(directory, { recursive: true });
-  const placed = archiveIn(directory);
+  const placed = archiveIn(directory, isNew);
   if (!placed.ok) {
     say(placed.error);
     return 1;
@@ -235,6 +233,6 @@ function make(directory: string): number {
   return 0;
 }
 
-process.exitCode = await runCommand(parseArguments(process.argv.slice(2)), HELP, say, async (directory) =>
+process.exitCode = await runCommand(parseArguments(process.argv.slice(2)), NEW_HELP, say, async (directory) =>
   make(directory),
 );

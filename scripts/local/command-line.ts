@@ -103,7 +103,9 @@ export function versionOf(): string {
 }
 
 /** The programs of the package's binary besides its commands. */
-export const PROGRAMS: readonly string[] = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
+export const PROGRAMS = ["new", "serve", "deploy", "backup", "upgrade", "gateway"] as const;
+
+export type Program = (typeof PROGRAMS)[number];
 
 /** True for the binary of the package. */
 export function isBinary(program = process.argv[1] ?? ""): boolean {

@@ -7,6 +7,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { Child } from "./child.ts";
 import { shownHelp } from "./command-line.ts";
 import type { DataDirectory } from "./data-directory.ts";
+import { DEPLOY_HELP } from "./deploy-help.ts";
 import { PROJECT } from "./worker-definition.ts";
 
 /** The program of Wrangler. Looked up at its use: a server with a built Worker runs without Wrangler. */
@@ -47,21 +48,6 @@ export function runNode(
     });
   });
 }
-
-export const DEPLOY_HELP = `Usage: npm run deploy -- [options]
-
-Deploys Grove to Cloudflare, with the settings of wrangler.toml.
-
-  --env NAME           an environment of wrangler.toml
-  --secrets-file FILE  secrets to upload; those of a folder of "grove new" are taken from its secrets.env
-  --dry-run            builds, and shows what would be deployed
-  --help               this text
-
-Every other option is one of "wrangler deploy" (npx wrangler deploy --help). docs/deploy.md has the first deployment.
-
-Example:
-  npm run deploy -- --dry-run
-`;
 
 /** Shows the help of a deployment when this command line asks for it. */
 export function showsDeployHelp(): boolean {

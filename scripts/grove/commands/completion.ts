@@ -1,6 +1,7 @@
 import { helpAsCalled } from "../../local/command-line.ts";
+import { optionsInHelp } from "../../local/help-options.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { COMMAND_NAMES, type CommandName, commandEntry, type OptionEntry, optionsOf } from "../table.ts";
+import { COMMAND_NAMES, type CommandName, commandEntry, EVERYWHERE, type OptionEntry, optionsOf } from "../table.ts";
 
 type Shell = Extract<GroveCommand, { kind: "completion" }>["shell"];
 
@@ -22,16 +23,32 @@ interface Completions {
 /**
  * The script that makes a shell complete the commands of grove, their words, options and values.
  *
- * @param programs what else the binary takes in the place of a command.
+ * @param programs helps of what else the binary takes in the place of a command, by name.
  */
-export function completionScript(shell: Shell, programs: readonly string[]): string {
-  const others = programs.map((name) => ({ name, about: "a program (--help)", options: [], word: FILES, parts: {} }));
-  return SCRIPTS[shell]([...COMMAND_NAMES.map(completionsOf), ...others]);
+export function completionScript(shell: Shell, programs: Readonly<Record<string, string>>): string {
+  const others = Object.entries(programs).map(([name, help]) => ofProgram(name, help));
+  const names = [...COMMAND_NAMES, ...Object.keys(programs)];
+  return SCRIPTS[shell]([...COMMAND_NAMES.map((name) => completionsOf(name, names)), ...others]);
+}
+
+/** What stands behind a program, by its help. */
+function ofProgram(name: string, help: string): Completions {
+  const listed = optionsInHelp(help);
+  const everywhere = Object.entries(EVERYWHERE)
+    .filter(([option]) => option !== "json" && !listed.some((one) => one.name === option))
+    .map(([option, { about }]) => ({ name: option, value: null, about }));
+  const options = [...listed, ...everywhere].map(({ value, ...option }) => ({
+    ...option,
+    value: value === null ? null : ofName(value),
+  }));
+  const [, word] = new RegExp(`^Usage: grove ${name} ([A-Z]+)$`, "m").exec(help) ?? [];
+  return { name, about: "a program (--help)", options, word: ofName(word), parts: {} };
 }
 
 const FILES = { kind: "files" } as const;
 
-function completionsOf(name: CommandName): Completions {
+/** @param names of all that can stand in the place of a command. */
+function completionsOf(name: CommandName, names: readonly string[]): Completions {
   const options = Object.entries(optionsOf(name)).map(([option, entry]) => ({
     ...{ name: option, about: entry.about },
     value: entry.value === undefined ? null : completedBy(entry),
@@ -39,7 +56,7 @@ function completionsOf(name: CommandName): Completions {
   const { about, parts = {} } = commandEntry(name);
   const followed = Object.keys(parts).map((part) => part.split(" "));
   return {
-    ...{ name, about, options, word: wordOf(name) },
+    ...{ name, about, options, word: name === "help" ? words(names) : wordOf(name) },
     parts: Object.fromEntries(followed.map(([word = "", next]) => [word, ofName(next)])),
   };
 }
@@ -52,7 +69,6 @@ function completedBy({ value, values, several, orNow }: OptionEntry): Completed 
 
 function wordOf(name: CommandName): Completed {
   const { word, words: known, parts } = commandEntry(name);
-  if (name === "help") return words(COMMAND_NAMES);
   if (known) return words(known);
   if (parts) return words(Object.keys(parts).map((part) => part.split(" ")[0] ?? part));
   return ofName(word);

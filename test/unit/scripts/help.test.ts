@@ -4,8 +4,8 @@ import { HELP as BACKUP } from "../../../scripts/backup/arguments.ts";
 import { HELP as DEV } from "../../../scripts/dev/arguments.ts";
 import { HELP as GATEWAY } from "../../../scripts/gateway/arguments.ts";
 import { shownHelp } from "../../../scripts/local/command-line.ts";
+import { DEPLOY_HELP } from "../../../scripts/local/deploy-help.ts";
 import { helpInLines, linesOf } from "../../../scripts/local/lines.ts";
-import { DEPLOY_HELP } from "../../../scripts/local/wrangler.ts";
 import { HELP as SERVE, SERVE_OPTIONS } from "../../../scripts/serve/arguments.ts";
 import { HELP as UPGRADE } from "../../../scripts/upgrade/arguments.ts";
 

@@ -110,6 +110,7 @@ describe("the command line of grove", () => {
   it.each([
     [[], "which command?"],
     [["forest"], 'there is no command "forest"'],
+    [["backup"], '"backup" is a script of its own here: npm run -s backup -- --help'],
     [["constructor"], 'there is no command "constructor"'],
     [["tokens", "x"], 'tokens does not take "x"'],
     [["tokens", "--yes"], "tokens takes no --yes"],

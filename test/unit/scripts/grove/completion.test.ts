@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completionScript } from "../../../../scripts/grove/commands/completion.ts";
 import { COMMAND_NAMES, COMMANDS, commandEntry, optionsOf } from "../../../../scripts/grove/table.ts";
-
-const PROGRAMS = ["serve", "backup"];
+import { PROGRAMS } from "../../../../scripts/local/command-line.ts";
+import { PROGRAM_HELPS } from "../../../../scripts/program-helps.ts";
+import { SERVE_OPTIONS } from "../../../../scripts/serve/arguments.ts";
 
 describe.each(COMMANDS.completion.words)("the completion for %s", (shell) => {
-  const script = completionScript(shell, PROGRAMS);
+  const script = completionScript(shell, PROGRAM_HELPS);
 
   it.each(COMMAND_NAMES)("has what the help says of %s", (name) => {
     const { words = [], parts = {} } = commandEntry(name);
@@ -24,7 +25,13 @@ describe.each(COMMANDS.completion.words)("the completion for %s", (shell) => {
 
   it("has the programs of the binary", () => {
     for (const program of PROGRAMS) expect(script).toContain(program);
-    expect(completionScript(shell, [])).not.toContain("serve ");
+    expect(completionScript(shell, {})).not.toContain("serve ");
+  });
+
+  it("has the options that the help of a program lists", () => {
+    const lines = script.split("\n").filter((line) => line.includes("serve"));
+    for (const option of [...Object.keys(SERVE_OPTIONS), "help", "version"])
+      expect(lines.join("\n")).toMatch(new RegExp(shell === "fish" ? `-l ${option} ` : `--${option}[ "]`));
   });
 });
 
@@ -32,7 +39,7 @@ describe("in bash", () => {
   const directory = mkdtempSync(join(tmpdir(), "grove-completion-"));
   const script = join(directory, "grove.bash");
   beforeAll(() => {
-    writeFileSync(script, completionScript("bash", PROGRAMS));
+    writeFileSync(script, completionScript("bash", PROGRAM_HELPS));
     mkdirSync(join(directory, "backups of today"));
     writeFileSync(join(directory, "start.hcl"), "");
   });
@@ -74,6 +81,22 @@ describe("in bash", () => {
     [["apply", "st"], ["start.hcl"]],
     [["completion", "z"], ["zsh"]],
     [["help", "au"], ["audit"]],
+    [["help", "se"], ["serve"]],
+    [["serve", "--al"], ["--allow-private-host"]],
+    [["serve", "--init", "st"], ["start.hcl"]],
+    [["serve", "--data", ""], ["backups of today"]],
+    [["serve", "st"], []],
+    [
+      ["backup", "--ver"],
+      ["--verify", "--version"],
+    ],
+    [["backup", "--to", "b"], ["backups of today"]],
+    [["upgrade", "--max-age", ""], []],
+    [
+      ["deploy", "--"],
+      ["--env", "--secrets-file", "--dry-run", "--help", "--version"],
+    ],
+    [["new", ""], ["backups of today"]],
     [["tree", "s"], []],
   ])("%j has %j", (words, expected) => expect(completed(...words)).toEqual(expected));
 });
@@ -82,7 +105,7 @@ describe("in bash", () => {
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 
 it("tells fish of values that begin with a dash, which it takes for options", () => {
-  const lines = completionScript("fish", PROGRAMS).split("\n");
+  const lines = completionScript("fish", PROGRAM_HELPS).split("\n");
   const condition = '"__grove_is tokens; and __grove_after --sort"';
   expect(lines.filter((line) => line.includes(condition))).toEqual(
     ["-created", "-end"].map((value) => `complete -c grove -n ${condition} -a ${value}`),
@@ -91,7 +114,7 @@ it("tells fish of values that begin with a dash, which it takes for options", ()
 
 describe.skipIf(!has("fish"))("in fish", () => {
   const completed = (line: string): string[] => {
-    const script = `${completionScript("fish", PROGRAMS)}\ncomplete -C "${line}"`;
+    const script = `${completionScript("fish", PROGRAM_HELPS)}\ncomplete -C "${line}"`;
     const printed = execFileSync("fish", ["--no-config", "-c", script], { encoding: "utf8" });
     return printed.split("\n").flatMap((one) => one.split("\t")[0] || []);
   };
@@ -113,6 +136,9 @@ describe.skipIf(!has("fish"))("in fish", () => {
 });
 
 it.skipIf(!has("zsh"))("zsh reads its script", () => {
-  const { status, stderr } = spawnSync("zsh", ["-n"], { input: completionScript("zsh", PROGRAMS), encoding: "utf8" });
+  const { status, stderr } = spawnSync("zsh", ["-n"], {
+    input: completionScript("zsh", PROGRAM_HELPS),
+    encoding: "utf8",
+  });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 });
