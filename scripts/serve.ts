@@ -5,7 +5,7 @@ import { numberSetting } from "../src/base/number-settings.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
-import { runCommand } from "./local/command-line.ts";
+import { helpAsCalled, runCommand } from "./local/command-line.ts";
 import { CRON_MS, hourOf, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
@@ -24,12 +24,16 @@ import { initTokenOf, startDeclaredAt } from "./serve/declared-start.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { CRON_SOCKET, prepareWorker, SOCKETS, WORKER_SOCKET } from "./serve/prepare-worker.ts";
+import { explainingFaults, lostInstallation } from "./serve/storage-faults.ts";
 
 /** How long the Worker may take to answer. */
 const ANSWER_MS = 60_000;
 
 /** When clients of a node whose Worker has ended should try again (s): most starts take less. */
 const RESTART_SECONDS = 2;
+
+/** How the refusal of every request begins before the first initialization. */
+const NOT_INITIALIZED = "Grove is not initialized";
 
 const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
@@ -49,7 +53,8 @@ async function startAlone(
   if (data.has(NODE_FILE)) {
     return err(`${data.path} is of a node of a cluster, whose data are in its bucket; choose another --data DIR`);
   }
-  const prepared = await prepareWorker({ command, data, commit, node: undefined, showError: console.error, say });
+  const showError = explainingFaults(data.path, console.error, say);
+  const prepared = await prepareWorker({ command, data, commit, node: undefined, showError, say });
   return prepared.ok ? ok({ kind: "alone", worker: prepared.value.start() }) : prepared;
 }
 
@@ -76,9 +81,10 @@ async function startInCluster(
   });
   if (!joined.ok) return joined;
   const lastError = new LastError();
+  const explained = explainingFaults(data.path, console.error, say);
   const showError = (line: string): void => {
     lastError.note(line);
-    console.error(line);
+    explained(line);
   };
   const prepared = await prepareWorker({ command, data, commit, node: joined.value, showError, say });
   if (!prepared.ok) return prepared;
@@ -161,7 +167,9 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   // A missing seal key was reported before the slow part of the start.
   const refusal =
     process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
-  if (refusal !== undefined) say(refusal);
+  const isNew = refusal?.startsWith(NOT_INITIALIZED) ?? false;
+  const lost = isNew && node === undefined ? lostInstallation(data.file("objects")) : undefined;
+  if (refusal !== undefined) say(lost ?? refusal);
   const alone = started.value.kind === "alone" ? serveAlone(started.value.worker, data) : undefined;
   const cron: UpstreamAddress = { kind: "socket", path: data.file(CRON_SOCKET) };
   const stopCron = startCron(async () => {
@@ -191,7 +199,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
 /** What only a server has whose data are in its directory: a warning about restored data, and backups while it runs. */
 function serveAlone(worker: Child, data: DataDirectory) {
   const warning = restoreWarning(data, Date.now());
-  if (warning !== undefined) say(warning);
+  if (warning !== undefined) say(helpAsCalled(warning));
   return { stopNoting: noteServing(data), pauses: new Pauses(worker, data.file(PAUSE_SOCKET)) };
 }
 

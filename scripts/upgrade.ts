@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
 import { isOfAnother, newestBackup } from "./backup/newest.ts";
-import { runCommand } from "./local/command-line.ts";
+import { helpAsCalled, runCommand } from "./local/command-line.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
 
@@ -48,11 +48,14 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
     freeBytes: bavail * bsize,
     now: Date.now(),
   });
-  for (const { about, isFault, text } of findings) console.log(`${isFault ? "FAULT" : "ok   "}  ${about}: ${text}`);
+  for (const { about, isFault, text } of findings)
+    console.log(`${isFault ? "FAULT" : "ok   "}  ${about}: ${helpAsCalled(text)}`);
   const isClear = findings.every(({ isFault }) => !isFault);
   console.log(
     isClear
-      ? "Go on: stop the server, start this release on the same data. Back: start the old release on the same data, or restore the backup (docs/upgrading.md)."
+      ? helpAsCalled(
+          "Go on: stop the server, start this release on the same data. Back: start the old release on the same data, or restore the backup (docs/upgrading.md).",
+        )
       : "Not now: nothing was changed.",
   );
   return isClear ? 0 : 1;

@@ -55,7 +55,7 @@ export async function checkUpgrade(situation: Situation): Promise<Finding[]> {
 /** Releases share storage and calls across one minor version, up or down (docs/upgrading.md). */
 function versions({ ours, theirs, address }: Situation): Judged {
   if (theirs === null)
-    return fault(`no server answers at ${address}: start the old release once more, or restore a backup`);
+    return fault(`no server answers at ${address}: start the server, or name its address by --address or VAULT_ADDR`);
   const [from, to] = [numbersOf(theirs), numbersOf(ours)];
   if (!from || !to) return fault(`${theirs} to ${ours}: these are no versions`);
   if (from[0] === 0) return fault(`${theirs}: data of 0.x are not read`);

@@ -17,6 +17,8 @@ const MISSING_METHOD = /^The RPC receiver does not implement the method\b/;
 
 /** Codes of SQLite errors that the disk causes, not the statement. */
 const DISK = /\bSQLITE_(?:FULL|IOERR\w*|READONLY\w*|CANTOPEN\w*|NOMEM)\b/;
+/** Codes for a file that is no database any more, or that has lost parts: no other request succeeds there. */
+const DAMAGED = /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/;
 /** Message of an internal error of the runtime, such as a commit that failed after the object's code ran. */
 const RUNTIME = /^internal error; reference = /;
 
@@ -30,6 +32,8 @@ const SLOWED_SPREAD = 6;
  * object or account.
  */
 export function failureOfPlatform(error: unknown): Failure | null {
+  if (DAMAGED.test(messageOf(error)))
+    return unavailable("a database of the service is damaged: its operator finds it in the server's log", 60);
   if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
   if (isMissingMethod(error))

@@ -5,7 +5,7 @@ import { NOTHING_TO_CHECK, RowSeals, type SealPosition, type SealStep } from "..
 import { type PageTaking, StoredObject } from "../storage/stored-object.ts";
 import { type Migration, readVersions, Tables } from "../storage/tables.ts";
 import type { SystemEnv } from "./env.ts";
-import { mustBeRestoring, mustLoadInstallation } from "./installation.ts";
+import { loadForAlarm, mustBeRestoring, mustLoadInstallation } from "./installation.ts";
 
 /**
  * The keys of the seals of an object's rows. Every method that reads or writes sealed rows opens them first. The rest
@@ -25,13 +25,13 @@ class ObjectKeys {
   }
 
   /**
-   * Takes the keys for the work of an alarm. False during a restore: objects that the alarm calls may not have their rows
-   * yet. @throws while the service is sealed.
+   * Takes the keys for the work of an alarm. False while the service is sealed, and during a restore: objects that the
+   * alarm calls may not have their rows yet.
    */
   async openForAlarm(): Promise<boolean> {
-    const { restoring, keys } = await mustLoadInstallation(this.#env);
-    if (restoring !== null) return false;
-    this.#keys = keys.rows;
+    const loaded = await loadForAlarm(this.#env);
+    if (loaded === null || loaded.restoring !== null) return false;
+    this.#keys = loaded.keys.rows;
     return true;
   }
 

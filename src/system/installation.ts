@@ -235,6 +235,17 @@ export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promi
   return loaded.value;
 }
 
+/**
+ * The same for the work of an alarm; null while there is no key for the rows, which every request is told.
+ *
+ * @throws for another failure.
+ */
+export async function loadForAlarm(env: SystemEnv): Promise<Installation | null> {
+  const loaded = await loadCopy(env, 0);
+  if (!loaded.ok && (loaded.error.code === "sealed" || loaded.error.code === "uninitialized")) return null;
+  return mustLoadInstallation(env);
+}
+
 /** Loads the installation for work that no request waits for. @throws while no request is served. */
 export async function mustServe(env: SystemEnv): Promise<Installation> {
   const loaded = await loadInstallation(env);

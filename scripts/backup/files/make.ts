@@ -14,6 +14,7 @@ import { join, resolve, sep } from "node:path";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { sealedWithVersion } from "../../../src/crypto/key-ring.ts";
+import { helpAsCalled } from "../../local/command-line.ts";
 import { DataDirectory } from "../../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../../local/version.ts";
 import { PAUSE_SOCKET, RunningServer } from "../../serve/pause.ts";
@@ -51,6 +52,14 @@ interface Wanted {
   readonly keep: number;
 }
 
+/** Files that a message names. */
+const NAMED_FILES = 10;
+
+function damageText(data: string, damage: readonly string[]): string {
+  const files = damage.slice(0, NAMED_FILES).join("\n");
+  return `there is no new backup, and older ones are kept: ${damage.length} of the databases of ${data} came damaged into the copy. A server that reports damage as well needs an older one (${helpAsCalled("docs/runbook.md")}, Restore); else the copy's own disk is at fault.\n${files}`;
+}
+
 /** Makes a backup, or leaves nothing behind. The error is for the operator. */
 export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Backup, string>> {
   const from = resolve(data);
@@ -66,7 +75,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     const copied = await source.value.copy(partial);
     if (!copied.ok) return copied;
     const { databases, damage } = verifyDatabases(join(partial, OBJECTS));
-    if (damage.length > 0) return err(`the copy is damaged, and was deleted:\n${damage.slice(0, 10).join("\n")}`);
+    if (damage.length > 0) return err(damageText(from, damage));
     const version = sourceVersion(sourceCommit());
     const sealKeyVersion = sealedWithVersion(sealedKeyRingIn(join(partial, OBJECTS)) ?? "");
     const { at, pausedMs } = copied.value;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -72,7 +72,8 @@ function verifyEach(objects: string, problemIn: (file: string) => string | undef
     databases++;
     const file = join(entry.parentPath, entry.name);
     const problem = problemIn(file);
-    if (problem !== undefined) damage.push(`${file}: ${problem}`);
+    if (problem !== undefined)
+      damage.push(`${join(basename(objects), relative(objects, file))}: ${problem.replaceAll("\n", " ")}`);
   }
   return { databases, damage };
 }

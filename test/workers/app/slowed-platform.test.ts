@@ -77,6 +77,14 @@ it.each([
   expect(failureOfPlatform(error)).toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
 });
 
+it.each(["database disk image is malformed: SQLITE_CORRUPT", "file is not a database: SQLITE_NOTADB"])(
+  "a database that is damaged is called so: %s",
+  (text) => {
+    const failure = failureOfPlatform(Object.assign(new Error(text), { durableObjectReset: true }));
+    expect(failure).toMatchObject({ code: "unavailable", message: expect.stringContaining("is damaged") });
+  },
+);
+
 it.each([new Error("my Durable Object is overloaded."), new Error(""), "overloaded", null, undefined, {}])(
   "any other error is a bug: %s",
   (error) => {

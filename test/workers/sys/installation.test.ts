@@ -5,7 +5,13 @@ import { RowKeys } from "../../../src/crypto/row-keys.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { RowSeals } from "../../../src/storage/row-seals.ts";
-import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import {
+  forgetInstallation,
+  loadForAlarm,
+  loadInstallation,
+  mustLoadInstallation,
+  refreshInstallation,
+} from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { readSnapshot, systemStores, writeNewInstallation } from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
@@ -265,4 +271,7 @@ it("with a new seal key that the System object lacks, a known copy is used on, a
   expect(after.ok && before.ok && after.value.mounts).toBe(before.ok && before.value.mounts);
   forgetInstallation();
   expect(await loadInstallation(env)).toMatchObject({ ok: false, error: { code: "sealed" } });
+  // The work of alarms waits without an error: each request says what is wrong.
+  expect(await loadForAlarm(env)).toBeNull();
+  await expect(mustLoadInstallation(env)).rejects.toThrow("rows can't be checked: sealed");
 });

@@ -1,0 +1,69 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Ms } from "../../src/base/clock.ts";
+import { helpAsCalled } from "../local/command-line.ts";
+
+/** A sentence about a fault of the disk is said once in this time, whatever number of lines workerd writes about it. */
+const SAID_EVERY: Ms = 60_000;
+
+const runbook = (section: string): string => helpAsCalled(`docs/runbook.md, ${section}`);
+
+interface Fault {
+  readonly line: RegExp;
+  readonly meaning: (data: string) => string;
+}
+
+/** Faults of the disk, by the codes of SQLite in lines of workerd. */
+const FAULTS: readonly Fault[] = [
+  {
+    line: /\bSQLITE_(?:FULL|IOERR_SHMSIZE)\b/,
+    meaning: (data) =>
+      `the disk of ${data} is full: writes are answered 503 until there is space (${runbook("The disk is full")})`,
+  },
+  {
+    line: /\bSQLITE_(?:CORRUPT\w*|NOTADB)\b/,
+    meaning: (data) =>
+      `a database in ${data} is damaged, and requests that need it are answered 503: a backup of these data names it (backup --data), and one of before brings it back (${runbook("Restore")})`,
+  },
+];
+
+/**
+ * Shows lines of workerd's standard error. Of those about one fault of the disk the first in a minute is shown, and below
+ * it what it means.
+ *
+ * @param data the path of the data.
+ * @param show gets a line of workerd, `say` one for the operator.
+ */
+export function explainingFaults(
+  data: string,
+  show: (line: string) => void,
+  say: (line: string) => void,
+  now: () => Ms = Date.now,
+): (line: string) => void {
+  const said = new Map<Fault, Ms>();
+  return (line) => {
+    const fault = FAULTS.find((one) => one.line.test(line));
+    if (fault && now() - (said.get(fault) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY) return;
+    show(line);
+    if (!fault) return;
+    said.set(fault, now());
+    say(fault.meaning(data));
+  };
+}
+
+/**
+ * What is wrong with data that have tokens and count as never initialized: an initialization would make another
+ * installation of them. undefined: nothing.
+ *
+ * @param objects the directory of the databases.
+ */
+export function lostInstallation(objects: string): string | undefined {
+  const trees = readdirSync(objects).filter((name) => name.startsWith("TokenTree-"));
+  const hasTokens = trees.some((name) => readdirSync(join(objects, name)).some((file) => TREE.test(file)));
+  return hasTokens
+    ? `${objects} has tokens, and the database of the installation is not there: do not initialize it, bring a backup back (${runbook("Restore")})`
+    : undefined;
+}
+
+/** The database of an object is named by its id. */
+const TREE = /^[0-9a-f]{64}\.sqlite$/;
