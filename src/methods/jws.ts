@@ -37,8 +37,8 @@ export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
 /**
- * Reads the header of a token: only the algorithm, one of `allowed` (empty: all), and the key id. A key in the token (`jwk`, `x5c`) or a URL of one
- * (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it.
+ * Reads the header of a token: only the algorithm, one of `allowed` (empty: all), and the key id. A key in the token
+ * (`jwk`, `x5c`) or a URL of one (`jku`, `x5u`) must be ignored, because the attacker who made the token can choose it.
  */
 export function readJwtHead(token: string, allowed: readonly JwtAlgorithm[]) {
   if (token.length > MAX_JWT_LENGTH) return err(`error parsing token: it is longer than ${MAX_JWT_LENGTH} characters`);
@@ -54,7 +54,7 @@ export function readJwtHead(token: string, allowed: readonly JwtAlgorithm[]) {
   }
 }
 
-/** Key sets, which keep the keys that they have imported, by the list that they are made of. */
+/** Key sets with the keys that they have imported, by list of keys. */
 const keySets = new WeakMap<readonly JWK[], ReturnType<typeof createLocalJWKSet>>();
 
 function keySetOf(keys: readonly JWK[]) {

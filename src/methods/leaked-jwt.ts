@@ -21,7 +21,7 @@ export function trustedJwt(text: string, isTrusted: (issuer: string | undefined)
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined;
   if (!isTrusted(issuer)) return null;
   const { exp } = claims;
-  // Who made the text has chosen the number. A login reads 0 as no end, too.
+  // The author of the text has chosen the number. A login reads 0 as no end, too.
   const isTime = typeof exp === "number" && exp > 0 && exp <= LAST_SECOND;
   const expiresAt = isTime ? exp * 1000 : null;
   return { kind: "jwt", issuer: issuer ?? "", expiresAt, acceptedUntil: expiresAt };

@@ -1,6 +1,6 @@
 import type { NoAnswer } from "../base/outbound-http.ts";
 
-/** Why a host that a mount names gave no answer, for who configures the mount or has a login explained. */
+/** Why a host that a mount names gave no answer, for operators who configure the mount or have a login explained. */
 export const NO_ANSWER_CAUSES: Readonly<Record<NoAnswer, string>> = {
   not_allowed: "its host may not be called from here",
   unsendable: "what it is sent has characters that no token and no key has",
@@ -10,7 +10,7 @@ export const NO_ANSWER_CAUSES: Readonly<Record<NoAnswer, string>> = {
   unreachable: "there is no connection",
 };
 
-/** The same for a login, which needs no token: it does not say whether a name resolves or a port is open. */
+/** The same for a login, which anybody can send: it must not tell whether a name resolves or a port is open. */
 export function noAnswerText(why: NoAnswer): string {
   return why === "not_allowed" || why === "unreadable" || why === "unsendable"
     ? NO_ANSWER_CAUSES[why]

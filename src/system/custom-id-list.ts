@@ -40,9 +40,9 @@ function beginningOf(hash: Uint8Array): number {
 }
 
 /**
- * What release 1.0.0-rc.1 reads and writes: a Bloom filter in two tables. The step makes that filter match every id,
- * for a way back: ids that are added meanwhile are not in it. `custom_id_layers` then has a row only if that release
- * has added an id, before this step or after a way back. The ids of that filter can't be listed, so the list counts as
+ * Release 1.0.0-rc.1 reads and writes a Bloom filter in two tables. This step makes that filter match every id, so that
+ * a rollback to that release finds ids that are added meanwhile. `custom_id_layers` then has a row only if that release
+ * has added an id, before this step or after a rollback. The ids of that filter can't be listed, so the list counts as
  * full. The next minor version drops both tables, and fills the list where `custom_id_layers` has a row.
  */
 export const CUSTOM_ID_LIST_SQL = `

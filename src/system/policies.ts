@@ -225,7 +225,7 @@ export class PolicySet {
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #tampered: ReadonlySet<string>;
   readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
-  /** Compiled sets without templates, by the list of names itself: the list of a cached token never changes. */
+  /** Compiled sets without templates, by identity of the list of names: the list of a cached token never changes. */
   readonly #common = new WeakMap<readonly string[], Acl>();
 
   constructor({ policies, tampered }: ForIsolates) {

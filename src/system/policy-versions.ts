@@ -65,8 +65,8 @@ const SHAPE: TableShape = {
 
 /**
  * The last versions of each policy, for operators alone: no decision reads them, and isolates get no copy. The current
- * version has a row as well, for who wrote it. A release that does not know the table writes policies past it, so the
- * row of a current version counts only if it is of the same moment.
+ * version has a row as well, which says who wrote it. A release that does not know the table writes only the policy, so
+ * the row of the current version counts only if its time of change is that of the policy.
  */
 export class PolicyVersionStore extends SystemStore {
   readonly #tables = new Tables(this.storage, POLICY_VERSION_MIGRATIONS, "policy_versions");

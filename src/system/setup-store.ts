@@ -26,7 +26,7 @@ export class SetupStore extends SystemStore {
     this.#tables.exec("INSERT INTO setups (one, nonce) VALUES (1, ?)", nonce);
   }
 
-  /** Replaces the nonce `from` (null: any); `to` null ends the start. False when none is under way with that nonce. */
+  /** Replaces the nonce `from` (null: any); `to` null ends the start. False when no declared start has that nonce. */
   change(from: string | null, to: string | null): boolean {
     const { nonce } = this;
     if (nonce === null || (from !== null && from !== nonce)) return false;

@@ -114,7 +114,7 @@ const KEPT_TABLES = ["custom_id_hashes", "custom_id_layers", "custom_id_blocks"]
 
 /**
  * Writes the rows of a new installation: its cluster id and key ring, the policy "default" and the token mount. All
- * rows that are stored are deleted first: what gets a seal is what this function writes. Called in a transaction, with
+ * stored rows are deleted first, so that only the rows of this function are in it. Called in a transaction, with
  * the tables made and the keys open.
  */
 export function writeNewInstallation(

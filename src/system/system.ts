@@ -89,16 +89,16 @@ export class System extends StoredObject<SystemEnv> {
 
   /**
    * Makes a new installation with this wrapped key ring. False, with nothing changed, when there is a key ring already,
-   * when rows have seals (there was one), or when the seal key does not open this one.
+   * when rows have seals (a key ring was lost), or when the seal key does not open this key ring.
    *
-   * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null: none. A
-   *   Worker of the last release gives none.
+   * @param setup nonce of the setup token, which alone is served until `changeSetup` ends the declared start; null:
+   *   none. A Worker of the last release gives none.
    */
   initialize(sealedKeyRing: string, setup: string | null = null): Promise<boolean> {
     return this.#setUp(sealedKeyRing, null, setup);
   }
 
-  /** Replaces the nonce `from` (null: any) of the declared start; `to` null ends it. False when there is none such. */
+  /** Replaces the nonce `from` (null: any) of the declared start; `to` null ends it. False when no start has it. */
   changeSetup(from: string | null, to: string | null): boolean {
     return this.#stores.setup.change(from, to);
   }
@@ -235,7 +235,7 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).policies.read(name, now);
   }
 
-  /** Those of the policies `names` that exist. */
+  /** The policies among `names` that exist. */
   async readPolicies(names: readonly string[], now: Ms): Promise<StoredPolicy[]> {
     const { policies } = await this.#open();
     return names.flatMap((name) => policies.read(name, now) ?? []);
@@ -251,7 +251,7 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).policies.versions(name, now);
   }
 
-  /** Creates or replaces the policy `name`, see `PolicyStore.write`. A Worker of the last release does not say who. */
+  /** Creates or replaces the policy `name`, see `PolicyStore.write`. A Worker of the last release sends no `by`. */
   async writePolicy(name: string, write: PolicyWrite, now: Ms, by: Actor | null = null): Promise<Result<null>> {
     return (await this.#open()).policies.write(name, write, now, by);
   }
@@ -288,7 +288,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /**
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
-   * Returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
+   * Returns the number of the watermark, which records `asked`; a refusal when the mount is not at `path`.
    */
   async disableMount(path: string, uuid: string, asked: RevocationOrigin, now: Ms): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);
@@ -305,8 +305,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Records that the stored tokens that watermarks of `scope` (null: of every scope) up to the number `upTo` end have
-   * all been revoked in their trees. Safe to repeat.
+   * Records that all stored tokens that the watermarks of `scope` (null: of every scope) up to the number `upTo` end
+   * are revoked in their trees. Safe to repeat.
    */
   async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: Ms): Promise<void> {
     (await this.#open()).watermarks.clean(scope, upTo, now);
@@ -326,7 +326,7 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).mounts.ofMove(id);
   }
 
-  /** Schedules the opening of a generation of list shards, by which every isolate knows of it. Safe to repeat. */
+  /** Schedules a generation of list shards to open when every isolate knows of it. Safe to repeat. */
   async openListGeneration(generation: number, now: Ms): Promise<void> {
     (await this.#open()).listOpenings.add(generation, now + listOpeningLeadMs(this.env));
   }

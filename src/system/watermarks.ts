@@ -145,7 +145,7 @@ function scopesOf({ path, leased, entityId }: JudgedToken): WatermarkScope[] {
   return [...scopes, pathScope(`${path}/`)];
 }
 
-/** True when an existing watermark ends all that one of the same scope with this `createdBefore` would. */
+/** True when `existing` ends every token that a new watermark of the same scope with `createdBefore` would end. */
 export function covers(
   existing: Pick<StoredWatermark, "createdBefore" | "madeAt">,
   createdBefore: Watermark["createdBefore"],
@@ -239,9 +239,9 @@ export class WatermarkStore extends SystemStore {
   }
 
   /**
-   * Makes a watermark with a number above all earlier ones, which is returned. It replaces those of the same scope that
-   * end nothing more. If an existing one of the same scope already ends as much, no new one is made. Refused when there
-   * are `MAX_WATERMARKS`.
+   * Makes a watermark with a number above all earlier ones, and returns the number. It replaces the watermarks of the
+   * same scope that end nothing more. If one of the same scope already ends as much, its number is returned instead.
+   * Refused when there are `MAX_WATERMARKS`.
    */
   add({ id, scope, createdBefore, asked = NO_ORIGIN }: WatermarkRequest, now: Ms): Result<number> {
     this.#dropOld(now);

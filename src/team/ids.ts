@@ -13,8 +13,9 @@ import { termInUse } from "../crypto/row-keys.ts";
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
  * All have only letters and digits. New team ids are in base58, without characters that look alike. The tokens of an
- * organization have the route to their holder, which is told apart by its first character. A tag is a part of a keyed hash over everything before it. The team stores the other part of the hash of a token. Texts are compared
- * without decoding, so each id has only one spelling.
+ * organization have the route to their holder, whose first character is `HOLDER_MARK`. A tag is a part of a keyed hash
+ * over everything before it. The team stores the other part of the hash of a token. Texts are compared without
+ * decoding, so each id has only one spelling.
  */
 const ROUTE = 8;
 const TEAM_TAG = 8;

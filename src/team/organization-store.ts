@@ -75,7 +75,7 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
   listed: number;
   /** 1 from the deletion until every team has ended. */
   ended: number;
-  /** When the next teams are compared, and the row after which. */
+  /** When teams are compared next, and the row after which the comparison begins. */
   check_at: Ms;
   checked_row: number;
 }

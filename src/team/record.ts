@@ -34,7 +34,7 @@ export interface TeamRecord extends TeamSettings {
   readonly createdAt: Ms;
   /** True for the team that manages the organization, except where a policy denies it. */
   readonly owners?: true;
-  /** Only of the holder: it is no team, and has the tokens of its organization. */
+  /** Only for the holder, which is no team and has the organization's own tokens. */
   readonly holder?: { readonly ownersTeamId: string };
 }
 

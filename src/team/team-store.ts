@@ -224,8 +224,8 @@ export class TeamStore {
   }
 
   /**
-   * The organization has lost its copy, or has another one, of `knownRevision`. The whole team is sent again with a
-   * greater revision.
+   * The organization has lost its copy, or has a different copy with the revision `knownRevision`. The whole team is
+   * sent again with a greater revision.
    */
   forgotten(knownRevision: number): void {
     this.#sql.exec("UPDATE team SET revision = MAX(revision, ?) + 1, known_revision = 0", knownRevision);

@@ -41,10 +41,10 @@ const TOO_MANY_TOKENS = invalidDocument(
 type Revision = number | null | "tampered";
 
 /**
- * A team and its tokens: one without a description, which each new one replaces, and any number with different
- * descriptions. Or the holder of an organization's own tokens, one of each kind. The organization has a copy of everything but the hashes, for lists and searches. A change is written
- * here first, in one transaction with the entry in the outbox; then the organization is notified, and the alarm repeats
- * that until it answers.
+ * A team and its tokens: one token without a description, which each new one replaces, and any number with different
+ * descriptions. Or the holder of an organization's own tokens, one of each kind. The organization has a copy of
+ * everything but the hashes, for lists and searches. A change is written here first, in one transaction with the entry
+ * in the outbox; then the organization is notified, and the alarm repeats that until it answers.
  *
  * An object without a team writes nothing in any call but `create`.
  */
@@ -199,7 +199,7 @@ export class Team extends GroveObject<TeamEnv> {
     return found.token.tokenId;
   }
 
-  /** The ids that are not of tokens of this team. All ids when the team is not in the organization, and of a holder. */
+  /** The ids that no token of this team has: all of them if the team is not in the organization, or is a holder. */
   async unknownTokens(organization: string, tokenIds: readonly string[]): Promise<string[]> {
     await this.keys.open();
     const team = this.#store.team();
@@ -254,7 +254,7 @@ export class Team extends GroveObject<TeamEnv> {
     await this.#syncOrganization();
   }
 
-  /** `resync` by its only name in 1.0.0-rc.1. The next release calls it by the new one. */
+  /** `resync` by its name in 1.0.0-rc.1. Organizations call this name as long as a team can run that release. */
   tellAll(organizationId: string, knownRevision: number): Promise<void> {
     return this.resync(organizationId, knownRevision);
   }

@@ -10,8 +10,10 @@ const UNSEALED: readonly string[] = ["CustomIds", "TokenRevocations"];
 
 /**
  * Checks the seals of all rows outside trees and registered credentials: policies, mounts with the storage of their
- * methods, token roles, identity and issuer. Asks which terms of keys the audit store needs. Safe to run at any time and to interrupt. An object that does not answer
- * is counted and must not stop the check of the others. @throws while the service is sealed.
+ * methods, token roles, identity and issuer. Asks which terms of keys the audit store needs. Safe to run at any time
+ * and to interrupt. An object that does not answer is counted and must not stop the check of the others.
+ *
+ * @throws while the service is sealed.
  */
 export async function checkObjects(env: Env): Promise<ObjectCheck> {
   const { objects, credentials } = env.kinds;

@@ -15,7 +15,7 @@ export const HISTORY_MIGRATIONS: readonly Migration[] = [
 
 const DAY_MS = 86_400_000;
 
-/** A clock that is this far ahead would push out the slots of the day. */
+/** Limit for the clock of an isolate that is ahead: its counts go into the last slot within it. */
 const MAX_AHEAD_MS = 2 * SLOT_MS;
 const MAX_NODES = 100;
 

@@ -197,7 +197,10 @@ export class ShardCheckStore {
     };
   }
 
-  /** Combines the last checks; null when one is missing or a tree did not answer. `aged`: of all, `needed`: of any. */
+  /**
+   * Combines the last checks; null when one is missing or a tree did not answer. `aged`: the terms that all of them
+   * looked for. `needed`: the terms that any of them found in use.
+   */
   together() {
     const checks = this.#read();
     const { since, failures } = this.all(checks);

@@ -33,8 +33,8 @@ interface Stored {
 
 /**
  * High-water mark of the revision of the System object, in another object: a System object that is put back to an
- * earlier state has a lower one. It then follows the lower revision: a finding is reported once, and refuses no
- * request.
+ * earlier state has a lower revision. The mark then takes the lower revision, so each finding is reported once. A
+ * finding refuses no request.
  */
 export class SystemMark {
   readonly #stored: Setting<Stored>;

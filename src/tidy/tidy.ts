@@ -154,7 +154,7 @@ export class Tidy extends GroveObject<Env> {
 
   /** Starts a run at `position`. When one is in progress: returns false, and sets its alarm again if it was lost. */
   async #begin(position: ListPosition): Promise<boolean> {
-    // Reads the mark, which renews its seal before the run drops the term of it.
+    // Reads the mark, which renews its seal: the run may drop the key term of the old seal.
     await this.#compareSystem();
     const aged = this.#read(RUNNING) ? [] : await termsToDrop(this.env, currentTime());
     // Another call may have started one meanwhile.

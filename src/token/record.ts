@@ -92,7 +92,7 @@ export interface TokenView extends TokenRecord {
   readonly orphan: boolean;
   /** 0: no limit; -1: this was the last use. */
   readonly usesLeft: number;
-  /** Of the last grant: at creation or at the last renewal; 0: never expires. */
+  /** TTL that the creation or the last renewal granted; 0: never expires. */
   readonly grantedTtl: Seconds;
   /** null: never. */
   readonly expiresAt: Ms | null;

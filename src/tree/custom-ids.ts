@@ -70,8 +70,10 @@ export class CustomIds extends GroveObject<TreeEnv> {
   }
 
   /**
-   * Writes entries of a backup; those made from rows of trees replace (`replaces`) those of the directory. Safe to
-   * repeat. @throws unless the installation is being restored.
+   * Writes entries of a backup. Safe to repeat.
+   *
+   * @param replaces true for entries made from rows of trees, which replace those of the directory.
+   * @throws unless the installation is being restored.
    */
   async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {
     await mustBeRestoring(this.env);
@@ -82,7 +84,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
 
   /**
    * Deletes those entries that still have the given address. Safe to repeat. `endedAt`: when the sweep removed their
-   * tokens, whose ids are kept for a while, to be recognised; null: there were none.
+   * tokens, whose ids `findEnded` then finds for a while; null: the entries had no tokens.
    */
   release(entries: readonly CustomIdEntry[], endedAt: Ms | null = null): void {
     for (const { key, treeId, row } of entries) {
@@ -97,7 +99,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
     this.tables.exec(statement, endedAt - keepEndedMs(this.env), MAX_ENDED_IDS);
   }
 
-  /** Where the token with this key lived that has ended lately; null: none is known. */
+  /** The address of the recently ended token with this key; null when none is known. */
   findEnded(key: string): TokenAddress | null {
     const query = "SELECT tree_id AS treeId, row FROM ended_ids WHERE key = ?";
     return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;

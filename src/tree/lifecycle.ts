@@ -132,7 +132,7 @@ export function hasSingleToken(life: Life): boolean {
 
 /**
  * What the alarm of a tree sends to the lists: its queued updates, or its first token again; null: nothing. `isQueued`:
- * the update of a new token is queued, or has to be. A single token knows that only from the object that created it.
+ * the update of a new token is queued, or has to be. For a single token only the instance that created it knows that.
  */
 export function listingDue(life: Life, isQueued: boolean): "updates" | "first token" | null {
   if (isChecked(life) && (isQueued || life.tokens === "many")) return "updates";

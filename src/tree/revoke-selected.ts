@@ -23,7 +23,10 @@ const STEP = 500;
 /** Leases that one step counts. */
 const MAX_LEASES = 10_000;
 
-/** How a revocation treats a token. "taken" revokes it; "root" and "self" spare it; "mismatched": not in the filter. */
+/**
+ * How a revocation treats a token. "taken": it is revoked. "gone": it is not alive. "mismatched": the filter does not
+ * match its row. "root" and "self": it is spared.
+ */
 type Treatment = "taken" | "gone" | "mismatched" | "root" | "self";
 
 /** Hour of the last use that the list has of ancestors, by accessor. */

@@ -245,7 +245,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return countSelected(this.#tree, request, from, lastUses, currentTime());
   }
 
-  /** `countSelection` by its only name in 1.0.0-rc.1. The next release calls it by the new one. */
+  /** `countSelection` by its name in 1.0.0-rc.1. Callers use this name as long as a tree can run that release. */
   countMeant(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
     return this.countSelection(request, from);
   }

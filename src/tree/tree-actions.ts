@@ -179,7 +179,7 @@ export async function walkLeases(
     else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
       tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
   }
-  // Leases are ended before its first await, so `arm` and the next sweep see tokens and leases of one moment.
+  // `leases.walk` ends leases before its first await, so `arm` and the next sweep see tokens and leases of one moment.
   const secrets = leases.walk(found.secrets, mode);
   arm({ sweptByCaller: true });
   const now = currentTime();

@@ -21,12 +21,12 @@ export class TreeKeys {
 
   readonly watermarks = (): Watermarks => this.#watermarks;
 
-  /** Takes them from this isolate's copy of the installation. @param watermark number of the caller's newest one. */
+  /** Takes both from this isolate's copy of the installation. @param watermark the newest one that the caller knows. */
   async open(watermark = 0): Promise<void> {
     this.use(await mustLoadInstallation(this.#env, watermark));
   }
 
-  /** Takes them from an installation that the caller has loaded. */
+  /** Takes both from an installation that the caller has loaded. */
   use({ keys, watermarks }: Installation): void {
     this.#rowKeys = keys.rows;
     this.#watermarks = watermarks;

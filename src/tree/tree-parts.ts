@@ -13,7 +13,7 @@ export type TreeParts = Readonly<ReturnType<typeof treeParts>>;
 
 /**
  * Makes the shared parts. Tokens, accessors and seals contain the id that the tree was created with; the object of a
- * restored tree has another. For `arm` see `TreeMaintenance.arm`.
+ * restored tree has another id. For `arm` see `TreeMaintenance.arm`.
  */
 export function treeParts(
   storage: DurableObjectStorage,

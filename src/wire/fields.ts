@@ -267,8 +267,8 @@ function optional<T>({ kind, read, description }: Field<T>, isAbsent: (value: un
 }
 
 /**
- * Returns the fields without those that are null, which are absent: clients write null for what they do not set. Other
- * names count as fields here, unless the schema refuses them.
+ * Returns the fields without null values, which mean absent fields: clients write null for what they do not set. Fields
+ * that the schema does not define are treated alike, unless it refuses them.
  */
 export function withoutNulls(
   { shape, others, nullable }: Pick<FieldSchema<unknown>, "shape" | "others" | "nullable">,

@@ -58,7 +58,7 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
-/** True for a text that may have a large number. The error names the limit that is exceeded. */
+/** Checks the limits on nesting, strings and values. True when the text may contain a large number. */
 function scan(text: string): Result<boolean, string> {
   let depth = 0;
   let strings = 0;

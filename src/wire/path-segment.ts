@@ -7,7 +7,7 @@ export function namedSegment(parameter: string): string {
   return `:${parameter}{${NAME}}`;
 }
 
-/** True for a text that such a segment captures. */
+/** True for a text that `namedSegment` captures. */
 export function isName(text: string): boolean {
   return WHOLE_NAME.test(text);
 }

@@ -4,7 +4,7 @@ import { storedJson } from "../storage/tables.ts";
 
 /** The answer of a handler, before it is rendered. */
 export type Reply =
-  /** 204. A warning gives no answer a body, but see `warnedReply`. */
+  /** 204. Only the warnings of `warnedReply` give such an answer a body. */
   | { readonly kind: "empty" }
   | {
       readonly kind: "data";
@@ -118,8 +118,8 @@ export function doneReply(done: Result<unknown>): Result<Reply> {
 }
 
 /**
- * 204, or 200 with warnings that the reference gives to the same write. A warning of Grove's own changes no status and
- * gives an answer no body: reads have it, or endpoints that are asked for it.
+ * 204, or 200 with warnings that the reference gives for the same write. Grove's own warnings must not change a 204
+ * into a 200, so they are in the answers to reads, or of endpoints that are asked for them.
  */
 export function warnedReply(warnings: readonly string[]): Reply {
   return warnings.length > 0 ? { kind: "data", data: null, warnings } : EMPTY;

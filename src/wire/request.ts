@@ -127,7 +127,7 @@ export function readBaseUrl(
   headers: Headers,
   env: Pick<Env, "CLIENT_ADDRESS_HEADER">,
 ): string {
-  // Without something in front, the host is a text of the client.
+  // Without a gateway or proxy in front, the client chooses the host.
   const url = URL.parse(head.url) ?? NO_HOST;
   const forwarded = (name: string) => (env.CLIENT_ADDRESS_HEADER === undefined ? null : headers.get(name)) ?? "";
   const host = forwarded("X-Forwarded-Host");

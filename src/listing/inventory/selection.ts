@@ -45,10 +45,10 @@ export interface SelectedInTree {
   readonly spare: number | null;
 }
 
-/** Position of a count in a tree. */
+/** Position of a count in a tree. `at`: index of the current token in `SelectedInTree.tokens`. */
 export interface CountCursor {
   readonly at: Ms;
-  /** The last row that was counted below that token; null: the token is not counted yet. */
+  /** The last row that was counted below the current token; null: the token is not counted yet. */
   readonly row: number | null;
 }
 

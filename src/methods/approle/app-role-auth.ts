@@ -30,7 +30,7 @@ const MAX_ROLES = 10_000;
 /** The duty that deletes the secret-ids of deleted roles. */
 const CLEAN_UP = "secret-ids of deleted roles";
 const RETRY_MS = 30_000;
-/** Roles of one clean-up, each in 16 shards: a request of the platform may call a thousand objects. */
+/** Roles of one clean-up. Each has 16 shards, and the platform lets a request call a thousand objects. */
 const CLEANED_ROLES = 50;
 const NOT_ENDED = unavailable("the role is deleted, and its secret-ids are not ended yet; try again");
 
@@ -64,7 +64,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
   readonly #roleIds: SealedValues<string>;
   /** The version number of the roles (see `changeAndAnnounce`). */
   readonly #state: Setting<number>;
-  /** Who asked for the deletion of a role that is not complete, by its id. After a restart it is not known any more. */
+  /** Origins of deletions that are not complete, by the id of the role. Only in memory: a restart loses them. */
   readonly #asked = new Map<string, RevocationOrigin>();
 
   constructor(ctx: DurableObjectState, env: AppRoleEnv) {
@@ -127,7 +127,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
       this.#asked.set(role.id, asked);
       this.#noteChange();
     }
-    // Which of those that are left is meant by the name of a role that is gone is not known.
+    // A repeated call can't tell the id of the deleted role, so it continues all deletions of this mount.
     const meant = role ? [{ role: role.id, mount }] : this.#deleted();
     if (meant.length === 0) return ok(null);
     const done = await this.alarms.attempt(CLEAN_UP, () => this.#cleanUp(meant));
@@ -170,13 +170,13 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     return name !== null && role?.roleId === roleId ? { name, role } : null;
   }
 
-  /** Deleted roles whose secret-ids may be there, as many as one clean-up does. */
+  /** At most `CLEANED_ROLES` deleted roles whose secret-ids may still exist. */
   #deleted(): DeletedRole[] {
     const query = "SELECT role, mount FROM deleted_roles ORDER BY random() LIMIT ?";
     return this.tables.exec<DeletedRole>(query, CLEANED_ROLES).toArray();
   }
 
-  /** Deletes the secret-ids of deleted roles. One that fails does not hold up the others. @throws when one has failed. */
+  /** Deletes the secret-ids of deleted roles. A failure does not stop the others. @throws at the end if one failed. */
   async #cleanUp(roles: readonly DeletedRole[]): Promise<void> {
     let failure: { readonly reason: unknown } | undefined;
     for (const { role, mount } of roles) {
@@ -192,7 +192,7 @@ export class AppRoleAuth extends MountObject<AppRoleEnv> {
     if (failure) throw failure.reason;
   }
 
-  /** Increases the version number in the transaction of a change. Isolates keep copies by it. */
+  /** Increases the version number in the transaction of a change. Isolates detect outdated copies by it. */
   #noteChange(): void {
     // The time makes the number greater also after a restore of an earlier state.
     this.#state.write(Math.max((this.#state.read() ?? 0) + 1, currentTime()));

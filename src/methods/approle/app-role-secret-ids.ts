@@ -36,10 +36,10 @@ type Row = { role: string; hash: string; accessor: string; value: string; expire
 
 /** What a login with a secret-id found. `excludedBy` is the list of networks that refuses the client. */
 export interface UsedSecretId {
-  /** null: there is none that is good. */
+  /** null: it does not exist or has ended. */
   readonly secretId: SecretId | null;
   readonly excludedBy: ReturnType<typeof excludingList>;
-  /** The accessor of the token below which tokens of the secret-id are; null while there is none. */
+  /** Accessor of the parent of the secret-id's tokens (`TokenParents`); null while there is none. */
   readonly parent: string | null;
 }
 
@@ -55,10 +55,10 @@ const TIDY = "tidy";
 const END_TOKENS = "tokens of destroyed secret-ids";
 const NOT_ENDED = unavailable("the secret-ids are destroyed, and their tokens are not ended yet; try again");
 const STEP_ROWS = 500;
-/** Steps of one alarm. The next one goes on, so that requests do not wait long. */
+/** Maximum steps of one alarm. The next alarm continues, so that requests do not wait long. */
 const ALARM_STEPS = 32;
 const RETRY_MS = 30_000;
-/** Ended rows are removed on the hour, so that one run removes those that end at different moments. */
+/** Ended rows are removed on the hour: one run removes all that ended within it. */
 const PERIOD_MS = 3_600_000;
 /** Rows that one call of a search reads. */
 const SEARCHED_ROWS = 1_000;
@@ -68,15 +68,15 @@ const DROPPED = "SELECT role, hash FROM secret_ids WHERE role IN (SELECT role FR
 
 /**
  * A shard of the secret-ids of a mount. A login counts its use here, in one transaction, before its token is issued: so
- * a secret-id gives no more tokens than it has uses, whatever fails. Whether one has ended is judged at each use by its
- * sealed row. Tidy only frees the room. Rows with an invalid seal count as absent.
+ * a secret-id gives no more tokens than it has uses, whatever fails. Each use checks by the sealed row whether the
+ * secret-id has ended; tidy only frees storage. Rows with an invalid seal count as absent.
  */
 export class AppRoleSecretIds extends GroveObject<Env> {
   readonly #rows: SealedTable<Row>;
-  /** Of tokens that end with the secret-id that made them. */
+  /** Parents of the tokens that end with their secret-id. */
   readonly #parents: TokenParents;
   protected override readonly restoredRow = waitsAgain;
-  /** Roles that were deleted and whose rows are not; null before the first reading. */
+  /** Deleted roles whose secret-ids may still have rows; null before the first reading. */
   #droppedRoles: Set<string> | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -112,7 +112,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   /**
    * Uses a secret-id for a login, and counts that unless the client's network refuses it.
    *
-   * @param token of this login.
+   * @param token the token of this login.
    */
   async use(
     role: string,
@@ -135,22 +135,22 @@ export class AppRoleSecretIds extends GroveObject<Env> {
   }
 
   /**
-   * Returns the accessor of the token below which tokens of a secret-id are; it is made if there is none that is alive.
-   * null when the secret-id was destroyed or has expired.
+   * Returns the accessor of the parent of a secret-id's tokens, which is made if none is alive. null when the secret-id
+   * was destroyed or has expired.
    */
   async parentOf(role: string, accessor: string, wanted: WantedParent): Promise<Result<string | null>> {
     await this.keys.open();
     return this.#parents.of(role, accessor, wanted);
   }
 
-  /** Returns a secret-id that is good, or null. */
+  /** Returns a secret-id that has not ended, or null. */
   async find(role: string, hash: string, now: Ms): Promise<SecretId | null> {
     await this.keys.open();
     const row = this.#rows.find(role, hash);
     return row && this.#good(row, now);
   }
 
-  /** Returns the first of these secret-ids that is good, with the id of its role, or null. */
+  /** Returns the first of these secret-ids that has not ended, with the id of its role, or null. */
   async findOfRoles(
     places: readonly { readonly role: string; readonly hash: string }[],
     now: Ms,
@@ -166,7 +166,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return null;
   }
 
-  /** Returns the secret-id with this accessor, if it is good, or null. */
+  /** Returns the secret-id with this accessor, or null. null also when it has ended. */
   async findByAccessor(role: string, accessor: string, now: Ms): Promise<SecretId | null> {
     await this.keys.open();
     const [row] = this.#rows.list("WHERE role = ? AND accessor = ?", role, accessor);
@@ -191,7 +191,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return ended.ok && !isFound && !isSpent ? NOT_FOUND : ended;
   }
 
-  /** Returns at most `limit` accessors of a role after `after`, in order, of those that have not ended. */
+  /** Returns at most `limit` accessors after `after`, in order, of secret-ids of a role that have not ended. */
   list(role: string, after: string, limit: number, now: Ms): string[] {
     const where = "role = ? AND accessor > ? AND (expires_at IS NULL OR expires_at > ?)";
     const query = `SELECT accessor FROM secret_ids WHERE ${where} ORDER BY accessor LIMIT ?`;
@@ -246,7 +246,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     return this.wipe();
   }
 
-  /** The secret-id of a row if it is good at `now`, else null. */
+  /** The secret-id of a row; null if it has ended at `now`, or its role is deleted. */
   #good(row: Row, now: Ms): SecretId | null {
     const secretId = storedJson<SecretId>(row.value);
     return hasEnded(secretId, now) || this.#dropped().has(row.role) ? null : secretId;

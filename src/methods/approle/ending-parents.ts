@@ -13,14 +13,14 @@ export const STEP_TREES = 100;
 /** How long a row stays after the revocation: a backup that began before may read the shard until then. */
 const KEPT_MS = MAX_RUN_MS;
 
-/** A secret-id of a role, or the role itself: its column with "" as the value. */
+/** Names the parent token of a secret-id by one of its columns; with the value "" that of the role itself. */
 export interface ParentName {
   readonly role: string;
   readonly by: "accessor" | "hash";
   readonly value: string;
 }
 
-/** A parent token: its accessor, and those of its secret-id, which are "" for the parent token of a role. */
+/** A parent token (`parent` is its accessor). `accessor` and `hash` of its secret-id are "" for that of a role. */
 interface Parent {
   readonly parent: string;
   readonly role: string;
@@ -57,36 +57,37 @@ export class EndingParents {
     upsert(this.#sql, TABLE, ["parent"], row);
   }
 
-  /** Notes one that has ended by itself, in the place of which another one is made. */
+  /** Records a parent token that has ended by itself and is replaced: in a restored backup it may be alive. */
   noteEnded({ parent, role, accessor, hash }: Parent): void {
     const row = { parent, role, accessor, hash, asked: JSON.stringify(NO_ORIGIN), revoked_at: currentTime() };
     upsert(this.#sql, TABLE, ["parent"], row);
   }
 
-  /** True while there are any that wait: of any secret-id or role, or of this one. */
+  /** True while parent tokens wait for their revocation: any, or those of `name`. */
   has(name?: ParentName): boolean {
     const where = name ? `WHERE ${WAITS} AND role = ? AND ${name.by} = ?` : `WHERE ${WAITS}`;
     const values = name ? [name.role, name.value] : [];
     return columnOf(this.#sql, `SELECT 1 FROM ${TABLE} ${where} LIMIT 1`, ...values).length > 0;
   }
 
-  /** When the next row that waits no more may be deleted; null: none. */
+  /** When the next row of a revoked token may be deleted; null: there is none. */
   nextRemoval(): Ms | null {
     const query = `SELECT MIN(revoked_at) FROM ${TABLE} WHERE revoked_at IS NOT NULL`;
     const [first = null] = columnOf<number | null>(this.#sql, query);
     return first === null ? null : first + KEPT_MS;
   }
 
-  /** Deletes rows that no backup needs any more, as many as one step does. */
+  /** Deletes at most `STEP_ROWS` rows that no backup needs any more. */
   removeOld(now: Ms): void {
     const which = `SELECT parent FROM ${TABLE} WHERE ${IS_OLD} LIMIT ?`;
     this.#sql.exec(`DELETE FROM ${TABLE} WHERE parent IN (${which})`, now - KEPT_MS, STEP_ROWS);
   }
 
   /**
-   * Revokes as many as one step does. Those that fail do not hold up the others. @throws when a tree did not do it.
+   * Revokes at most `STEP_TREES` waiting parent tokens. A failure does not stop the others.
    *
-   * @param first is revoked before any other; absent: none is.
+   * @param first the tokens to revoke first.
+   * @throws at the end when a tree failed.
    */
   async revoke(first: ParentName = { role: "", by: "accessor", value: "" }): Promise<void> {
     const order = `role = ? AND ${first.by} = ? DESC, random()`;

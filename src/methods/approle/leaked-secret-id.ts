@@ -7,12 +7,12 @@ import { MAX_SECRET_ID, type SecretId } from "./secret-id.ts";
 import { placeOfSecretId, secretIdShardAt } from "./secret-id-shards.ts";
 import { tokenNetworks } from "./secret-id-use.ts";
 
-/** Maximum number of roles of a mount that a text is looked for in: a keyed hash for each, and a call for each shard. */
+/** Maximum number of roles in which a text is looked for: each costs a keyed hash. */
 const SEARCHED_ROLES = 500;
 
 /**
- * Returns the secret-id of a mount with this text, if it is good. It is stored under a hash that covers its role, so it
- * is looked for in each role. Counts no use.
+ * Returns the secret-id of a mount with this text, unless it has ended. It is stored under a hash that covers its role,
+ * so it is looked for in each role. Counts no use.
  */
 export async function findSecretId({ env, installation, mount, text }: LeakedText): Promise<LoginText | null> {
   if (text.length > MAX_SECRET_ID) return null;
@@ -40,7 +40,7 @@ export async function findSecretId({ env, installation, mount, text }: LeakedTex
     const networks = networksOf(found.secretId, await appRoleAuthAt(env, mount).readRole(role));
     return { kind: "secret-id", role, accessor, createdAt, expiresAt, metadata, networks };
   } catch (error) {
-    // An object of the last release.
+    // An object that still runs the last release lacks the method.
     if (isMissingMethod(error)) return notAsked;
     throw error;
   }

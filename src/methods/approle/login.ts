@@ -49,8 +49,8 @@ const WRONG = invalid("invalid role or secret ID");
 const WRONG_NETWORK = "source address unauthorized through CIDR restrictions on the";
 
 /**
- * Makes the checks of a login. That of the secret-id is the last one that can refuse a client, since it counts a use:
- * what is wrong with the rest of the request costs none. An explanation makes all checks, and counts no use.
+ * Makes the checks of a login. The check of the secret-id is the last that can refuse a client, since it counts a use:
+ * a refusal for another reason must not cost one. An explanation makes all checks, and counts no use.
  */
 async function verifyClient(attempt: Attempt, credentials: Credentials): Promise<Result<VerifiedClient>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
@@ -119,7 +119,7 @@ function formOf({ secretId, accessor }: Credentials): Result<null> {
   return secretId.length > MAX_SECRET_ID ? { ok: false, error: WRONG } : ok(null);
 }
 
-/** Checks what the role alone says of the client's network. The networks of its tokens can be those of the secret-id. */
+/** Checks the networks of the role. Those of its tokens are left out if a secret-id can have others. */
 function networkOf({ boundCidrs, bindSecretId, token }: NamedRole["role"], { clientAddress }: Attempt): Result<null> {
   if (!addressAllowed(boundCidrs, clientAddress)) return refuse(`${WRONG_NETWORK} role`);
   const bound = bindAddress({ ...token, boundCidrs: bindSecretId ? [] : token.boundCidrs }, clientAddress);

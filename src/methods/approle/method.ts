@@ -44,7 +44,8 @@ export const APP_ROLE_METHOD: AuthMethod = {
   recognise: findSecretId,
   rolesGiving: (env, mount, policy) => appRoleAuthAt(env, mount).rolesGiving(policy),
   objects: {
-    // Before the secret-ids: a role that is deleted meanwhile is there after a restore, or so is the end of its tokens.
+    // Backed up before the secret-ids: of a role that is deleted meanwhile, a restore has the role, or the record that
+    // its tokens end.
     AppRoleAuth: { in: (env) => env.APP_ROLE_AUTH, names: mountNames },
     AppRoleSecretIds: {
       in: (env) => env.APP_ROLE_SECRET_IDS,

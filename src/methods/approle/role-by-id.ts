@@ -22,8 +22,8 @@ export function roleNameOf({ params }: Pick<CallContext, "params">): string {
 
 /**
  * Returns the role with this role-id, or null: a copy, in which every change of the role takes effect within
- * POLICY_CACHE_SECONDS. One that does not exist is asked for each time, as a client can send any text. A copy decides
- * nothing that must hold at once: a deleted role has no secret-ids, and one that needs none is read again.
+ * POLICY_CACHE_SECONDS. The absence of a role is not cached, as a client can send any text. A copy decides nothing that
+ * must hold at once: a deleted role has no secret-ids, and a role whose logins need none is read again.
  */
 export async function roleWithId(env: AppRoleEnv, mount: Mount, roleId: string): Promise<NamedRole | null> {
   const auth = appRoleAuthAt(env, mount);

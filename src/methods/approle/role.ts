@@ -26,7 +26,7 @@ import { fieldsOf, view } from "../../wire/view.ts";
 
 /** A role. */
 export interface AppRole {
-  /** Random. A role that is deleted and made again has another one, and none of the secret-ids of the first. */
+  /** Random: a role that is deleted and created again has another id, and none of the earlier secret-ids. */
   readonly id: string;
   /** The name by which clients log in. It is no secret. */
   readonly roleId: string;
@@ -34,9 +34,9 @@ export interface AppRole {
   readonly bindSecretId: boolean;
   /** Networks that may log in, as they were written; empty: all. */
   readonly boundCidrs: readonly string[];
-  /** Logins that a secret-id is good for; 0: any number. */
+  /** Number of logins with one secret-id; 0: no limit. */
   readonly secretIdNumUses: number;
-  /** How long a secret-id is good; 0: for ever. */
+  /** Lifetime of a secret-id; 0: no limit. */
   readonly secretIdTtl: Seconds;
   /** Without effect: nothing is replicated. */
   readonly localSecretIds: boolean;
@@ -45,7 +45,7 @@ export interface AppRole {
   readonly token: TokenSettings;
 }
 
-/** The ids of a role that is made. */
+/** The ids of a new role. */
 export type NewRoleIds = Pick<AppRole, "id" | "roleId">;
 
 export const APP_ROLE_FIELDS = roleSchema({

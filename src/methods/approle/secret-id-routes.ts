@@ -100,7 +100,7 @@ function textProblem(secretId: string): string | null {
   return secretId.length > MAX_SECRET_ID ? `secret_id is longer than ${MAX_SECRET_ID} characters` : null;
 }
 
-/** Defines an endpoint that takes the accessor of a secret-id of the role of its path. 404 for one that there is not. */
+/** Defines an endpoint that takes the accessor of a secret-id of the role of its path. 404 for an unknown accessor. */
 function byAccessor(
   operation: "update" | "delete",
   path: string,
@@ -128,7 +128,7 @@ function byAccessor(
       if (shard === null) return NOT_FOUND;
       const at = { shard: secretIdShardAt(context.env, mountOf(context), shard), role: role.id, accessor };
       const done = await handle(context, at);
-      // What is no accessor may be a secret that was sent by mistake.
+      // Any other text is not logged: it may be a secret that was sent by mistake.
       if (done.ok) context.request.notes.targetAccessor = accessor;
       return done;
     },
@@ -169,7 +169,7 @@ const FIND_FIELDS = fieldSchema({
   ...PAGE,
 });
 
-/** Finds secret-ids by their metadata. Reads a bounded number, and says where to go on. */
+/** Finds secret-ids by their metadata. Reads a bounded number of rows, and returns where to continue. */
 const FIND = tokenRoute("update", `${PATH}/find`, {
   summary: "Finds secret-ids of a role by their metadata.",
   operationId: "find-secret-ids",
@@ -229,7 +229,7 @@ export const SECRET_ID_ROUTES: readonly Route[] = [
       const shards = secretIdShardsOf(context.env, mountOf(context));
       const now = currentTime();
       const accessors: string[] = [];
-      // Shards in their order give accessors in theirs.
+      // Accessors begin with the number of their shard, so the shards in order give the accessors in order.
       for (const shard of shards.slice(firstShardAfter(after))) {
         if (accessors.length >= limit) break;
         accessors.push(...(await shard.list(role.id, after, limit - accessors.length, now)));

@@ -6,8 +6,8 @@ import type { AppRoleEnv } from "./env.ts";
 import type { AppRole } from "./role.ts";
 
 /**
- * Number of shards of the secret-ids of one mount: that of the values of a hex digit. The first digit of an accessor is
- * the number of its shard, so that shards in their order give accessors in theirs. Never change it.
+ * Number of shards of the secret-ids of one mount: one for each hex digit. The first digit of an accessor is the number
+ * of its shard, so that the shards in order give the accessors in order. Never change it.
  */
 export const SECRET_ID_SHARDS = 16;
 
@@ -21,7 +21,7 @@ interface SecretIdPlace {
   readonly hash: string;
 }
 
-/** Returns the place of a secret-id of a role. The hash covers mount and role: elsewhere the same text is another. */
+/** Returns the place of a secret-id of a role. The hash covers mount and role, so equal texts of two roles differ. */
 export async function placeOfSecretId(
   keys: Keys,
   { uuid }: Pick<Mount, "uuid">,

@@ -18,7 +18,7 @@ export interface SecretId {
   readonly expiresAt: Ms | null;
   /** From creation to end; 0: it has no end. */
   readonly ttl: Seconds;
-  /** Logins that it is still good for; 0: any number. */
+  /** Remaining logins; 0: no limit. */
   readonly usesLeft: number;
   /** Metadata of its tokens. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -33,10 +33,10 @@ export const MAX_SECRET_ID = 4096;
 const MAX_METADATA_ENTRIES = 64;
 /** Maximum length of the metadata of a secret-id as JSON. A token has room for it. */
 const MAX_METADATA = 16_384;
-/** What the reference shows in the place of a time that there is not. */
+/** What the reference shows for an absent time. */
 const NO_TIME = "0001-01-01T00:00:00Z";
 
-/** Fields of a secret-id that is made. */
+/** Fields of a new secret-id. */
 export const SECRET_ID_FIELDS = {
   metadata: metadataField().describe("Metadata of its tokens: an object, JSON in a string, or a=b,c=d"),
   cidr_list: list().describe("Networks that may log in with it, of the role's"),

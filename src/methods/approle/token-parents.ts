@@ -50,7 +50,7 @@ export const TOKEN_PARENT_MIGRATIONS: readonly Migration[] = [
 
 /**
  * `parent`: the accessor of the parent token, "" before it is made. `accessor` and `hash`: "" for that of the role.
- * `longest`: the longest that a token of any login could last when it was made (ms): no tree knows of batch tokens.
+ * `longest`: maximum lifetime (ms) of the tokens of all logins so far, because no tree knows of batch tokens.
  */
 type Row = {
   role: string;
@@ -95,21 +95,21 @@ const NOT_MADE = unavailable("the parent of the token could not be made; try aga
  * children of one token, whose own parent is a token of the role: so a destroyed secret-id and a deleted role end any
  * number of tokens by one revocation. The text of a parent token is given to no client, and it has no policy.
  *
- * The steps have an order in which a crash between two is safe. A parent token is stored here after it was made and
- * before it has children: one that a crash leaves behind has none. A destruction moves its row to `EndingParents` in its
- * own transaction, and is answered after the revocation.
+ * The order of the steps makes a crash between two of them safe. A parent token is stored here after it was made and
+ * before it has children, so a parent that a crash leaves behind has no children. A destruction moves the row to
+ * `EndingParents` in its own transaction, and is answered after the revocation.
  */
 export class TokenParents {
-  /** Those that are to be revoked. */
+  /** The parent tokens that are to be revoked. */
   readonly ending: EndingParents;
   readonly #env: Env;
   readonly #tables: Tables;
   readonly #rows: SealedTable<Row>;
   readonly #isDropped: (role: string) => boolean;
   /**
-   * Parent tokens that are being found or made: concurrent logins wait for the same one. To ask whether one is alive is a
-   * part of it. A login that asked by itself could learn late that it has ended, and put another one in the place of the
-   * one that was made meanwhile, whose children nothing would end.
+   * Parent tokens that are being found or made: concurrent logins wait for the same one. That includes the question
+   * whether the stored parent is alive. A login that asked by itself could get the answer late, and replace a parent
+   * that was made meanwhile. Nothing would then end the children of that parent.
    */
   readonly #finding = new Map<string, Promise<Made>>();
 
@@ -152,8 +152,8 @@ export class TokenParents {
   }
 
   /**
-   * Returns the accessor of the parent token of a secret-id, which is made if there is none that is alive; null when the
-   * secret-id was destroyed or has expired, or the mount is gone.
+   * Returns the accessor of the parent token of a secret-id, which is made if none is alive; null when the secret-id
+   * was destroyed or has expired, or the mount is gone.
    */
   of(role: string, accessor: string, wanted: WantedParent): Promise<Made> {
     return this.#once(role, accessor, async () => {
@@ -168,7 +168,7 @@ export class TokenParents {
    * revoked, by the request `asked`.
    */
   noteEnd({ role, by, value }: ParentName, asked: RevocationOrigin): void {
-    // Rows with an invalid seal go too, but end no token: the accessor in one can be that of any other.
+    // Rows with an invalid seal go too, but end no token: an attacker can write the accessor of any token into them.
     const { good, tampered } = this.#rows.judged(`WHERE role = ? AND ${by} = ?`, role, value);
     for (const row of good) if (row.parent !== "") this.ending.add(row, asked);
     for (const { accessor } of [...good, ...tampered]) this.#rows.delete(role, accessor);
@@ -187,7 +187,7 @@ export class TokenParents {
     return earliest(first, this.ending.nextRemoval());
   }
 
-  /** Removes rows that are of no use any more, as many as one step does. */
+  /** Removes rows that are no longer needed, in one bounded step. */
   async removeEnded(now: Ms): Promise<void> {
     this.ending.removeOld(now);
     const due = `WHERE ${END} <= ? ORDER BY ${END} LIMIT ?`;
@@ -233,7 +233,7 @@ export class TokenParents {
     });
   }
 
-  /** Returns the accessor of the parent token of a role, as `of` does that of a secret-id. */
+  /** `of`, for the parent token of a role. */
   #ofRole(role: string, wanted: WantedParent): Promise<Made> {
     return this.#once(role, OF_ROLE, async () => {
       const row = this.#standing(role, OF_ROLE);
@@ -258,7 +258,7 @@ export class TokenParents {
     store: (parent: string) => boolean,
   ): Promise<Made> {
     const installation = await mustLoadInstallation(this.#env, watermark);
-    // One that is made after the mount was disabled would stay.
+    // Nothing would end a parent token that is made after the mount was disabled.
     if (installation.mountAt(mount.path)?.uuid !== mount.uuid) return ok(null);
     const now = currentTime();
     const spec: TokenSpec = {
@@ -286,13 +286,13 @@ export class TokenParents {
     return ok(null);
   }
 
-  /** Stores a parent token in the place of the one in the row, which has ended. */
+  /** Stores a parent token in place of the one in `row`, which has ended. */
   #replace(row: Row, parent: string): void {
     if (row.parent !== "") this.ending.noteEnded(row);
     this.#rows.put({ ...row, parent });
   }
 
-  /** Runs `find` unless the same one is being found; then returns what that finds. */
+  /** Runs `find`, or waits for a run for the same parent that is in progress. */
   #once(role: string, accessor: string, find: () => Promise<Made>): Promise<Made> {
     const key = `${role} ${accessor}`;
     const running = this.#finding.get(key);

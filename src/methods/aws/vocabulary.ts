@@ -38,7 +38,7 @@ const PHRASES: Pairs = [
   ["vm auth_type", "ec2 auth_type"],
   ["vm auth", "ec2 auth"],
   ["auth method vm not", "auth method ec2 not"],
-  // A message repeats a value of the other vocabulary as the client sent it.
+  // `vm` in a request to an `aws` mount was exchanged to `ec2`. The message shows what the client sent.
   ["auth_type: ec2", "auth_type: vm"],
   ["inferred_entity_type: ec2_instance", "inferred_entity_type: vm_instance"],
   ['image_id" contains', 'ami_id" contains'],

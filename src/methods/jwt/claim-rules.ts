@@ -89,7 +89,7 @@ export function groupsClaimOf(claims: Claims, name: string): Result<readonly str
 }
 
 /**
- * True for a token of a person in more groups than Entra lists: it says where the claim is in the place of the claim
+ * True for a token of a person in more groups than Entra lists: it names a source of the claim instead of the claim
  * (OpenID Connect Core, 5.6.2). @param name of the groups claim; "" for none.
  */
 export function leavesGroupsOut(claims: Claims, name: string): boolean {

@@ -15,14 +15,14 @@ export interface JwtConfig {
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
   readonly publicKeys: readonly string[];
-  /** This server as the provider knows it; absent: there are none. */
+  /** OAuth client id of this server at the provider; absent: no logins through a browser. */
   readonly clientId?: string;
-  /** `sealClientSecret` made it. There with `clientId`. */
+  /** The client secret, sealed by `sealClientSecret`. Set if `clientId` is. */
   readonly sealedClientSecret?: string;
   /** Absent: the provider answers in the query. */
   readonly responseMode?: "query" | "form_post";
   readonly responseTypes?: readonly string[];
-  /** Groups that Entra leaves out of a token are asked for. Absent: no provider has its own rules. */
+  /** "azure": groups that Entra leaves out of a token are read from Microsoft Graph. Absent: no special rules. */
   readonly provider?: "azure";
   /** Kept and shown. Absent: true. */
   readonly namespaceInState?: boolean;
@@ -100,8 +100,8 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts, env: Trus
 }
 
 /**
- * Applies a write. A secret that is not sent stays, for a write of what was read, but only for the same client of the
- * same issuer: whoever may write the configuration must not have it sent to a host of his own.
+ * Applies a write. A secret that is not sent stays, since reads do not show it. It stays only for the same client of
+ * the same issuer: whoever may write the configuration must not have it sent to a host of their own.
  */
 export function changeJwtConfig(
   before: JwtConfig | null,
@@ -132,7 +132,7 @@ function browserProblem(fields: ConfigFields): string | null {
   return providerProblem(fields.provider_config);
 }
 
-/** Returns the problem with a `provider_config`, or null. An empty one is none. */
+/** Returns the problem with a `provider_config`, or null. An empty object counts as absent. */
 function providerProblem(sent: unknown): string | null {
   if (!isFilled(sent)) return null;
   if (!isObject(sent)) return "invalid provider_config: it must be an object";
@@ -200,7 +200,7 @@ function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
 }
 
-/** Reads the members of a key of an issuer. Null and empty members are absent: some issuers write all that there are. */
+/** Reads the members of a key of an issuer. Null and empty members are absent: some issuers write every member. */
 export function readJwk(members: object): JWK {
   const present = Object.entries(members).filter(([, value]) => {
     return value !== null && value !== "" && !(Array.isArray(value) && value.length === 0);

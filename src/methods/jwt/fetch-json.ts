@@ -8,7 +8,7 @@ import { type IssuerProblem, noAnswerAt, problemAt, statusText } from "./issuer-
 /** Much larger than the key set of any issuer, or the description of a provider. */
 const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
-/** An API server of Kubernetes gives its key set only as its own media type (RFC 7517), and is 406 for others. */
+/** An API server of Kubernetes serves its key set only as its own media type (RFC 7517), and answers 406 otherwise. */
 const ACCEPTED = "application/json, application/jwk-set+json";
 
 /** Fetches a JSON object. The problem has no part of the answer. */

@@ -4,14 +4,14 @@ import { NO_ANSWER_CAUSES, noAnswerText } from "../no-answer.ts";
 
 /** Why a document of an issuer can't be had. */
 export interface IssuerProblem {
-  /** A phrase for a login, which needs no token: it names no address. */
+  /** A phrase for the answer to a login. Anybody can send a login, so it names no address. */
   readonly text: string;
   /**
-   * The address that was asked, and the cause, for who configures the mount. It can have URLs that a document of the issuer
-   * names, so the log gets `text`.
+   * The address that was asked, and the cause, for the operator who configures the mount. It can have URLs that a
+   * document of the issuer names, so the log gets `text`.
    */
   readonly detail: string;
-  /** The address, where no connection was made and its cause is not known yet. */
+  /** The address, if no connection was made and the cause is not known yet. */
   readonly unconnected?: string;
 }
 
@@ -54,8 +54,8 @@ export function statusText(status: number): string {
 const BEHIND_NETWORK = ", or TLS fails with a host behind Cloudflare's network";
 
 /**
- * Returns the detail of a problem, with the cause of a connection that was not made. The runtime does not tell a name that
- * does not resolve from a certificate that it does not trust, so the port is asked. For who configures the mount alone.
+ * Returns the detail of a problem, with the cause of a connection that was not made. The runtime's error is the same
+ * for a name that does not resolve and for an untrusted certificate, so the port is probed. Only for operators.
  *
  * @param opens true when the host takes a connection at the port.
  */

@@ -48,7 +48,7 @@ interface JwtLoginSettings {
   readonly role: JwtRole | null;
 }
 
-/** A pending login as it is found: null when there is none, and when another client began it. */
+/** A pending login as it is found. `row` is null when there is none, and when another client began it. */
 export interface FoundLogin extends JwtLoginSettings {
   readonly row: PendingRow | null;
   readonly isOfOther: boolean;
@@ -123,7 +123,7 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
     return this.#findLogin(hash, client, now);
   }
 
-  /** As `findLogin`, and ends the login that is found: of all calls with the same state, one gets it. */
+  /** As `findLogin`, and ends the login that is found: only one of all calls with the same state gets it. */
   async takeLogin(hash: string, client: string | null, now: Ms): Promise<FoundLogin> {
     await this.keys.open();
     const found = this.#findLogin(hash, client, now);
@@ -131,7 +131,7 @@ export class JwtAuth extends RoleMount<JwtEnv, JwtRole, JwtRoleFields> {
     return found;
   }
 
-  /** Replaces the value of a pending login, unless somebody else did it before. True when it did. */
+  /** Replaces the value of a pending login, unless it differs from `before` by now. True when it was replaced. */
   async replaceLogin(hash: string, before: Uint8Array, value: Uint8Array<ArrayBuffer>, now: Ms): Promise<boolean> {
     await this.keys.open();
     return this.#pending.replace(hash, before, value, now);

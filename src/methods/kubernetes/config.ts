@@ -13,7 +13,7 @@ export interface KubernetesConfig {
   readonly host: string;
   /** In PEM, all trusted by the server; absent or "" for public authorities. */
   readonly caCert?: string;
-  /** `sealReviewer` made it; null: the token of a login reviews itself. */
+  /** Token of the reviewer, sealed by `sealReviewer`; null: the token of a login asks for its own review. */
   readonly sealedReviewer: string | null;
   /** In PEM. Empty: the API server alone verifies signatures. */
   readonly publicKeys: readonly string[];
@@ -74,8 +74,8 @@ export function readClusterConfig(
 }
 
 /**
- * Applies a write. A reviewer that is not sent stays, for a write of what was read, but only for the same host: whoever
- * may write the configuration must not have the reviewer sent to a host of his own.
+ * Applies a write. A reviewer that is not sent stays, since reads do not show it. It stays only for the same host:
+ * whoever may write the configuration must not have the reviewer sent to a host of their own.
  */
 export function changeConfig(before: KubernetesConfig | null, change: KubernetesConfigChange): KubernetesConfig {
   const kept = before?.host === change.host ? before.sealedReviewer : null;

@@ -234,7 +234,7 @@ function notGood(audience: string): string {
   return `lookup failed: the API server does not accept the token${hint}`;
 }
 
-/** The review and the claims must be of one account: else the one was not made from the other. */
+/** The review and the checked claims must be of one account: else the role was compared with another account. */
 function sameAccount(claimed: ClaimedAccount, reviewed: ServiceAccount): Result<ServiceAccount> {
   const { namespace, name, uid } = reviewed;
   const isSame = claimed.namespace === namespace && claimed.name === name && claimed.uid === uid;

@@ -25,7 +25,7 @@ const NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 const MAX_UID = 128;
 const MAX_AUDIENCES = 64;
 
-/** Returns the service account if each part of it is one: parts become segments of paths. */
+/** Returns the service account if its parts have a valid form: they become segments of paths. */
 export function serviceAccountOf(namespace: unknown, name: unknown, uid: unknown): ServiceAccount | null {
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string") return null;
   if (!NAMESPACE.test(namespace) || !NAME.test(name) || uid.trim() === "" || uid.length > MAX_UID) return null;

@@ -118,7 +118,7 @@ export class NoticeOutbox {
     });
   }
 
-  /** Makes an attempt. Returns null for a notice that has ended otherwise. */
+  /** Makes an attempt. If the webhook was deleted or disabled, drops the notice and returns null. */
   async #send(notice: NoticeRow, webhooks: readonly SealedWebhook[], keys: Keys): Promise<Delivery | null> {
     const { token_id, webhook_id, trigger, attempts } = notice;
     const before = storedJson<Delivery>(notice.delivery);

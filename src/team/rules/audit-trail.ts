@@ -10,7 +10,7 @@ const ACTIONS: Readonly<Record<string, string>> = { update: "create", patch: "up
 
 /**
  * Returns what a request has changed: the type of the resource, its id, and the action. The path of a collection names
- * no resource, so the id is that of the token which was made or changed, else that of what the collection belongs to.
+ * no resource, so the id is that of the token which was made or changed, else that of the parent of the collection.
  */
 export function trailResource({ path, operation, response, target_accessor: target }: TrailLine) {
   const [place = "", named] = path.split("/actions/", 2);

@@ -82,7 +82,7 @@ export const MAX_NAME_LENGTH = 90;
 const MAX_DESCRIPTION_LENGTH = 255;
 const MAX_SSO_ID_LENGTH = 256;
 const MAX_POLICIES = 64;
-/** Tokens that a team can have. */
+/** Maximum number of tokens of a team. */
 export const MAX_TEAM_TOKENS = 1000;
 const MAX_EMAIL_LENGTH = 254;
 

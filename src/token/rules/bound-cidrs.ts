@@ -46,7 +46,7 @@ export function addressAllowed(cidrs: readonly string[], clientAddress: string |
   });
 }
 
-/** True when each of these networks is a part of one of `outer`, which allow any when there are none. As `parseCidr` reads. */
+/** True when each of these networks is within a network of `outer`; an empty `outer` allows all. See `parseCidr`. */
 export function networksWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true;
   const allowed = outer.map(networkOf);

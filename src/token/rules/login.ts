@@ -17,7 +17,7 @@ export interface Login {
   readonly maxTtl: Seconds;
   readonly period: Seconds;
   readonly explicitMaxTtl: Seconds;
-  /** The token ends then at the latest, whatever is renewed; absent: the durations alone limit it. */
+  /** No renewal extends the token beyond this time; absent: the durations alone limit it. */
   readonly endsBy?: Ms;
   /** 0: no limit. */
   readonly numUses: number;
@@ -84,7 +84,7 @@ export function planLogin(mount: Mount, verified: Login, watermark: number, now:
   });
 }
 
-/** A login with an end in the durations of its token. A batch token is not renewed, so the longest lifetime is enough. */
+/** Applies `endsBy` to the durations of a login. A batch token is not renewed, so `maxTtl` is enough. */
 function withEnd(login: Login, type: TokenType, now: Ms): Login {
   if (login.endsBy === undefined) return login;
   const left = Math.max(1, Math.ceil((login.endsBy - now) / 1000));

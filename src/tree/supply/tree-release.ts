@@ -67,7 +67,7 @@ export class TreeRelease {
     return areLast;
   }
 
-  /** Releases an empty tree. Each login creates one: their number must not grow for ever. False: it is in use. */
+  /** Releases an empty tree, or the number of trees would grow with every login. False while it is in use. */
   async release(): Promise<boolean> {
     if (this.#users > 0) return false;
     const { env, inventory, life } = this.#tree;

@@ -59,7 +59,7 @@ export interface TidyStepResult {
   /** Listed accessors of live tokens that have ended by the record of their shard. A tree of 1.0.0-rc.1 names none. */
   readonly revived?: readonly string[];
   readonly repairs: TreeRepairs;
-  /** Those of the aged terms that something here needs. */
+  /** Versions of the aged terms that rows of this tree need. */
   readonly terms: readonly number[];
   /** Where the next step continues; null when the tree is done. */
   readonly next: TreePosition | null;

@@ -165,7 +165,7 @@ export class NewTokens {
     return { ...this.progress(), confirmed: last !== undefined };
   }
 
-  /** What is not confirmed, without a look whether more is. */
+  /** What is unconfirmed as of the last `noteListed`. */
   progress(): ListingProgress {
     return { confirmed: false, isOnItsWay: this.isOnItsWay, isMore: this.#hasUnqueued };
   }

@@ -167,7 +167,7 @@ export function endpointProblem(url: string, listed: PrivateHosts): string | nul
   return problem === "host" ? "must not be a private, loopback or link-local address" : null;
 }
 
-/** The configuration after a write; 400 when a stored key and a role without one are set: which is used is unclear. */
+/** The configuration after a write; a 400 when it has a stored key and a web identity: which applies is unclear. */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
   const kept = before?.webIdentity ?? null;

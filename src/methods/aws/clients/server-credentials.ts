@@ -69,7 +69,7 @@ function configuredRegion(env: AwsEnv) {
 /** The metadata services are one network hop away: they answer at once or not at all. */
 const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024, hosts: "any" } as const;
 
-/** These may receive the container's token without TLS. */
+/** Hosts that may receive the container's token without TLS. */
 const CONTAINER_HOSTS: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "127.0.0.1", "localhost"]);
 
 const ROLE_NAME = /^[\w+=,.@-]{1,128}$/;

@@ -183,7 +183,7 @@ const KINDS: Readonly<Record<CertificateType, readonly PublishedKind[]>> = {
   identity: ["rsa"],
 };
 
-/** Those that the cloud publishes for documents of `region` alone: other companies run some of the regions. */
+/** The published certificates for `region`. Those of other regions don't count: other companies run some of them. */
 export function publishedCertificates(type: CertificateType, region: string): readonly Certificate[] {
   return KINDS[type].flatMap((kind) => {
     const pem = Object.hasOwn(certs[kind], region) ? certs[kind][region] : undefined;

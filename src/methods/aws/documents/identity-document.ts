@@ -177,7 +177,7 @@ export async function verifyIdentity(
   return refuse("instance identity verification using SHA256 RSA signature is unsuccessful");
 }
 
-/** In lines of 64 characters, with line breaks of two characters. */
+/** Length of `bytes` in base64, in lines of 64 characters with CRLF. */
 function base64Length(bytes: number): number {
   const characters = 4 * Math.ceil(bytes / 3);
   return characters + 2 * Math.ceil(characters / 64);

@@ -46,7 +46,7 @@ export async function findNamedRole({ attempt, fields }: Begun) {
   return ok({ settings, roleName: roleName.value, found });
 }
 
-/** Finds the settings for a login whose proof names the role. A mount without a role that it could name verifies none. */
+/** Finds the settings for a login whose proof names the role. Refuses if the mount has no role that it could name. */
 export async function findSettings({ attempt, kind }: Begun): Promise<Result<Settings>> {
   const { settings } = await configurationForLogin(attempt, null, null);
   const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
@@ -83,7 +83,7 @@ export async function targetOf<R extends NamedRole>(
   return { ...role, identity, ...account, ...(await openClient(access, client)) };
 }
 
-/** In lower case; "" for none. */
+/** Reads the name of a role, in lower case; "" for none. */
 function readRoleName({ checks, notes }: Attempt, name: string): Result<string> {
   const roleName = nameKey(name);
   if (roleName !== "" && !isRoleName(roleName)) return checks.record("role", {}, err(notFound(roleName)));

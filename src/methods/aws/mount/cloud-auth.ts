@@ -310,7 +310,7 @@ export class CloudAuth extends MountObject<Env> {
     this.#noteChange();
   }
 
-  /** Increases the version number in the transaction of a change. Isolates keep copies by it. */
+  /** Increases the version number in the transaction of a change. Isolates detect outdated copies by it. */
   #noteChange(): void {
     if (!this.tables.exist) return;
     // The time makes the number greater also after a restore of an earlier state.

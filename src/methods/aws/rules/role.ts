@@ -229,7 +229,7 @@ function boundsProblem(role: CloudRole): string | null {
   return null;
 }
 
-/** A flag that has no meaning for the role is refused. False is none: a role can be written as it was read. */
+/** Refuses a flag that has no meaning for the role, unless it is false: a role can be written as it was read. */
 function instanceFlagsProblem(role: CloudRole, sent: CloudRoleFields): string | null {
   if (role.authType !== "vm") {
     for (const field of ["disallow_reauthentication", "allow_instance_migration"] as const) {

@@ -96,7 +96,7 @@ async function beginByCode(
   return ok({ authUrl: url.href, poll: { state, interval, userCode: pending.userCode } });
 }
 
-/** How often a client asks whose provider says nothing about that. */
+/** Default interval at which a client polls. */
 const USUAL_INTERVAL: Seconds = 5;
 
 type NewCodeLogin = Pick<CodeLogin, "revision" | "nonce" | "verifier">;

@@ -7,8 +7,8 @@ import { redirectProblem } from "./redirect-uris.ts";
 const CALLBACK_MODES = ["client", "device", "direct"] as const;
 
 /**
- * Where the answer of the provider goes: to the client, which passes it on; to nobody, as the client asks again until a
- * person has consented on any device (RFC 8628); or to this server, while the client asks it again.
+ * Where the answer of the provider goes. "client": to the client, which passes it on. "device": to nobody; the client
+ * polls until a person has consented on any device (RFC 8628). "direct": to this server, which the client polls.
  */
 type CallbackMode = (typeof CALLBACK_MODES)[number];
 
@@ -93,7 +93,7 @@ export function changeBrowserLogin(before: RoleBrowser | null, fields: BrowserFi
 
 const NOT_OF_JWT = "max_age belongs to logins through a browser: to role_type oidc";
 
-/** Clients send the other fields with every role. This one would seem to be in force. */
+/** True with `max_age`, which would seem to be in force. Clients send the other fields with every role. */
 function isLimited(fields: BrowserFields): boolean {
   return (fields.max_age ?? 0) > 0;
 }
@@ -102,7 +102,7 @@ function saidBy({ browser, unusedBrowser }: RoleBrowser): BrowserLogin {
   return browser ?? unusedBrowser ?? NEW;
 }
 
-/** The reference takes every role for one of logins through a browser unless it is said not to be. */
+/** Without `role_type` a role keeps its type; a new role is for browsers if it has redirect addresses. */
 function isOidc(before: RoleBrowser | null, fields: BrowserFields): boolean {
   const { role_type: type = "", allowed_redirect_uris: uris = [] } = fields;
   if (type !== "") return type === "oidc";

@@ -18,7 +18,7 @@ export interface ProviderAnswer {
   readonly iss: string;
 }
 
-/** What the reference sends in the place of a code that it keeps. It is known to all, so it stands for nothing here. */
+/** The reference sends this in place of a code that it keeps. Anybody can send it too, so it is refused here. */
 const NO_CODE = "no_code";
 /** Longer than what any provider sends. */
 const MAX_CODE = 8192;
@@ -85,7 +85,7 @@ async function verifyCode(
   return holder.ok ? ok(clientOf(login.roleName, role.value, boundCidrs.value, holder.value)) : holder;
 }
 
-/** Returns the code of an answer that the client brings: the one that is kept, for the secret of its browser. */
+/** Returns the code of an answer that the client brings; a kept code only for the secret of the browser that got it. */
 function codeFor(provider: Provider, pending: CodeLogin, answer: ProviderAnswer): Result<string> {
   if (pending.code === undefined) return codeIn(provider, pending, answer);
   return isConfirmed(pending, answer.code) ? ok(pending.code) : refuse(NOT_RECEIVED);
@@ -101,8 +101,8 @@ export function boundAddress(
 }
 
 /**
- * Returns the code in an answer of the provider. One of another issuer is refused, and one that names none where the
- * provider always does (RFC 9207). Programs that listen on the client's own machine pass on the code alone.
+ * Returns the code in an answer of the provider. Refuses an answer of another issuer, and one without an issuer if the
+ * provider always names it (RFC 9207). But programs that listen on the client's own machine pass on the code alone.
  */
 export function codeIn(
   { issuer, namesIssuer }: Pick<Provider, "issuer" | "namesIssuer">,

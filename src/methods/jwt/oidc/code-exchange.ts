@@ -6,7 +6,7 @@ import { jsonObjectOf } from "../../../wire/json.ts";
 import { askIssuer, jsonOf } from "../fetch-json.ts";
 import type { Provider } from "./provider-discovery.ts";
 
-/** This server as the provider knows it. */
+/** The OAuth client that this server is at the provider. */
 export interface OidcClient {
   readonly id: string;
   readonly secret: string;
@@ -34,7 +34,7 @@ const CODES: ReadonlySet<string> = new Set([
   ...["invalid_scope", "authorization_pending", "slow_down", "access_denied", "expired_token"],
 ]);
 
-/** The code of an answer that refuses; null for any other answer, such as one to too many requests, which passes. */
+/** The code of an answer that refuses; null for any other answer, also for 429, which is temporary. */
 export function refusalIn({ status, body }: SentAnswer): string | null {
   if (status < 400 || status >= 500 || status === 429) return null;
   const error = jsonObjectOf(body)?.error;

@@ -34,8 +34,8 @@ const DEFAULT_INTERVAL: Seconds = 5;
 const MAX_INTERVAL: Seconds = 60;
 
 /**
- * Asks the provider to begin a login on any device. RFC 8628 has no PKCE, and some providers refuse parameters that they
- * do not know. Keycloak wants it here too of a client that requires it: a refused request is sent again with it.
+ * Asks the provider to begin a login on any device. RFC 8628 has no PKCE, and some providers refuse parameters that
+ * they do not know. Keycloak wants PKCE from a client that requires it, so a refused request is sent again with it.
  */
 export async function beginAtProvider(
   known: KnownProvider,
@@ -63,7 +63,7 @@ async function askToBegin(
   return device.ok ? device : err({ kind: "no answer", message: device.error });
 }
 
-/** Reads the answer of the provider. The client opens the address, so only one of the provider's that may be called is taken. */
+/** Reads the answer of the provider. The client opens its address, so it must be one that may be called. */
 function readDeviceAnswer(
   answer: Readonly<Record<string, unknown>>,
   listed: PrivateHosts,

@@ -89,7 +89,7 @@ async function resultOf(
   return holder.ok ? ok({ holder: holder.value, conditions: conditionsOf(role.value) }) : holder;
 }
 
-/** Counts a wrong code. Of several at the same moment one counts, and the others are no further tries. */
+/** Counts a wrong code. Of concurrent wrong codes only one is counted, and the others are refused. */
 async function refuseCode(
   attempt: OidcAttempt,
   login: OpenedLogin<DirectLogin>,

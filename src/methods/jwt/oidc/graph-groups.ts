@@ -68,7 +68,7 @@ function isNotThere(reason: string): Failure {
   return serviceUnavailable(`${FAILED} Microsoft Graph: ${reason}`);
 }
 
-/** Reads the ids of an answer of Microsoft Graph. A part of a list is refused: the rest would be groups that were left. */
+/** Reads the ids of an answer of Microsoft Graph. Refuses a partial list: the person would lose the other groups. */
 export function readMemberObjects(answer: Readonly<Record<string, unknown>>): Result<readonly string[], string> {
   if (answer["@odata.nextLink"] !== undefined) return err("its answer is only a part of the list");
   const { value } = answer;

@@ -1,6 +1,6 @@
 import type { Reply } from "../../../wire/reply.ts";
 
-/** No code, no frames, no other origins. The referrer has a code, and goes nowhere else. */
+/** No scripts, no frames, no other origins. The URL has an authorization code, so no other origin gets a referrer. */
 const HEADERS = {
   "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   "Referrer-Policy": "same-origin",

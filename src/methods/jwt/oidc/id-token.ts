@@ -21,7 +21,7 @@ export function nonceProblem({ nonce }: Claims, expected: string): string | null
   return isSame ? null : "invalid ID token nonce";
 }
 
-/** Returns why an access token is not the one that an ID token belongs to, or null. One without `at_hash` says nothing. */
+/** Returns why an access token is not the one that an ID token belongs to (`at_hash`, optional), or null. */
 export function accessTokenProblem(
   { at_hash: hash }: Claims,
   accessToken: string,

@@ -9,7 +9,7 @@ import type { JwtEnv } from "../env.ts";
 import { type FoundLogin, jwtAuthAt } from "../jwt-auth.ts";
 import type { PendingRow } from "./pending-login-table.ts";
 
-/** How long a person may take. */
+/** How long a person may take to sign in. */
 export const PENDING_MS: Ms = 600_000;
 /** Maximum length of the secret of a client. */
 export const MAX_CLIENT_NONCE = 512;
@@ -32,7 +32,7 @@ export interface Confirmed {
 /** What a login by an authorization code remembers. */
 export interface CodeLogin {
   readonly kind: "code";
-  /** That of the configuration, so that a login ends when the issuer changes. */
+  /** Revision of the configuration, so that a login ends when the issuer changes. */
   readonly revision: string;
   /** As the provider was told it. */
   readonly redirectUri: string;
@@ -59,7 +59,7 @@ export interface DeviceLogin {
   /** A secret: what proves who asked for the device code (PKCE). Absent: the provider asked for no proof. */
   readonly verifier?: string;
   readonly interval: Seconds;
-  /** The client may ask again from here on. */
+  /** When the client may poll again. */
   readonly nextPollAt: Ms;
 }
 
@@ -78,16 +78,15 @@ export interface DirectLogin extends Omit<CodeLogin, "kind" | "returnTo"> {
 
 export type PendingLogin = CodeLogin | DeviceLogin | DirectLogin;
 
-/** What a login is asked for by. */
+/** What names a pending login in a request. */
 export interface LoginKey {
   readonly state: string;
   /** "" for none; null for a caller that is not the client that began, such as the provider. */
   readonly clientNonce: string | null;
 }
 
-/** A login that was found, opened. */
+/** A pending login that was found, with its opened value. */
 export interface OpenedLogin<P extends PendingLogin = PendingLogin> extends FoundLogin {
-  /** It was found by this. */
   readonly key: LoginKey;
   readonly row: PendingRow;
   readonly pending: P;
@@ -127,7 +126,7 @@ export async function pendingRow(
 }
 
 /**
- * Finds the login with this state, or takes it: then it can't go on again.
+ * Finds the login with this state, or takes it: then it ends, so that only one request can use it.
  *
  * @returns the login; "other client" when another one began it, null when there is none.
  */

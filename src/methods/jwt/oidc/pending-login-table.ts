@@ -25,11 +25,11 @@ export interface PendingRow {
   readonly hash: string;
   /** Name of the role in lower case. */
   readonly role: string;
-  /** Keyed hash of what the client proves by that it began the login; "" when it gave nothing. */
+  /** Keyed hash of the nonce by which the client proves that it began the login; "" when it sent none. */
   readonly client: string;
   /** Network of the client that began; "" when it is not known. */
   readonly network: string;
-  /** `sealPending` made it. */
+  /** Sealed by `sealPending`. */
   readonly value: Uint8Array<ArrayBuffer>;
   readonly expiresAt: Ms;
 }
@@ -88,7 +88,7 @@ export class PendingLogins {
     return { hash, role, client, network, value: new Uint8Array(row.value), expiresAt };
   }
 
-  /** Replaces the value of a login, unless it is another one than `before` by now. True when it did. */
+  /** Replaces the value of a login, unless it differs from `before` by now. True when it was replaced. */
   replace(hash: string, before: Uint8Array, value: Uint8Array<ArrayBuffer>, now: Ms): boolean {
     const row = this.find(hash, now);
     if (!row || !equalBytes(row.value, before)) return false;
@@ -109,7 +109,7 @@ export class PendingLogins {
     for (const hash of columnOf<string>(this.#sql, query, now, DELETED_AT_ONCE)) this.delete(hash);
   }
 
-  /** When the first of them ends; null without any. */
+  /** When the first pending login ends; null without any. */
   firstEnd(): Ms | null {
     const [end = null] = columnOf<number | null>(this.#sql, "SELECT MIN(expires_at) FROM pending_logins");
     return end;

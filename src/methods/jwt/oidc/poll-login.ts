@@ -15,7 +15,7 @@ import {
   verifyTokens,
 } from "./verify-tokens.ts";
 
-/** The part of an interval that a client must wait at least: its clock is not ours. */
+/** Minimum part of the poll interval that a client must wait: its clock may run faster than ours. */
 const LEAST_OF_INTERVAL = 0.8;
 
 const waiting = (code: "authorization_pending" | "slow_down") => err({ code: "pending", message: code } as const);
@@ -70,9 +70,9 @@ async function askProvider(
 }
 
 /**
- * Takes the result of a login whose answer came to this server. The token is what the role gives now, which may be
- * another one than when the person confirmed. A role that asks something else of people since then gives none: the
- * claims that it would compare are not there any more.
+ * Takes the result of a login whose answer came to this server. The token has the settings of the role as it is now. If
+ * the conditions of the role have changed since the person confirmed, there is no token: the claims that they would be
+ * compared with are not stored.
  */
 async function takeResult(
   attempt: OidcAttempt,

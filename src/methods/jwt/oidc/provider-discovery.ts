@@ -33,7 +33,7 @@ const GRAPH_HOSTS: ReadonlySet<string> = new Set([
 
 /** How long a description is used. */
 const REFRESH_MS = 300_000;
-/** How long a failure is the answer: anybody can begin logins, and not each may cause a request. */
+/** How long a failure is kept: anybody can begin logins, and not each may cause a request. */
 const FAILED_MS = 2_000;
 const MAX_KEPT_CHARACTERS = 2 ** 16;
 

@@ -8,7 +8,7 @@ const STRANGE = /[^\x21-\x7e]|[\\#<>"^`{|}]/;
 
 /**
  * True when a login may return to this address: it is on the list, character by character. Only the port of an http
- * address of the client's own machine is free, since a program takes the one that it gets.
+ * address of the client's own machine is free, since a program listens on any free port.
  */
 export function isAllowedRedirect(uri: string, allowed: readonly string[]): boolean {
   if (redirectProblem(uri) !== null) return false;

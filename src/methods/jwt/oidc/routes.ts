@@ -41,7 +41,7 @@ const POLL_FIELDS = fieldSchema({
   client_nonce: text().describe("The secret that the login was begun with"),
 });
 
-/** Texts, as in the reference. */
+/** The interval is a string, as in the reference. */
 function shownBeginning({ authUrl, poll }: BegunLogin) {
   if (!poll) return { auth_url: authUrl };
   const { state, interval, userCode } = poll;

@@ -7,7 +7,7 @@ import { knownProvider } from "./verify-tokens.ts";
 
 /**
  * Keeps the code of an answer that came to this server. Returns a new secret for the browser that came with it. Without
- * it the code is not used: otherwise who began a login would get the token of somebody else who signs in by their link.
+ * the secret the code is not used: an attacker who began the login and sent the link to a victim would get their token.
  */
 export async function keepCode(
   attempt: OidcAttempt,
