@@ -175,7 +175,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
         : ok({ into, from: sources, force: fields.force, keep });
     },
     handle: async ({ env, prepared, request }) => {
-      // Another text is none of an entity: a token that was sent in its place must not be in the log.
+      // Only texts with the form of an entity id are logged: a token may have been sent by mistake.
       request.notes.targetEntities = [prepared.into, ...prepared.from].filter((id) => shardOfEntity(id) !== null);
       const merged = await identityOf(env).merge(prepared);
       // Also after a refusal: an alias may have moved.
@@ -206,7 +206,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       request.notes.targetEntities = [entity.id];
       const asked = originOfCaller(caller, request);
       let ended: Result<unknown> = ok(null);
-      // The entity's own watermark last: after an earlier crash a read shows no change, and a repeat completes it.
+      // The entity's own watermark is last: reads show it, so after a crash they show no change and the client repeats.
       for (const id of [...entity.mergedIds, entity.id]) {
         const watermark = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore, asked };
         if (ended.ok) ended = await systemOf(env).addWatermark(watermark, currentTime());

@@ -257,7 +257,7 @@ export const OIDC_ROUTES: readonly Route[] = [
       if (!verified.ok) return inactive(verified.error);
       const subject = verified.value.sub ?? "";
       const view = await loadEntity(env, subject);
-      // A token about an entity that was merged into another one says nothing about that.
+      // When the subject was merged into another entity, the token does not identify that entity.
       if (view?.entity.id !== subject) return inactive("entity was not found");
       return view.disabled ? inactive("entity is disabled") : plainReply({ active: true });
     },

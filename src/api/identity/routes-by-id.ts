@@ -37,7 +37,7 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly view: View<Shown<Thing>>;
   /** The properties that a list shows beside the id. */
   readonly summary: View<Shown<Thing>>;
-  /** Reads a write of a record that `fields` name. Judges what needs nothing but the request and the mounts. */
+  /** Reads the fields of a write. Checks what needs no stored data but the mounts. */
   change(fields: Fields, mounts: ReadyContext["installation"]["mounts"]): Result<Change>;
   /**
    * Creates a record, or changes the one with this id. Returns the data of the answer; null: it has no body.
@@ -102,7 +102,7 @@ export function routesById<Thing extends ById, Fields extends ById, Change>(
   ];
 }
 
-/** Defines the routes that list, read, change and delete records of a kind by their names, and that which looks one up. */
+/** Defines the routes that list, read, change and delete records of a kind by their names, and the look-up route. */
 export function routesByName<Thing extends ById, Fields extends ById & ByName, Change>(
   kind: NamedKind<Thing, Fields, Change>,
 ): Route[] {

@@ -90,7 +90,7 @@ const NAMED_ALIAS_VIEW = view<Shown<AliasRecord>>({
   metadata: [{ "*": "string" }, ({ thing }) => thing.metadata],
 });
 
-/** How people call an entity: its name, and what its logins say of it. */
+/** The names by which people know an entity: its own, and the names and metadata of its aliases. */
 export const ENTITY_NAMES_VIEW = view<Shown<EntityRecord>>({
   name: ["string", ({ thing }) => thing.name],
   aliases: [

@@ -21,12 +21,12 @@ import { type Resource, readDocument } from "./routes.ts";
 const MEDIA_TYPE = "application/vnd.api+json";
 
 /**
- * The one parameter that a write takes from its query, where clients name a kind of token by it. It is a field as the
- * attributes are: what a policy says of it holds, and routes that don't know it refuse it.
+ * The only query parameter of a write: the kind of an organization's token. It counts as an attribute, so policies can
+ * restrict it, and routes that don't know it refuse it.
  */
 const WRITE_PARAMETER = "token";
 
-/** Its fields, which policies can limit, are the attributes of the resource in a write, and the query in a read. */
+/** Reads a request. Its fields, which policies can limit, are the attributes in a write, and the query in a read. */
 async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
   const { path } = head;
   if (!path.ok) return path;

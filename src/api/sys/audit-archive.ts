@@ -25,8 +25,8 @@ const VERIFIED = dataAnswer({
 });
 
 /**
- * What shows that the audit store is whole, and takes its records elsewhere. The reference has none of these. Records
- * are read with `sudo`, as below `sys/audit` everything is.
+ * Checks that the audit store is complete, and exports its records. The reference has none of these. They need `sudo`,
+ * as everything below `sys/audit` does.
  */
 export const AUDIT_ARCHIVE_ROUTES: readonly Route[] = withParameters(
   { shard: "The number of the shard", number: "The number of the object in its shard" },

@@ -113,7 +113,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
     handle: async ({ env, installation, fields, prepared }) => {
       const sealed = await sealBackup(env, installation, fields.run, fields.parts);
       if (!sealed.ok) return sealed;
-      // Health shows it. The backup is good without.
+      // Only the health checks need this record: the backup is valid without it.
       await backupRunsOf(env)
         .sealedElsewhere(prepared.began)
         .catch((error: unknown) => console.error(JSON.stringify({ type: "backup", error: String(error) })));
@@ -183,7 +183,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     input: fieldSchema({ ...HEAD, key_ring: pasted().describe("The wrapped key ring.") }),
     async handle({ env, loaded }, { key_ring: keyRing, ...backup }) {
-      // Open to every caller: an installation must answer without a call to an object.
+      // The endpoint is open to every caller, so an existing installation must answer without a call to an object.
       if (loaded.ok) return err(NOT_EMPTY);
       return doneReply(await beginRestore(env, backup, keyRing));
     },
@@ -222,7 +222,10 @@ export const BACKUP_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Without the secret, the first caller could initialize the deployment. It must not read backups of an earlier one. */
+/**
+ * Refuses the route unless the init token is set. Without it, the first caller may initialize the deployment, but must
+ * not read the backups of an earlier installation.
+ */
 function withInitToken(route: OpenRoute): OpenRoute {
   return {
     ...route,

@@ -21,7 +21,7 @@ type PathFields = Values<typeof PATHS>;
 const TOKEN = unread("string").describe("The token");
 const RULES = text().describe("The rules, for a caller without an entity");
 
-/** The capabilities on each path; `capabilities` has those of a single path again. */
+/** The capabilities on each path; for a single path, `capabilities` repeats them. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
 
 const INVALID_TOKEN = invalid("invalid token");

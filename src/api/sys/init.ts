@@ -65,8 +65,8 @@ function refusalOfStranger(env: Env, { path, token, sender, baseUrl }: GroveRequ
   if (!mayInitialize(env, token)) {
     return forbidden(`${path} needs the secret GROVE_INIT_TOKEN of this deployment as its token`);
   }
-  // A web page whose owner lets its name resolve to this server's address could otherwise initialize a server that only
-  // the visitor of the page can reach.
+  // DNS rebinding: a web page whose name resolves to this server's address could otherwise initialize a server that
+  // only the visitor of the page can reach.
   if (env.GROVE_INIT_TOKEN || sender() === "program" || !canBeRebound(baseUrl())) return null;
   return forbidden(
     `a web page can call ${path} over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set`,
@@ -81,7 +81,7 @@ export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || isInitToken(env, token);
 }
 
-/** True for the init token of a deployment that has one. One of white space alone admits nobody. */
+/** True for the init token of a deployment that has one. A secret of white space alone admits nobody. */
 export function isInitToken({ GROVE_INIT_TOKEN = "" }: Env, token: string): boolean {
   const secret = withoutWhiteSpace(GROVE_INIT_TOKEN);
   return secret !== "" && equalTexts(token, secret);
@@ -236,7 +236,7 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Binds a one-time password to its attempt: that of another attempt does not open. */
+/** Binds a sealed one-time password to its attempt: it does not open for another attempt. */
 function otpContext(nonce: string): string {
   return `generate-root otp ${nonce}`;
 }

@@ -60,7 +60,7 @@ function rotationRoutes(path: string, rotateId: string, configId: string): Route
       input: ROTATION,
       prepare: async ({ fields: { enabled, max_operations: maxOperations, interval } }) => {
         const change = { enabled, maxOperations, interval };
-        // Each setting has its own bounds, so those that are stored make no difference.
+        // Each setting has bounds of its own, so the check does not depend on the stored settings.
         const changed = changeRotation(DEFAULT_ROTATION, change);
         return changed.ok ? ok(change) : refuse(changed.error);
       },

@@ -33,7 +33,7 @@ export function serviceStateOf(loaded: Result<Installation>) {
 /** Maximum time in which an object has to answer. */
 const PROBE_MS = 3_000;
 
-/** Names of the objects that did not answer. Requests need no token, so not each of them may call objects. */
+/** Names of the objects that did not answer. Requests share it: they need no token, so not each may call objects. */
 const probe = new SingleFlight<readonly string[]>(5_000, PROBE_MS);
 
 /** Calls the objects that every request may need, and returns the names of those that do not answer. */
@@ -60,7 +60,7 @@ const HEALTH_VIEW = view<{ readonly state: ServiceState; readonly version: strin
   server_time_utc: ["integer", ({ now }) => Math.floor(now / 1000)],
   version: ["string", () => API_VERSION],
   grove_version: ["string", ({ version }) => version],
-  // Only while this isolate can't read again a copy that is too old: of the installation, or of a mount's configuration.
+  // Only while this isolate uses a copy beyond its maximum age, because the owner of the data does not answer.
   "grove_stale_seconds?": ["integer", ({ now }) => staleSeconds(now)],
   "snapshot_age_seconds?": ["number", ({ state, now }) => (state.sealed ? undefined : installationAgeMs(now) / 1000)],
   "failing_objects?": [["string"], ({ state }) => (state.sealed ? undefined : (probe.last?.value ?? []))],

@@ -74,7 +74,7 @@ const PAGINATION_VIEW = view<TrailPage>({
   total_count: ["integer", ({ total }) => total],
 });
 
-/** The audit trail of an organization. Unlike the others, its answer is no document of JSON:API. */
+/** The audit trail of an organization. Unlike those of other endpoints, its answer is no document of JSON:API. */
 export const AUDIT_TRAIL_ROUTES: readonly Route[] = [
   tokenRoute<Record<string, unknown>, ListQuery<{ readonly since: Ms | null }>>("read", "organization/audit-trail", {
     summary: "Lists the changes in the organization of the caller's token, the newest first.",
@@ -90,7 +90,7 @@ export const AUDIT_TRAIL_ROUTES: readonly Route[] = [
       const { organization: name, organizationId } = holder;
       const organization = await organizationNamed(env, name).show(name);
       if (organization?.organizationId !== organizationId) return NOT_FOUND;
-      // What was done to an earlier organization of this name is not this one's.
+      // Events of an earlier organization with the same name are not shown.
       const from = Math.max(own.since ?? 0, organization.createdAt);
       const { items, total } = await trailPage(env, name, from, page);
       const data = items.map((line) => EVENT_VIEW.show({ line, organization: name }));
@@ -106,7 +106,7 @@ async function trailPage(env: Env, name: string, from: Ms, { number, size }: Pag
   const question = { mentions: [mentionOf("organization", name)], filter, newestFirst: true, limit: READ_AT_ONCE };
   const first = (number - 1) * size;
   const items: TrailLine[] = [];
-  // A batch that two shards have taken after a late answer is there twice.
+  // After a late answer, a batch can be stored in two shards.
   const seen = new Set<string>();
   let asked = 0;
   for await (const events of eventPages(env, question)) {

@@ -39,7 +39,7 @@ export const TEAM_TOKENS: CredentialFormat = {
 
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
-/** For an organization by its owners or its own token. Without sudo: with it they could give a token any policy. */
+/** For requests about an organization by its owners or its own token. With sudo, they could give a team any policy. */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
 /** The caller with a token of a team or of an organization. */

@@ -190,7 +190,7 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   const { env, installation, request, prepared: attributes } = context;
   const { keys } = installation;
   const place = await readPlace(context);
-  // The path must name a token. The id of the team means its current token: a repeated request would rotate the new one.
+  // The path must have a token id. A team id means its current token, so a repeated request would rotate the new token.
   if (!place || place.tokenId === "") return NOT_FOUND;
   const { route, tokenId } = place;
   const { text, token } = await generate(context, route, attributes["expired-at"]);

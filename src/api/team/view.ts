@@ -68,7 +68,7 @@ export const TOKEN_VIEW = view(TOKEN_FIELDS);
 export const LISTED_TOKEN_VIEW = view<ListedTeamToken>({
   ...fieldsOf((listed) => ({ ...listed, text: null }), {
     ...TOKEN_FIELDS,
-    // For people: the relationship has an id that nobody knows.
+    // The relationship has only an id, which people don't know.
     attributes: inner<ShownToken>({
       ...TOKEN_ATTRIBUTES,
       "created-by-name?": ["string", ({ token }) => token.createdBy.name || undefined],
@@ -137,7 +137,7 @@ export const ORGANIZATION_VIEW = view<{
   links: inner({ self: ["string", ({ organization }) => `/api/v2/organizations/${organization.name}`] }),
 });
 
-/** The user that a token stands for. `service` is the holder and its token for one of a team or an organization. */
+/** The user that a token stands for. `service`: the holder and its token, for a token of a team or an organization. */
 export const USER_VIEW = view<{ readonly user: Pick<Author, "id" | "name">; readonly service: TeamWithToken | null }>({
   id: ["string", ({ user }) => user.id],
   type: ["string", () => "users"],

@@ -26,7 +26,7 @@ const PAGE_OF_LINEAGE = 500;
 const EVENTS = { events: [EVENT_SHAPE], next: "string" } as const;
 const OFF = refuse("the audit store is off: the deployment sets AUDIT_STORE");
 
-/** What an answer has of one token besides its events. */
+/** The fields of an answer about one token, besides its events. */
 const OF_TOKEN = {
   "accessor?": "string",
   "makers?": [MADE_SHAPE],
@@ -39,7 +39,7 @@ const OF_TOKEN = {
   "complete?": "boolean",
 } as const;
 
-/** Questions to the audit store. A token is sent in a body only: addresses are logged. */
+/** Questions to the audit store. A token is accepted in a body only, because URLs are logged. */
 export const EVENT_ROUTES: readonly Route[] = [
   tokenRoute(["read", "update"], "sys/audit/events", {
     summary: "Finds events of the audit store.",
@@ -95,9 +95,9 @@ export const EVENT_ROUTES: readonly Route[] = [
 ];
 
 /**
- * Returns a page of events. It can be short and have a next one.
+ * Returns a page of events. It can have fewer events than asked for although there is a next page.
  *
- * @param doneBy id of an entity: only what its tokens did. What others did to it has their tokens and addresses in it. "": all.
+ * @param doneBy id of an entity: only events of its own tokens, because other events show other callers; "" for all.
  */
 async function findEvents(env: Env, { actor, ...question }: ReadQuery, doneBy = "") {
   const found = await searchEvents(env, question);
@@ -120,7 +120,7 @@ function isOf({ auth, response }: CallerLine, entityId: string): boolean {
   return auth?.entity_id === entityId || response?.auth?.entity_id === entityId;
 }
 
-/** A batch that two shards have taken after a late answer is there twice. */
+/** Removes repeated events: after a late answer, a batch can be stored in two shards. */
 function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
   const seen = new Set<string>();
   return events.filter(({ line }) => {
@@ -134,8 +134,8 @@ function withoutRepeats(events: readonly AuditEvent[]): readonly AuditEvent[] {
 const END_MS: Ms = 2000;
 
 /**
- * How a token has ended, also one that no request named: it ended with its parent, by a watermark, or with its entity.
- * What it did is answered also while its tree does not: who holds a token can keep its tree busy.
+ * Returns how a token ended, also when no request named it: with its parent, by a watermark, or with its entity. Its
+ * events are answered even if the tree does not answer: an attacker with the token can keep its tree busy.
  */
 async function endOf(env: Env, { keys }: Installation, accessor: string) {
   const address = await readAccessor(keys, accessor);

@@ -45,7 +45,6 @@ export const EVENT_QUERY = strictSchema({
 
 type Plain = Values<typeof PLAIN>;
 
-/** A question that was read. */
 export interface ReadQuery {
   readonly mentions: readonly string[];
   readonly filter: AuditFilter;
@@ -99,7 +98,7 @@ export async function readEventQuery({
   return ok({ mentions, filter, actor, newestFirst, limit: limit.value, cursor });
 }
 
-/** Returns what the events of a token have: its accessor, alive or not, and the keyed hash of its text. */
+/** Returns how events name a token: by its accessor, also after its end, or by the keyed hash of its text. */
 export async function nameToken(env: Env, { keys }: Installation, presented: ParsedToken) {
   const hash = await auditHash(keys, presented.text);
   return { accessor: (await accessorOf(env, presented)) ?? hash, hash };

@@ -15,7 +15,7 @@ const AUTH: Shape = {
   "token_hash?": "string",
 };
 
-/** A stored line. One about the store itself has other fields. */
+/** A stored line. A line about the store itself has other fields. */
 interface StoredLine extends Partial<Omit<AuditLine, "type">> {
   readonly type: string;
   readonly count?: number;
@@ -95,7 +95,7 @@ const MADE_FIELDS = {
 export const MADE_SHAPE: Shape = MADE_FIELDS;
 export const BELOW_SHAPE: Shape = { ...MADE_FIELDS, depth: "integer" };
 
-/** Returns a token as its making is recorded. */
+/** Shows a token by the record of its creation. */
 export function showMade({ line, accessor, token, maker, depth }: MadeToken & { readonly depth?: number }) {
   return {
     accessor,
@@ -107,7 +107,7 @@ export function showMade({ line, accessor, token, maker, depth }: MadeToken & { 
     request_id: line.request_id,
     path: line.path,
     client_address: line.client_address,
-    // What a login was for and whom it proved, as its event says.
+    // For a login: its mount, its role and the identity that it proved.
     ...(line.mount !== undefined && { mount: line.mount }),
     ...(line.role !== undefined && { role: line.role }),
     ...(line.principal !== undefined && { principal: line.principal }),

@@ -39,12 +39,12 @@ import {
   type TokenFacts,
 } from "./findings.ts";
 
-/** What the checks are made with. */
+/** The input of the checks. */
 interface CheckContext {
   readonly env: Env;
   readonly installation: Installation;
   readonly now: Ms;
-  /** The time that the client says it has; null: it says none. */
+  /** The time by the client's clock; null when it was not sent. */
   readonly clientTime: Ms | null;
 }
 
@@ -69,7 +69,7 @@ function factsOf(context: CheckContext) {
 
 type Check = readonly [name: string, title: string, check: (facts: Facts) => Finding | null | Promise<Finding | null>];
 
-/** Every check of `sys/doctor`, in the order in which people read them. null: it does not apply here. */
+/** Every check of `sys/doctor`, in the order of the answer. A check returns null when it does not apply here. */
 const CHECKS: readonly Check[] = [
   ["objects", "Objects", async ({ context }) => judgeObjects(await failingObjects(context.env))],
   ["faults", "Faults of the last day", async ({ history }) => judgeFaults((await history()).slots)],
@@ -117,7 +117,7 @@ const CHECKS: readonly Check[] = [
     "Storage",
     async ({ tidy, context: { env, now } }) => {
       const { revived, since } = (await tidy()).shards;
-      // A Tidy object of 1.0.0-rc.1 does not say it.
+      // A Tidy object that runs 1.0.0-rc.1 does not report `revived`.
       return judgeStorage({ revived: revived ?? 0, since, system: await tidyOf(env).systemPutBack() }, now);
     },
   ],
@@ -166,7 +166,7 @@ const UNREAD: Finding = {
   link: "docs/runbook.md#an-object-is-overloaded",
 };
 
-/** Makes all checks at the same time. One whose facts can't be read is unknown, and hides no other. */
+/** Makes all checks at the same time. A check whose facts can't be read is `unknown` and does not affect the others. */
 export async function checkAll(context: Omit<CheckContext, "now">): Promise<CheckResult[]> {
   const facts = factsOf({ ...context, now: currentTime() });
   const results = await Promise.all(
@@ -200,7 +200,7 @@ async function readBackups(env: Env) {
   };
 }
 
-/** Root tokens that are counted one by one. */
+/** Maximum number of root tokens that are counted. */
 const MAX_ROOT_TOKENS = 1000;
 
 async function readTokens(env: Env): Promise<TokenFacts> {

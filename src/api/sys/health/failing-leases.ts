@@ -5,7 +5,7 @@ import { ALL_ENDED, pageOfEnded } from "../../../listing/inventory/queries.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import { unrevokedLeases } from "../tokens/unrevoked-leases.ts";
 
-/** The attempts to end a lease take some five minutes to eight: what began before is irrevocable, or has ended. */
+/** The attempts to revoke a lease take five to eight minutes. Earlier revocations have succeeded or were given up. */
 const RECENT_MS: Ms = 15 * 60_000;
 
 /**

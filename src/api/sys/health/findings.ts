@@ -88,7 +88,7 @@ export function judgeBackups(facts: BackupFacts, now: Ms): Finding {
   const age = spanText(now - newest);
   const seen = `the last good one was begun ${age} ago, one is due every ${spanText(intervalMs)}${error}`;
   if (now - newest > 3 * intervalMs) return failing(seen, "Make one now, and find out why none was made.", link);
-  // The hourly trigger may begin one up to an hour late, and it takes its time.
+  // The hourly trigger may start a backup up to an hour late, and the backup itself takes time.
   if (now - newest > intervalMs + LATE_RUN_MS || error !== "")
     return attention(seen, "See why the last one is late.", link);
   return good(seen);

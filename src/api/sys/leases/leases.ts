@@ -76,7 +76,7 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
 const LEASE_VIEW = view<ShownLease & { readonly now: Ms }>({
   id: ["string", (lease) => lease.id],
   path: ["string", (lease) => lease.path],
-  // Of a secret: the host that takes it back. Path and query of its address may hold secrets.
+  // For the lease of a secret: only the host of its target, whose path and query may contain secrets.
   "target?": ["string", (lease) => (lease.target ? endpointHost(lease.target) : undefined)],
   renewable: ["boolean", (lease) => lease.renewable && lease.error === null],
   issue_time: ["string", (lease) => formatRfc3339(lease.issuedAt)],

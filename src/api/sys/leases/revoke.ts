@@ -57,7 +57,7 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
       const { prefix, isLease } = prepared;
       if (isLease) return revokeOne(context, prefix, fields.sync, mode === "force");
       const job: WalkJob = { mode, prefix: `${prefix}/` };
-      // All tokens with a lease are created below auth/, except those of wrapped answers. No secret is.
+      // All leased tokens are created below auth/, except wrapping tokens. Secrets never are.
       if (job.prefix.startsWith("auth/")) {
         const ended = await endBelow(context, job, null);
         // When there are too many watermarks, only the walk is left. It does not reach batch tokens.

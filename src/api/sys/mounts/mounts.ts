@@ -146,8 +146,8 @@ function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
         const { change, createdBefore } = prepared;
         const mountPath = tunedPath(params);
         const inForce = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
-        // Revocation needs sudo. The policies do not ask for it at the path below sys/mounts/. Written as it was read,
-        // the time revokes nothing.
+        // Revocation needs sudo, which the policies do not require at the path below sys/mounts/. A client may write
+        // the time back as it read it: that revokes nothing.
         const revokes = prepared.revokes && (verdict.sudo || fields.not_before !== inForce);
         if (revokes && !verdict.sudo) return err(DENIED);
         const tuned = await systemOf(env).tuneMount(mountPath, change);

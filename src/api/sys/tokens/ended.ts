@@ -207,7 +207,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
         accessors = page.tokens.map(({ token }) => token.accessor);
         next = page.next;
         const isKnown = job === "" ? fields.after !== "" || next !== "" : run !== null;
-        // An answer without tokens would look like a proof that those of an unknown job or request are refused.
+        // For an unknown job or request, an answer without tokens would look like a proof that its tokens are refused.
         if (accessors.length === 0 && !isKnown) return NOT_FOUND;
       }
       const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));

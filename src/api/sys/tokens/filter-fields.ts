@@ -44,7 +44,7 @@ export const FILTER = {
 type FilterFields = Values<typeof FILTER>;
 type FilterContext = Pick<PresentedContext<FilterFields>, "env" | "installation" | "fields">;
 
-/** A filter whose search is still a text. */
+/** A filter whose search text was not resolved to entities yet. */
 export interface ReadFilter extends Omit<TokenFilter, "search"> {
   /** "" for none. */
   readonly searched: string;
@@ -128,7 +128,7 @@ async function searchProblem(env: Env, installation: Installation, text: string)
   const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
   if (length < MIN_SEARCH || length > MAX_SEARCH) return `search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`;
   if (hasUnprintable(text)) return "search has a character that is not printable";
-  // This finds tokens with ids that root chose as well. In other fields such a text may be a name.
+  // This also finds custom ids. Other fields are not checked for these, because there such a text may be a name.
   const isToken = (await readToken(env, installation, text)) !== null;
   return isToken ? "search must not contain a token: sys/tokens/find takes one in its body" : null;
 }

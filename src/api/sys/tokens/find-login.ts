@@ -6,7 +6,7 @@ import type { Env } from "../../../env.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
 
-/** What a text is by which clients log in, with a sentence for people. */
+/** The verdict on a text by which clients log in, with a sentence for people. */
 type JudgedLogin =
   | { readonly state: "live"; readonly message: string; readonly mount: Mount; readonly secret: LoginSecret }
   | {
@@ -25,7 +25,7 @@ const NAMED_MOUNTS = 5;
 const SHOWN_ISSUER = 200;
 /** Networks of a list that a sentence names. */
 const NAMED_NETWORKS = 5;
-/** For how long after its end a JWT is not called ended, whatever the roles say now: one may be changed. */
+/** How long after its end a JWT is not reported as ended: the leeway of a role may be raised. */
 const LEEWAY_MS: Ms = 24 * 3_600_000;
 
 /**
@@ -63,7 +63,7 @@ async function answersOf({ env, installation, mount }: Omit<LeakedText, "text">,
       const known = await env.kinds.methods.get(mount.type)?.recognise?.({ env, installation, mount, text });
       if (known) answers.push({ mount, known });
     } catch (error) {
-      // The others may know the text.
+      // The other mounts may know the text.
       if (failureOfPlatform(error) === null) throw error;
       answers.push({ mount, known: { kind: "not asked", ask: `auth/${mount.path} again, which does not answer now` } });
     }

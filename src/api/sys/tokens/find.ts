@@ -40,9 +40,11 @@ import { findLogin } from "./find-login.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /**
- * What is known of a text. `unjudged`: it may be what a client logs in with, and that could not be decided. `refused`: it has not ended, and every request with it is refused, because its entity is
- * disabled, was deleted or was tampered with. `unknown` with a kind: it is genuine, and these data have no record of it. `mistyped`: its checksum is wrong, and it begins like a token of this installation.
- * `elsewhere`: it has the form of a token, and this installation has not made it, or its beginning is damaged too.
+ * The state of a text. `unjudged`: clients may log in with it, which could not be decided. `refused`: a token that has
+ * not ended, but every request with it is refused, because its entity is disabled, was deleted or was tampered with.
+ * `unknown` with a kind: it is genuine, but nothing is stored of it. `mistyped`: its checksum is wrong, and it begins
+ * like a token of this installation. `elsewhere`: it has the form of a token, but this installation has not made it, or
+ * its beginning is damaged too.
  */
 const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere", "unknown"] as const;
 
@@ -70,7 +72,7 @@ interface Credential {
   readonly record: TokenRecord | null;
   readonly owner: Readonly<Record<string, string>>;
   readonly expiresAt: Ms | null;
-  /** Where it is for, and when it was made, without a record. */
+  /** Path and time of creation of a credential without a record. */
   readonly path?: string;
   readonly createdAt?: Ms;
   /** Accessor of the live token that it ends with; null: none. */
@@ -148,7 +150,7 @@ async function findToken(context: Context, presented: ParsedToken): Promise<Foun
 /** Returns the service token that a target names, alive or ended. */
 async function findStored({ env, installation }: Context, address: TokenAddress, target: StoredTarget): Promise<Found> {
   const tree = treeAt(env, address.treeId);
-  // A look-up would count as a use of the token, and whether it was used is asked after a leak.
+  // A look-up would count as a use of the token, and hide when a leaked token was last used.
   const end = await tree.endOf(target, installation.watermarks.newest);
   const token = end === null ? await listedAt(env, address) : undefined;
   if (token) {
@@ -170,7 +172,7 @@ async function findStored({ env, installation }: Context, address: TokenAddress,
 const NO_RECORD =
   "unknown to these data: it ended and its record is kept no longer, or it was made after the backup that they come from";
 
-/** Tells a token that a request may use from one whose entity has it refused. @param message of the former */
+/** Returns the state of a live token: `refused` because of its entity, or `live`. @param message for `live`. */
 async function standing(
   env: Env,
   entityId: string,
@@ -280,7 +282,7 @@ async function findLoginText(context: Context, sent: string, text: string): Prom
   return { state: "live", kind, message, credential };
 }
 
-/** Tokens of other services that this one shows compatible interfaces of. */
+/** Tokens of Vault and OpenBao, which have the interface that Grove implements. */
 const OF_OTHERS = /^hv[sbr]\.[\w-]{8,}$/;
 
 /** Says what a text is that is no token of this installation, by its form. */

@@ -69,7 +69,7 @@ async function readListing(context: PresentedContext<ListingFields>): Promise<Re
 async function listTokens(context: CallContext<ListingFields, Listing>, withKeys: boolean): Answered {
   const { env, installation, fields, prepared } = context;
   const { order, after } = prepared;
-  // Policies may have narrowed it.
+  // Read again, because the policies may have lowered the limit.
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
   const filter = await completeFilter(env, prepared.filter);
@@ -83,7 +83,7 @@ async function listTokens(context: CallContext<ListingFields, Listing>, withKeys
     page = await pageOfInventory(env, { ...query, after: page.next });
     scanned += page.scanned;
   }
-  // The inventory has tokens that a watermark ended until they are cleaned up.
+  // The inventory still has the tokens that a watermark has ended, until they are cleaned up.
   const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
   const tokens = found.map(tokenRenderer(installation));
   return dataReply({

@@ -132,10 +132,15 @@ const FIELDS = strictSchema({
   include_self: flag(false).describe("True: the caller's token and its ancestors too."),
 });
 
-/** Here a null condition is refused and not absent. It may come from a variable without a value, and without the condition more tokens would match. */
+/**
+ * A null condition is refused here and does not count as absent: it may come from a variable without a value, and more
+ * tokens would match without the condition.
+ */
 const BODY = { ...FIELDS, nullable: new Set([...Object.keys(FILTER), "accessors"]) };
 
-/** Revocation of many tokens, which are counted first. Long counts and revocations are jobs that continue after their request. */
+/**
+ * Revocation of many tokens, which are counted first. Long counts and revocations are jobs that outlive their request.
+ */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
   tokenRoute("update", "sys/tokens/revoke", {
     summary: "Revokes the tokens that match a filter, with their descendants.",
@@ -176,7 +181,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "I
 
 type RevokeFields = Values<typeof BODY>;
 
-/** What a request selects: the tokens of a filter, or those with the accessors. The other one is null. */
+/** What a request selects: the tokens of a filter, or of a list of accessors. One of the two is null. */
 interface Selected {
   readonly filter: ReadFilter | null;
   readonly accessors: readonly string[] | null;
@@ -264,7 +269,7 @@ function isEmpty(name: string, value: unknown): boolean {
   return text === "" || (name === "display_name" && text === "*");
 }
 
-/** Returns some of the tokens that are meant. The list has those that a watermark ended until they are cleaned up. */
+/** Returns some of the selected tokens, without those that a watermark has ended but that are still listed. */
 async function sampleOf(env: Env, { watermarks }: Installation, selection: Selection, now: Ms): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
   const kept: string[] = spare ? await treeAt(env, spare.treeId).accessorsFrom(spare.row) : [];

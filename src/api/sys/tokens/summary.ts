@@ -246,11 +246,11 @@ async function mapMounts({
     const trees = withTrees.has(counted) ? await largestTrees(env, mount, SHOWN_OF_MOUNT) : [];
     const roots = trees.map(({ root }) => root);
     const tokens = await findInInventory(env, roots);
-    // The first token of a tree may have ended meanwhile. Its tree is then one of the rest.
+    // The first token of a tree may have ended meanwhile. The tree is then counted in `rest`.
     const largest = trees.flatMap(({ root, count }) => {
       const token = tokens.get(root);
       if (!token) return [];
-      // The counters have a tree that a watermark ended until it is cleaned up.
+      // The counters include a tree that a watermark has ended, until it is cleaned up.
       const ended = isEnded(installation.watermarks, "all", judged(token));
       return [{ tree: treeIdOf(root), root: show(token), count, ended }];
     });

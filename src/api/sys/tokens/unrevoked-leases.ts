@@ -19,7 +19,7 @@ const FAILURE_VIEW = view<HeldFailure>({
 
 export type HeldUnrevoked = Omit<Unrevoked, "failures"> & { readonly failures: readonly HeldFailure[] };
 
-/** Leases of ended tokens whose targets have not accepted the revocation. An irrevocable one has no `next_attempt`. */
+/** Leases of ended tokens whose targets have not accepted the revocation. Irrevocable leases have no `next_attempt`. */
 export const UNREVOKED_VIEW = view<HeldUnrevoked>({
   waiting: ["integer", ({ waiting }) => waiting],
   failing: ["integer", ({ failing }) => failing],
@@ -29,7 +29,7 @@ export const UNREVOKED_VIEW = view<HeldUnrevoked>({
 
 const NONE: HeldUnrevoked = { waiting: 0, failing: 0, more: false, failures: [] };
 
-/** Asks the trees of these tokens for the leases that are not revoked yet. Those of live tokens do not count. */
+/** Asks the trees of these tokens for the leases that are not revoked yet. Leases of live tokens do not count. */
 export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredential[]): Promise<HeldUnrevoked> {
   const byTree = Map.groupBy(tokens, ({ treeId }) => treeId);
   // The index has a lease until its target has accepted the revocation. Most trees have none.
@@ -38,7 +38,7 @@ export async function unrevokedLeases(env: Env, tokens: readonly AccessorCredent
   const found = await inGroups(trees, async ([treeId, inTree]): Promise<HeldUnrevoked> => {
     const unrevoked = await treeAt(env, treeId).unrevokedOf(inTree.map(({ row, tail }) => ({ row, tail })));
     const accessors = new Map(inTree.map(({ row, tail }) => [row, routedIdText(treeId, row, tail)]));
-    // A tree of the release before does not say which token it was.
+    // A tree that still runs the previous release does not report the token.
     const failures = unrevoked.failures.map((one) => ({ ...one, accessor: accessors.get(one.token) ?? "" }));
     return { ...unrevoked, failures };
   });
