@@ -1,6 +1,6 @@
 import { type Parameters, policyPathOf, queryOf, TEAMS_BASE } from "./href.ts";
 import { type Answer, done, failed, notSent, type Problem, type Refusal } from "./result.ts";
-import { hasToken } from "./secret-like.ts";
+import { hasToken } from "./secret-detection.ts";
 
 /** Longest wait for an answer (ms). The longest calls are pages over many trees. */
 const TIMEOUT_MS = 30_000;

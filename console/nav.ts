@@ -1,4 +1,4 @@
-import type { Needs } from "./needs.ts";
+import type { Needs } from "./needed-capabilities.ts";
 import { ASKED_PATHS, mayDo, type Session } from "./session.ts";
 import type { IconName } from "./ui/index.ts";
 

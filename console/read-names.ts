@@ -1,7 +1,7 @@
 import type { EndedToken, EntityNames, TokenDetail } from "../client/answers.d.ts";
 import type { Api } from "./api.ts";
+import { type Names, namesBy, namesOfEntities } from "./entity-names.ts";
 import { pathOf } from "./href.ts";
-import { type Names, namesBy, namesOfEntities } from "./names.ts";
 
 /** Most tokens whose names a page reads at once: each takes a call. */
 const MOST_TOKENS = 12;

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { BASE } from "./href.ts";
-import { hasToken } from "./secret-like.ts";
+import { hasToken } from "./secret-detection.ts";
 
 /** The current page: the path below `/ui/`, and the query, in which pages keep their filters. */
 export interface Place {

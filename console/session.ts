@@ -3,10 +3,10 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "p
 import type { Entity, Self } from "../client/answers.d.ts";
 import { Api } from "./api.ts";
 import { Capabilities } from "./capabilities.ts";
+import type { Names } from "./entity-names.ts";
 import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
-import type { Names } from "./names.ts";
-import { missingOf, type Needs, refusalOf } from "./needs.ts";
+import { missingOf, type Needs, refusalOf } from "./needed-capabilities.ts";
 import { readEntityNames, readTokenNames } from "./read-names.ts";
 import { renewedTerm, type Term, termOf } from "./renewal.ts";
 import { type Answer, done, failed } from "./result.ts";
@@ -15,7 +15,7 @@ import { tokenOf } from "./sign-in/obtain-token.ts";
 import { uselessTeamToken } from "./sign-in/team-token.ts";
 import type { GivenToken } from "./sign-in/unwrapped-token.ts";
 import { nameOf } from "./sign-in/user-name.ts";
-import { dropAllUnsaved, keepUnsavedOf } from "./unsaved.ts";
+import { dropAllUnsaved, keepUnsavedOf } from "./unsaved-policy.ts";
 import { useRenewal } from "./use-renewal.ts";
 
 /** The session of the signed-in user. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Names } from "./names.ts";
+import type { Names } from "./entity-names.ts";
 import { useSession } from "./session.ts";
 
 /** The names of these, by id, as they are known; those that can't be read are not in it. */

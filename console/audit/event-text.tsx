@@ -1,14 +1,14 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { EntityLink } from "../tokens/links.tsx";
 import type { AuditEvent } from "./event.ts";
-import { isLogin } from "./explainable.ts";
-import { aboutOf, callerOf, deedOf, type Happening, happeningOf, madeOf } from "./happening.ts";
+import { aboutOf, callerOf, deedOf, type EventKind, eventKindOf, madeOf } from "./event-kind.ts";
+import { isLogin } from "./explain-request.ts";
 import { TokenLink } from "./links.tsx";
 import { LoginText } from "./login-text.tsx";
-import { revocationOf } from "./revocation.ts";
+import { revocationOf } from "./revocation-event.ts";
 import { RevocationText } from "./revocation-text.tsx";
 
-const TONES: Readonly<Record<Happening, string>> = {
+const TONES: Readonly<Record<EventKind, string>> = {
   made: "tag good",
   login: "tag good",
   "made another": "tag good",
@@ -21,7 +21,7 @@ const TONES: Readonly<Record<Happening, string>> = {
   failed: "tag bad",
   noted: "tag",
 };
-const WORDS: Readonly<Partial<Record<Happening, string>>> = { "made another": "made" };
+const WORDS: Readonly<Partial<Record<EventKind, string>>> = { "made another": "made" };
 
 interface EventProps {
   readonly event: AuditEvent;
@@ -30,8 +30,8 @@ interface EventProps {
 }
 
 /** What an event was, in a word. */
-export function HappeningTag({ event, of }: EventProps) {
-  const what = happeningOf(event, of);
+export function EventKindTag({ event, of }: EventProps) {
+  const what = eventKindOf(event, of);
   return <span class={TONES[what]}>{WORDS[what] ?? what}</span>;
 }
 
@@ -43,7 +43,7 @@ interface EventTextProps extends EventProps {
 /** What an event was, in a sentence. */
 export function EventText({ event, of, jobs }: EventTextProps) {
   const { error, status, count, type } = event;
-  switch (happeningOf(event, of)) {
+  switch (eventKindOf(event, of)) {
     case "made":
       return callerOf(event) === "" ? (
         <>
@@ -170,7 +170,7 @@ function About({ event, of }: EventProps) {
 function By({ event, of }: EventProps) {
   const caller = callerOf(event);
   if (caller === "") return event.kind === "refusal" ? <>without a valid token</> : null;
-  if (caller === aboutOf(event) && OF_ITSELF.has(happeningOf(event)) && !event.revocation) return <>by itself</>;
+  if (caller === aboutOf(event) && OF_ITSELF.has(eventKindOf(event)) && !event.revocation) return <>by itself</>;
   if (caller === of) return null;
   return (
     <>
@@ -180,7 +180,7 @@ function By({ event, of }: EventProps) {
 }
 
 /** What a token also does to itself. */
-const OF_ITSELF: ReadonlySet<Happening> = new Set(["renewed", "ended"]);
+const OF_ITSELF: ReadonlySet<EventKind> = new Set(["renewed", "ended"]);
 
 function Caller({ event }: Pick<EventProps, "event">) {
   return <TokenLink accessor={callerOf(event)} name={event.auth?.display_name} />;

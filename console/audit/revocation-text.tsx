@@ -1,6 +1,6 @@
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
-import { meantText, type NotedRevocation, receiptOf, revocationText } from "./revocation.ts";
+import { meantText, type NotedRevocation, receiptOf, revocationText } from "./revocation-event.ts";
 
 interface RevocationTextProps {
   readonly noted: NotedRevocation;

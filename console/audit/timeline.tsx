@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RevocationJobs } from "../../client/answers.d.ts";
 import { AskedBy, ParentLink } from "../tokens/links.tsx";
-import type { TokenEnd } from "../tokens/model.ts";
+import type { TokenEnd } from "../tokens/selection.ts";
 import { Card, Empty, MoreButton, ProblemNotice, Segments } from "../ui/index.ts";
 import { Circumstances } from "./circumstances.tsx";
 import type { AuditEvent } from "./event.ts";
-import { EventText, HappeningTag } from "./event-text.tsx";
-import { countText, placeOfEnd } from "./happening.ts";
-import type { AuditQuestion } from "./read.ts";
+import { countText, placeOfEnd } from "./event-kind.ts";
+import { EventKindTag, EventText } from "./event-text.tsx";
+import type { AuditQuestion } from "./read-events.ts";
 import { type EventPages, useEvents } from "./use-events.ts";
 import { useJobs } from "./use-jobs.ts";
 
@@ -152,7 +152,7 @@ function EventItem({ event, of, jobs }: EventItemProps) {
   const { time, client_address: address, request_id: request, via } = event;
   return (
     <li>
-      <HappeningTag event={event} of={of} />
+      <EventKindTag event={event} of={of} />
       <div>
         <p>
           <EventText event={event} of={of} jobs={jobs} />

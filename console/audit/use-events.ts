@@ -5,7 +5,7 @@ import { type Answer, done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { type Loaded, useLoad } from "../ui/index.ts";
 import type { AuditEvent } from "./event.ts";
-import { type AuditQuestion, readEvents } from "./read.ts";
+import { type AuditQuestion, readEvents } from "./read-events.ts";
 
 /** Events that were read so far. */
 export interface EventPages {

@@ -3,7 +3,7 @@ import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/index.ts";
 import type { AuditEvent } from "./event.ts";
-import { receiptOf, revocationOf } from "./revocation.ts";
+import { receiptOf, revocationOf } from "./revocation-event.ts";
 
 /**
  * The jobs of the revocations among events. The log has a filter as hashes: the list of jobs has its words, and is read

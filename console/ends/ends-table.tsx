@@ -1,9 +1,9 @@
 import type { EndingTokens } from "../../client/answers.d.ts";
 import { count, hourText } from "../format.ts";
-import type { GroupBy } from "../tokens/group.ts";
 import { GroupName } from "../tokens/group-table.tsx";
+import type { GroupBy } from "../tokens/grouping.ts";
 import { DataTable } from "../ui/index.ts";
-import type { Span } from "./span.ts";
+import type { Span } from "./time-span.ts";
 
 interface EndsTableProps {
   readonly ends: EndingTokens;

@@ -12,8 +12,8 @@ import {
   tokensPath,
 } from "../teams/resources.ts";
 import { Card, DataTable, End, useLoad } from "../ui/index.ts";
-import type { Span } from "./span.ts";
-import { endsWithin } from "./within.ts";
+import { endsWithin } from "./ends-within.ts";
+import type { Span } from "./time-span.ts";
 
 /** Organizations whose tokens are read: each takes a call. */
 const MOST_ORGANIZATIONS = 10;

@@ -1,5 +1,5 @@
 import { Segments } from "../ui/index.ts";
-import type { ColourBy } from "./colour.ts";
+import type { ColourBy } from "./area-category.ts";
 
 const COLOURS: readonly (readonly [ColourBy, string])[] = [
   ["policy", "Policy"],

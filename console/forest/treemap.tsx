@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { approximate, compact, counted } from "../format.ts";
 import { go } from "../router.ts";
-import { type ColourBy, categoryOf, paletteOf } from "./colour.ts";
-import { OTHER_HUE } from "./hues.ts";
-import { type Area, layOut, neighbour } from "./layout.ts";
-import { goes, type Item, treesIn } from "./map.ts";
-import { DIFFERS_BY } from "./names.ts";
+import { type ColourBy, categoryOf, paletteOf } from "./area-category.ts";
+import { OTHER_HUE } from "./category-hues.ts";
+import { DIFFERS_BY } from "./distinct-names.ts";
+import { goes, type Item, treesIn } from "./token-map.ts";
+import { type Area, layOut, neighbour } from "./treemap-layout.ts";
 
 interface TreemapProps {
   readonly items: readonly Item[];

@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from "preact/hooks";
-import { isBeingSwept } from "../tokens/going.ts";
+import { isBeingSwept } from "../tokens/recent-revocations.ts";
 import { usePolling } from "../ui/index.ts";
-import { goes, type Item } from "./map.ts";
+import { goes, type Item } from "./token-map.ts";
 
 const REFRESH_MS = 10_000;
 /** Pause between two loads of the map while something on it is swept. */

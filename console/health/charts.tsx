@@ -3,9 +3,9 @@ import { compact, duration } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Card, type ChartPoint, LineChart, ProblemNotice, Segments } from "../ui/index.ts";
-import { ms, perSecond } from "./chart-words.ts";
+import { ms, perSecond } from "./chart-units.ts";
 import { DayCharts } from "./day-charts.tsx";
-import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
+import { latenciesOf, ratesOf, readMetrics, type Sample, sampleOf } from "./prometheus-text.ts";
 
 const WAITING = "The line begins with the second reading, in three seconds.";
 const POLL_MS = 3_000;

@@ -2,8 +2,8 @@ import type { MetricsHistory } from "../../client/answers.d.ts";
 import { compact } from "../format.ts";
 import { useSession } from "../session.ts";
 import { LineChart, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
-import { ms, perSecond } from "./chart-words.ts";
-import { dayPoints } from "./history.ts";
+import { ms, perSecond } from "./chart-units.ts";
+import { dayPoints } from "./metrics-history.ts";
 
 const WAITING = "A line begins with the second five minutes.";
 const POLL_MS = 60_000;

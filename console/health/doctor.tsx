@@ -2,8 +2,8 @@ import { Fragment } from "preact";
 import type { Doctor } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
 import { Card, Icon, type IconName, type Loaded } from "../ui/index.ts";
-import { placesOf } from "./places.ts";
-import { byUrgency, stateWord } from "./urgency.ts";
+import { linksOfCheck } from "./check-links.ts";
+import { byUrgency, stateWord } from "./check-urgency.ts";
 
 type Check = Doctor["checks"][number];
 
@@ -50,7 +50,7 @@ function CheckList({ checks }: { readonly checks: readonly Check[] }) {
 }
 
 function CheckRow({ check: { name, title, state, seen, advice, link } }: { readonly check: Check }) {
-  const places = placesOf(name);
+  const places = linksOfCheck(name);
   const [look, icon] = LOOKS[state] ?? ["muted", "info"];
   return (
     <li>

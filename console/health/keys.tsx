@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { KeyStatus } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";

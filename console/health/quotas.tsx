@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Quota } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { pathOf } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";

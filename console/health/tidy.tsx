@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { TidyStatus, TokenCounters } from "../../client/answers.d.ts";
 import { compact } from "../format.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import { AllowedButton, Card, type FactRows, Facts, SendProblem, Time, useLoad, usePolling } from "../ui/index.ts";
-import { Progress } from "./walks.tsx";
+import { Progress } from "./bulk-revocations.tsx";
 
 type Figures = NonNullable<TidyStatus["last"]>;
 

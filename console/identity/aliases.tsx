@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import type { AuthMounts } from "../../client/answers.d.ts";
 import { href, pathOf } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { AllowedButton, Card, DataTable, Dialog, ProblemNotice, useLoad } from "../ui/index.ts";
-import type { Alias } from "./records.ts";
+import type { Alias } from "./record-fields.ts";
 
 interface AliasesProps {
   readonly kind: "entity-alias" | "group-alias";

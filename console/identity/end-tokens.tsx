@@ -1,15 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
 import { pathOf } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { done, type Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { noteRevocation } from "../tokens/going.ts";
-import { MOST_NAMED } from "../tokens/model.ts";
-import type { Preview } from "../tokens/numbers.ts";
+import { noteRevocation } from "../tokens/recent-revocations.ts";
+import type { Preview } from "../tokens/revocation-preview.ts";
 import { PreviewFacts } from "../tokens/revoke-dialog.tsx";
-import { previewRevocation, readTokens } from "../tokens/token.ts";
+import { MOST_NAMED } from "../tokens/selection.ts";
+import { previewRevocation, readTokens } from "../tokens/token-api.ts";
 import { Notice } from "../ui/index.ts";
 
 /** What was counted before all tokens of an entity were ended. */

@@ -2,22 +2,22 @@ import { useState } from "preact/hooks";
 import type { EndedCheck, Entity, WatermarkRevocations } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import { RequestLink } from "../audit/links.tsx";
-import { readEvents } from "../audit/read.ts";
+import { readEvents } from "../audit/read-events.ts";
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
 import { ExportButton } from "../receipts/export-button.tsx";
-import { checkAccessors, verifyRequest } from "../receipts/read.ts";
-import { useWalk } from "../receipts/use-walk.ts";
-import { wholeEnded } from "../receipts/whole.ts";
+import { checkAccessors, verifyRequest } from "../receipts/read-receipt.ts";
+import { useAllPages } from "../receipts/use-all-pages.ts";
+import { wholeEnded } from "../receipts/whole-receipt.ts";
 import { type Answer, done } from "../result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import { amountText, MOST_NAMED } from "../tokens/model.ts";
-import { listEnded } from "../tokens/token.ts";
+import { amountText, MOST_NAMED } from "../tokens/selection.ts";
+import { listEnded } from "../tokens/token-api.ts";
 import { Card, downloadJson, Facts, Notice, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import type { EndOfTokens } from "./end-tokens.tsx";
-import { endedText, isCutOff } from "./ended-words.ts";
+import { endedText, isCutOff } from "./ended-text.ts";
 
 const POLL_MS = 2_000;
 
@@ -145,7 +145,7 @@ function Receipt({ own, end }: ReceiptProps) {
 function ExportEnd({ end, id }: { readonly end: KnownEnd; readonly id: string }) {
   const { api } = useSession();
   const { request_id: request, asked_by: by, time, answered, created_before: before } = end;
-  const file = useWalk(
+  const file = useAllPages(
     (progress) => wholeEnded((after) => listEnded(api, { request_id: request, after, limit: MOST_NAMED }), progress),
     ({ tokens, next }) => {
       const accessors = tokens.map(({ token }) => token.accessor);

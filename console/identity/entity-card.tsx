@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { Entity } from "../../client/answers.d.ts";
-import type { AuditQuestion } from "../audit/read.ts";
+import type { AuditQuestion } from "../audit/read-events.ts";
 import { Timeline } from "../audit/timeline.tsx";
+import { entityName, isGenerated } from "../entity-names.ts";
 import { href } from "../href.ts";
-import { entityName, isGenerated } from "../names.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { Aliases } from "./aliases.tsx";
 import { type EndOfTokens, EndTokens } from "./end-tokens.tsx";
 import { EndedTokens } from "./ended-tokens.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
-import { aliasNames, ENTITY } from "./records.ts";
+import { aliasNames, ENTITY } from "./record-fields.ts";
 import { Related } from "./related.tsx";
 
 /** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */

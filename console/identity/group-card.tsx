@@ -1,7 +1,7 @@
 import type { Group } from "../../client/answers.d.ts";
 import { Aliases } from "./aliases.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
-import { type Alias, GROUP } from "./records.ts";
+import { type Alias, GROUP } from "./record-fields.ts";
 import { Related } from "./related.tsx";
 
 /** One group: its policies and its members. */

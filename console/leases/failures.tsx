@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { ParentLink } from "../tokens/links.tsx";
 import { AllowedButton, SendProblem, Time, useNow } from "../ui/index.ts";
-import { attemptOf, serviceOf } from "./lease-words.ts";
+import { attemptOf, serviceOf } from "./lease-text.ts";
 
 /** A lease whose target did not accept its revocation. */
 export interface LeaseFailure {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { RecordValue } from "../records/field.ts";
 import { useSession } from "../session.ts";
 import { Card, Copy, Segments, useLoad } from "../ui/index.ts";
-import { agentConfig, loginCommands } from "./approle-client.ts";
+import { agentConfig, loginCommands } from "./approle-commands.ts";
 import { belowMount } from "./mount-paths.ts";
 
 type Client = "command" | "agent";

@@ -1,6 +1,6 @@
 import { pathOf } from "../href.ts";
 import type { Part } from "../records/part.ts";
-import { secretIdFields } from "./identity-fields.ts";
+import { secretIdFields } from "./pasted-login.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, TOKENS } from "./role-fields.ts";
 
 /** Parts of the approle method. The page of a role has its role-id and its secret-ids. */

@@ -1,7 +1,7 @@
-import type { TerraformResource } from "../records/commands.ts";
 import type { Field, FieldGroup } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
-import { identityFields } from "./identity-fields.ts";
+import type { TerraformResource } from "../records/request-commands.ts";
+import { identityFields } from "./pasted-login.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** The provider's resources, which use AWS's words only. */

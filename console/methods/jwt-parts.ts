@@ -1,5 +1,5 @@
 import type { Part } from "../records/part.ts";
-import { tokenFields } from "./identity-fields.ts";
+import { tokenFields } from "./pasted-login.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** Fields that roles of signed tokens have no use for. */

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { LoginExplanation } from "../../client/answers.d.ts";
 import type { Envelope } from "../api.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { RecordValue } from "../records/field.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import { type Answer, done, failed, notSent, type Problem } from "../result.ts";
-import { refusalOfParts } from "../search/address.ts";
+import { refusalOfParts } from "../search/secret-in-address.ts";
 import { type Session, useSession } from "../session.ts";
 import {
   AllowedButton,
@@ -21,8 +21,8 @@ import {
   useTried,
   Warnings,
 } from "../ui/index.ts";
-import { objectMistake } from "./identity-fields.ts";
 import { belowMount } from "./mount-paths.ts";
+import { objectMistake } from "./pasted-login.ts";
 
 type Outcome = Check["outcome"];
 

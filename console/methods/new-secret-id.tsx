@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
 import { duration } from "../format.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { AllowedButton, Copy, Dialog, ShownOnce } from "../ui/index.ts";
+import { AllowedButton, Copy, Dialog, SecretDialog } from "../ui/index.ts";
 import { newSecretIdForm, newSecretIdRequest } from "./secret-id.ts";
 
 /** A secret-id as only the answer to its creation shows it. */
@@ -63,7 +63,7 @@ function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>
   const title = wrapped ? "Wrapped secret-id made" : "Secret-id made";
   const label = wrapped ? "Wrapping token" : "Secret-id";
   return (
-    <ShownOnce title={title} label={label} secret={wrapped?.token ?? data?.secret_id ?? ""} onClose={onClose}>
+    <SecretDialog title={title} label={label} secret={wrapped?.token ?? data?.secret_id ?? ""} onClose={onClose}>
       {wrapped && (
         <>
           <p class="muted">It works once, within {duration(wrapped.ttl)}. To unwrap it:</p>
@@ -72,6 +72,6 @@ function Shown({ made, onClose }: { readonly made: Envelope<MadeSecretId | null>
       )}
       <p class="muted">The accessor is not a secret. It identifies the secret-id in the list.</p>
       <Copy value={accessor} label="Accessor" />
-    </ShownOnce>
+    </SecretDialog>
   );
 }

@@ -1,5 +1,5 @@
-import type { FormRequest } from "../records/commands.ts";
 import { type FieldGroup, type RecordValue, typedDuration } from "../records/field.ts";
+import type { FormRequest } from "../records/request-commands.ts";
 import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 
 /** A secret-id as a look-up shows it. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Api } from "../api.ts";
 import { count } from "../format.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done, type Problem } from "../result.ts";

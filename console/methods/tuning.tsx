@@ -1,16 +1,16 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { noteRevocation } from "../tokens/going.ts";
+import { noteRevocation } from "../tokens/recent-revocations.ts";
 import { Card, Time, useLoad } from "../ui/index.ts";
 import { tokensOfMounts } from "./mount.ts";
 import { ofMount } from "./mount-paths.ts";
-import { tuningOf } from "./parts.ts";
+import { tuningOf } from "./parts-by-type.ts";
 
 /** The tuning of a mount, the revocation of all its tokens, and its disabling. */
 export function Tuning({ mount, type }: { readonly mount: string; readonly type: string }) {

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { isAddress, isRequestId, partOfIdText } from "../audit/question.ts";
+import { isAddress, isRequestId, partOfIdText } from "../audit/request-id.ts";
 import { Timeline } from "../audit/timeline.tsx";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
-import { refusalOfParts, TOKEN_TYPED } from "../search/address.ts";
-import { hasToken } from "../secret-like.ts";
+import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
+import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, PageHead, TextInput, useTried } from "../ui/index.ts";
 

@@ -7,8 +7,8 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { rowsOfEnded, singleRows } from "../tokens/ended-rows.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import { nameOf } from "../tokens/model.ts";
-import { listEnded } from "../tokens/token.ts";
+import { nameOf } from "../tokens/selection.ts";
+import { listEnded } from "../tokens/token-api.ts";
 import {
   Accessor,
   DataTable,

@@ -1,18 +1,18 @@
 import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
+import { endSums, hoursInBars, partsOfBar } from "../ends/ending-groups.ts";
 import { EndsTable } from "../ends/ends-table.tsx";
-import { endSums, hoursInBars, partsOfBar } from "../ends/groups.ts";
-import { readEnds } from "../ends/read.ts";
-import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/span.ts";
+import { readEnds } from "../ends/read-ends.ts";
 import { TeamEnds } from "../ends/team-ends.tsx";
-import { keptHues, OTHER_HUE } from "../forest/hues.ts";
+import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/time-span.ts";
+import { keptHues, OTHER_HUE } from "../forest/category-hues.ts";
 import { clockText, count, counted, dayText, exact } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { type GroupBy, groupingOf, isGrouping } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
-import { listTokens } from "../tokens/token.ts";
+import { type GroupBy, groupingOf, isGrouping } from "../tokens/grouping.ts";
+import { listTokens } from "../tokens/token-api.ts";
 import {
   type Bar,
   Bars,

@@ -1,11 +1,11 @@
 import type { Doctor, Health } from "../../client/answers.d.ts";
+import { BulkRevocations } from "../health/bulk-revocations.tsx";
 import { Charts } from "../health/charts.tsx";
+import { toDoText } from "../health/check-urgency.ts";
 import { DoctorCard } from "../health/doctor.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
-import { toDoText } from "../health/urgency.ts";
-import { Walks } from "../health/walks.tsx";
 import { IrrevocableCard } from "../leases/irrevocable.tsx";
 import { useSession } from "../session.ts";
 import { Figures, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";
@@ -44,7 +44,7 @@ export function HealthPage() {
           <Tidy />
           <Keys />
         </div>
-        <Walks />
+        <BulkRevocations />
         <Quotas />
       </div>
     </>

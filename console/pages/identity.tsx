@@ -1,10 +1,10 @@
 import type { EntityList } from "../../client/answers.d.ts";
+import { entityName } from "../entity-names.ts";
 import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
-import { ENTITY, GROUP } from "../identity/records.ts";
-import { entityName } from "../names.ts";
-import { needsOf } from "../needs.ts";
+import { ENTITY, GROUP } from "../identity/record-fields.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";

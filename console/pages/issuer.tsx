@@ -1,5 +1,5 @@
 import { href, pathOf } from "../href.ts";
-import { ISSUER_PARTS } from "../issuer/parts.ts";
+import { ISSUER_PARTS } from "../issuer/issuer-parts.ts";
 import { CollectionPart } from "../records/collection-part.tsx";
 import type { Scope } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";

@@ -5,7 +5,7 @@ import { AppRoleAccess } from "../methods/app-role-access.tsx";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { scopeOfMount } from "../methods/mount.ts";
 import { belowMount } from "../methods/mount-paths.ts";
-import { PARTS } from "../methods/parts.ts";
+import { PARTS } from "../methods/parts-by-type.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
 import { SecretIds } from "../methods/secret-ids.tsx";

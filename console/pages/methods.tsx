@@ -2,7 +2,7 @@ import type { AuthMounts } from "../../client/answers.d.ts";
 import { count, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { tokensOfMounts } from "../methods/mount.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";

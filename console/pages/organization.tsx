@@ -1,5 +1,5 @@
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { useSession } from "../session.ts";
 import { OrganizationSettings } from "../teams/organization-settings.tsx";
 import { OrganizationTokens } from "../teams/organization-tokens.tsx";

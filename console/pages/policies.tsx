@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
 import { AllowedLink, DataTable, Empty, Icon, Loading, PageHead, useLoad } from "../ui/index.ts";

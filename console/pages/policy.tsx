@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { PolicyVersion, StoredPolicy } from "../../client/answers.d.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { Editor } from "../policies/editor.tsx";
-import { endpointOf, isConflict } from "../policies/policy.ts";
+import { endpointOf, isConflict } from "../policies/policy-endpoint.ts";
 import { PolicyUsage } from "../policies/usage.tsx";
 import { PolicyVersions } from "../policies/versions.tsx";
 import { Confirm } from "../records/confirm.tsx";
@@ -12,7 +12,7 @@ import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Card, Loading, PageHead, Time, useLoad } from "../ui/index.ts";
-import { dropUnsaved } from "../unsaved.ts";
+import { dropUnsaved } from "../unsaved-policy.ts";
 
 /** These can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);

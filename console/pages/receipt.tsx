@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { EndedCheck, RevocationJob } from "../../client/answers.d.ts";
-import { leasesLeftText } from "../leases/lease-words.ts";
-import { readReceipt } from "../receipts/read.ts";
+import { leasesLeftText } from "../leases/lease-text.ts";
+import { readReceipt } from "../receipts/read-receipt.ts";
 import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
 import { selectionText } from "../tokens/filter.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
-import { isUnderWay } from "../tokens/numbers.ts";
+import { isUnderWay } from "../tokens/revocation-preview.ts";
 import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** Interval of checks of the sweep, and their duration (ms). */

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from "preact";
 import type { AuditEvent } from "../audit/event.ts";
-import { HappeningTag } from "../audit/event-text.tsx";
-import { isLogin } from "../audit/explainable.ts";
-import { WhyRefused } from "../audit/explanation.tsx";
-import { madeOf } from "../audit/happening.ts";
+import { madeOf } from "../audit/event-kind.ts";
+import { EventKindTag } from "../audit/event-text.tsx";
+import { isLogin } from "../audit/explain-request.ts";
 import { AddressLink, TokenLink } from "../audit/links.tsx";
 import { LoginText } from "../audit/login-text.tsx";
-import { readEvents } from "../audit/read.ts";
-import { revocationOf } from "../audit/revocation.ts";
+import { readEvents } from "../audit/read-events.ts";
+import { revocationOf } from "../audit/revocation-event.ts";
 import { RevocationText } from "../audit/revocation-text.tsx";
 import { useJobs } from "../audit/use-jobs.ts";
+import { WhyRefused } from "../audit/why-refused.tsx";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { EntityLink, Metadata, Policies } from "../tokens/links.tsx";
@@ -49,7 +49,7 @@ function Found({ event }: { readonly event: AuditEvent }) {
   return (
     <div class="columns">
       <div class="stack">
-        <Card title="What was asked" beside={<HappeningTag event={event} of="" />} body>
+        <Card title="What was asked" beside={<EventKindTag event={event} of="" />} body>
           <Facts
             rows={{
               When: <Time at={time} both />,

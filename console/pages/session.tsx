@@ -3,7 +3,7 @@ import type { Self } from "../../client/answers.d.ts";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
-import { missingOf, needsOf } from "../needs.ts";
+import { missingOf, needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import {

@@ -1,12 +1,11 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
 import {
   listResources,
   type Organization,
@@ -20,8 +19,9 @@ import {
   teamsPath,
   tokensPath,
 } from "../teams/resources.ts";
+import { NEW_TEAM_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/team-fields.ts";
 import { TokenList } from "../teams/token-list.tsx";
-import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, ShownOnce, useLoad } from "../ui/index.ts";
+import { AllowedButton, Card, Dialog, Empty, Loading, PageHead, SecretDialog, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
 
@@ -167,7 +167,7 @@ function Tokens({ organization, id, name, marked }: TeamPageProps & { readonly n
           />
         </Dialog>
       )}
-      {secret !== "" && <ShownOnce title="Token made" label="Token" secret={secret} onClose={() => setSecret("")} />}
+      {secret !== "" && <SecretDialog title="Token made" label="Token" secret={secret} onClose={() => setSecret("")} />}
     </Card>
   );
 }

@@ -1,18 +1,18 @@
 import { useState } from "preact/hooks";
 import type { Token, TokenDetail } from "../../client/answers.d.ts";
-import { TokenOrigin, TokenTimeline } from "../audit/token-story.tsx";
+import { TokenOrigin, TokenTimeline } from "../audit/token-timeline.tsx";
 import { useEvents } from "../audit/use-events.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
-import { verifyEndOf } from "../receipts/read.ts";
+import { verifyEndOf } from "../receipts/read-receipt.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
-import { amountText, childrenText, descendantsText, nameOf } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { readToken, readTokenOrEnd } from "../tokens/token.ts";
+import { amountText, childrenText, descendantsText, nameOf } from "../tokens/selection.ts";
+import { readToken, readTokenOrEnd } from "../tokens/token-api.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
 import {
   Accessor,

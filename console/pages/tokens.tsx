@@ -1,21 +1,21 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
-import { isTokenInSearch } from "../search/found-text.ts";
+import { isTokenInSearch } from "../search/text-result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { areColumns, type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText, refusedFilter } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
-import { isGoing } from "../tokens/going.ts";
-import { groupingOf, isGrouping } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import { GroupedList } from "../tokens/grouped-list.tsx";
-import { nameOf, type Selection } from "../tokens/model.ts";
+import { groupingOf, isGrouping } from "../tokens/grouping.ts";
+import { isBeingRevoked } from "../tokens/recent-revocations.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
-import { Total } from "../tokens/total.tsx";
+import { nameOf, type Selection } from "../tokens/selection.ts";
+import { Total } from "../tokens/token-total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
 import {
   AllowedButton,
@@ -62,7 +62,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
     setWasToken(true);
     show({ search: "" });
   }, [isToken]);
-  const going = pages.tokens.filter((token) => isGoing(token)).length;
+  const going = pages.tokens.filter((token) => isBeingRevoked(token)).length;
 
   const show = (change: Readonly<Record<string, string>>): void => {
     const kept = { columns: query.get("columns") ?? "", sort: query.get("sort") ?? "", group, ...filter };
@@ -174,12 +174,12 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                       <tr
                         key={token.accessor}
                         aria-rowindex={drawn.first + at + 2}
-                        class={isGoing(token) ? "fading" : selected.has(token.accessor) ? "selected" : undefined}
+                        class={isBeingRevoked(token) ? "fading" : selected.has(token.accessor) ? "selected" : undefined}
                       >
                         <td>
                           <input
                             type="checkbox"
-                            aria-label={`Select ${nameOf(token)}${isGoing(token) ? ", revoked" : ""}`}
+                            aria-label={`Select ${nameOf(token)}${isBeingRevoked(token) ? ", revoked" : ""}`}
                             checked={selected.has(token.accessor)}
                             onChange={() => toggle(token.accessor)}
                           />

@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 import type { Explanation } from "../../client/answers.d.ts";
 import type { Problem } from "../result.ts";
 import { textItself } from "../search/find-tokens.ts";
-import { type Itself, NOTHING } from "../search/found-text.ts";
+import { type Itself, NOTHING } from "../search/text-result.ts";
 import { useSession } from "../session.ts";
 import { Card, Field, Segments, SendProblem, TextInput, useTried } from "../ui/index.ts";
-import { ExplanationNotice } from "./explanation.tsx";
+import { ExplanationNotice } from "./explanation-notice.tsx";
 
 type Subject = "policy" | "self" | "other";
 

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PolicyVersion, StoredPolicy } from "../../client/answers.d.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import { notSent, type Problem } from "../result.ts";
-import { refusalOfParts } from "../search/address.ts";
+import { refusalOfParts } from "../search/secret-in-address.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Field, Focused, Notice, SendProblem, TextInput, useTried } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
-import { endpointOf, isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy.ts";
+import { endpointOf, isConflict, offsetOf, type Place, placeIn, settingsOf } from "./policy-endpoint.ts";
 import { TokensWithIt } from "./usage.tsx";
 import { usePolicyText } from "./use-policy-text.ts";
 

@@ -3,7 +3,7 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { Facts, useLoad } from "../ui/index.ts";
-import { usagePath } from "./policy.ts";
+import { usagePath } from "./policy-endpoint.ts";
 
 type Holders = Usage["roles"];
 

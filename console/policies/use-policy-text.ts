@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { StoredPolicy } from "../../client/answers.d.ts";
-import { dropUnsaved, keepUnsaved, readUnsaved, type Unsaved } from "../unsaved.ts";
+import { dropUnsaved, keepUnsaved, readUnsaved, type Unsaved } from "../unsaved-policy.ts";
 
 interface PolicyText {
   readonly typed: string;

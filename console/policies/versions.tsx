@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import type { PolicyVersion, StoredPolicy, PolicyVersions as Versions } from "../../client/answers.d.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { AllowedButton, Card, DataTable, Loading, Time, useLoad } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
-import { endpointOf, otherSettings, versionsPath } from "./policy.ts";
+import { endpointOf, otherSettings, versionsPath } from "./policy-endpoint.ts";
 
 interface PolicyVersionsProps {
   readonly name: string;

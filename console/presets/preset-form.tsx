@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Field, SecretInput, TextInput } from "../ui/index.ts";
 import type { Preset, PresetValues } from "./preset.ts";
-import { isOwnMachine } from "./values.ts";
+import { isOwnMachine } from "./preset-values.ts";
 
 interface PresetFormProps {
   readonly preset: Preset;

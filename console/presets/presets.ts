@@ -1,7 +1,7 @@
-import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./issuers.ts";
-import { PEOPLE } from "./people.ts";
+import { SCRIPT } from "./approle-preset.ts";
+import { ENTRA, GITHUB, GITLAB, KEYCLOAK, KUBERNETES_ISSUER, podSnippets, serviceAccountField } from "./ci-presets.ts";
+import { PEOPLE } from "./oidc-preset.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
-import { SCRIPT } from "./script.ts";
 
 /** A signed token (JWS): what an API server gives a service account. */
 const SIGNED = /^[\w-]+\.[\w-]+\.[\w-]+$/;

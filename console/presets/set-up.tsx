@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import { belowMount } from "../methods/mount-paths.ts";
-import { PARTS } from "../methods/parts.ts";
-import { needsOf } from "../needs.ts";
-import { endpointOf } from "../policies/policy.ts";
+import { PARTS } from "../methods/parts-by-type.ts";
+import { needsOf } from "../needed-capabilities.ts";
+import { endpointOf } from "../policies/policy-endpoint.ts";
 import {
   AllowedButton,
   Card,
@@ -17,12 +17,12 @@ import {
   Warnings,
 } from "../ui/index.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
+import { configPath, type Existing, type LoginPlan, othersAt, type PlanStep, planOf, stepsLeft } from "./login-plan.ts";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
-import { configPath, type Existing, type LoginPlan, othersAt, type PlanStep, planOf, stepsLeft } from "./plan.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
-import { useFound, useSteps } from "./use-steps.ts";
-import { mistakesIn, trimmed, valuesWithUsual } from "./values.ts";
+import { mistakesIn, trimmed, valuesWithUsual } from "./preset-values.ts";
+import { useExisting, useSteps } from "./use-plan-steps.ts";
 
 interface SetUpProps {
   readonly preset: Preset;
@@ -43,7 +43,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
     onSent();
     met.reload();
   });
-  const met = useFound(preset, mount, role, existing, written);
+  const met = useExisting(preset, mount, role, existing, written);
   const { settings, policy, roles } = met.found;
   const others = othersAt({ roles }, role);
   // A choice is for the mount that it was made at.

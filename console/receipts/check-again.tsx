@@ -4,11 +4,11 @@ import type { EndedCheck } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import type { Answer } from "../result.ts";
-import { type Amount, MOST_NAMED } from "../tokens/model.ts";
+import { type Amount, MOST_NAMED } from "../tokens/selection.ts";
 import { Notice, ProblemNotice, Time } from "../ui/index.ts";
 import { LeasesNotice } from "./leases-notice.tsx";
-import { useWalk } from "./use-walk.ts";
-import { wholeCheck } from "./whole.ts";
+import { useAllPages } from "./use-all-pages.ts";
+import { wholeCheck } from "./whole-receipt.ts";
 
 /** The sweep names the tokens that have ended: how often it is asked for more of them, and the pause (ms). */
 const SWEEPS = 30;
@@ -39,7 +39,7 @@ interface CheckAgainProps {
 export function CheckAgain({ total, isLeast = false, leases, ask, onChecked, first }: CheckAgainProps) {
   const [checked, setChecked] = useState<Checked | null>(null);
   const [sweeps, setSweeps] = useState(0);
-  const walk = useWalk(
+  const walk = useAllPages(
     (progress) => wholeCheck(ask, progress),
     (check) => {
       setChecked({ ...check, at: new Date().toISOString() });

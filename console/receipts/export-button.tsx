@@ -1,9 +1,9 @@
 import { count } from "../format.ts";
-import type { Walk } from "./use-walk.ts";
+import type { PageReading } from "./use-all-pages.ts";
 
 interface ExportButtonProps {
   /** Reads all pages, and makes the file. */
-  readonly walk: Walk;
+  readonly walk: PageReading;
   /** Tokens in all; absent where that is not known. */
   readonly total?: number;
 }

@@ -1,6 +1,6 @@
 import { count } from "../format.ts";
-import type { Amount } from "../tokens/model.ts";
-import type { Unrevoked } from "./whole.ts";
+import type { Amount } from "../tokens/selection.ts";
+import type { Unrevoked } from "./whole-receipt.ts";
 
 /** The leases of ended tokens, each in one of these. */
 interface LeaseSums {

@@ -1,9 +1,9 @@
 import { counted } from "../format.ts";
 import { LeaseFailures } from "../leases/failures.tsx";
-import { type Amount, amountText } from "../tokens/model.ts";
+import { type Amount, amountText } from "../tokens/selection.ts";
 import { Notice } from "../ui/index.ts";
 import { leaseSums, leaseText } from "./lease-sums.ts";
-import type { Unrevoked } from "./whole.ts";
+import type { Unrevoked } from "./whole-receipt.ts";
 
 interface LeasesNoticeProps {
   /** Leases of the tokens, as counted before they ended. */

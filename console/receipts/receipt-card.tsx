@@ -3,18 +3,18 @@ import { RequestLink } from "../audit/links.tsx";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
-import { CouldReturn } from "../tokens/could-return.tsx";
 import { selectionText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import { amountText } from "../tokens/model.ts";
-import { entitiesIn, groupRows, type Preview } from "../tokens/numbers.ts";
+import { entitiesIn, groupRows, type Preview } from "../tokens/revocation-preview.ts";
+import { amountText } from "../tokens/selection.ts";
+import { WaysBackNotice } from "../tokens/ways-back-notice.tsx";
 import { Card, downloadJson, Facts, ProblemNotice, Time } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
 import { CheckAgain, MOST_BY_ITSELF } from "./check-again.tsx";
 import { ExportButton } from "./export-button.tsx";
-import { readReceipt, verifyEnded } from "./read.ts";
-import { useWalk } from "./use-walk.ts";
-import { wholeReceipt } from "./whole.ts";
+import { readReceipt, verifyEnded } from "./read-receipt.ts";
+import { useAllPages } from "./use-all-pages.ts";
+import { wholeReceipt } from "./whole-receipt.ts";
 
 interface ReceiptCardProps {
   readonly receipt: Receipt;
@@ -28,7 +28,7 @@ interface ReceiptCardProps {
 export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
   const { api } = useSession();
   const { job, asked_by: by, numbers } = receipt;
-  const file = useWalk(
+  const file = useAllPages(
     (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
     (whole) => downloadJson(`receipt-${job}.json`, whole),
   );
@@ -55,7 +55,7 @@ export function ReceiptCard({ receipt, preview, onChecked }: ReceiptCardProps) {
       {file.problem && <ProblemNotice problem={file.problem} />}
       <Facts body rows={rows} />
       <div class="body">
-        <CouldReturn filter={receipt.filter} preview={preview} />
+        <WaysBackNotice filter={receipt.filter} preview={preview} />
       </div>
       {numbers.total > 0 && (
         <CheckAgain

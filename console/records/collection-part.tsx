@@ -2,17 +2,17 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedLink, Card, Icon, Notice, useLoad, Warnings } from "../ui/index.ts";
-import { recordOf, type TerraformResource } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
-import { RecordFacts } from "./facts.tsx";
 import { type FieldGroup, newNameMistake, type RecordValue } from "./field.ts";
 import { NameList } from "./name-list.tsx";
 import type { Collection, Scope } from "./part.ts";
+import { RecordFacts } from "./record-facts.tsx";
 import { RecordForm } from "./record-form.tsx";
+import { recordOf, type TerraformResource } from "./request-commands.ts";
 
 interface CollectionPartProps {
   readonly scope: Scope;

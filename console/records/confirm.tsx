@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type Needs, needsOf } from "../needs.ts";
+import { type Needs, needsOf } from "../needed-capabilities.ts";
 import type { Answer, Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Dialog, Field, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import type { Action } from "./part.ts";
-import { typedMistake } from "./typed.ts";
+import { typedMistake } from "./typed-confirmation.ts";
 
 interface ConfirmProps {
   readonly title: string;

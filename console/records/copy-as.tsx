@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Copy, Segments } from "../ui/index.ts";
-import { baoCommand, curlCommand, type FormRequest, type TerraformRecord, terraformText } from "./commands.ts";
 import type { Field, RecordValue } from "./field.ts";
+import { baoCommand, curlCommand, type FormRequest, type TerraformRecord, terraformText } from "./request-commands.ts";
 
 interface CopyAsProps {
   /** null while a field has a mistake. */

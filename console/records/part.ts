@@ -1,5 +1,5 @@
-import type { TerraformResource } from "./commands.ts";
 import type { FieldGroup } from "./field.ts";
+import type { TerraformResource } from "./request-commands.ts";
 
 /** Things of one kind, each by its name. */
 export interface Collection {

@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
 import { addressedValues } from "../href.ts";
-import { type Needs, needsOf } from "../needs.ts";
+import { type Needs, needsOf } from "../needed-capabilities.ts";
 import { notSent, type Problem } from "../result.ts";
-import { refusalOfParts } from "../search/address.ts";
+import { refusalOfParts } from "../search/secret-in-address.ts";
 import { useSession } from "../session.ts";
 import {
   AllowedButton,
@@ -16,7 +16,6 @@ import {
   useTried,
   Warnings,
 } from "../ui/index.ts";
-import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
   bodyOf,
@@ -34,6 +33,7 @@ import {
   suggestedDraft,
   unknownPoliciesText,
 } from "./field.ts";
+import type { FormRequest, TerraformRecord } from "./request-commands.ts";
 import { useKnownPolicies } from "./use-known-policies.ts";
 
 interface RecordFormProps<T> {

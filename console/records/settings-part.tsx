@@ -1,10 +1,10 @@
 import { useSession } from "../session.ts";
 import { Card, ProblemNotice, useLoad, Warnings } from "../ui/index.ts";
-import { recordOf } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import type { RecordValue } from "./field.ts";
 import type { Scope, Settings } from "./part.ts";
 import { RecordForm } from "./record-form.tsx";
+import { recordOf } from "./request-commands.ts";
 
 /** A card with settings that can be changed. */
 export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly part: Settings }) {

@@ -1,5 +1,5 @@
-import type { FormRequest } from "./commands.ts";
 import { type FieldGroup, type RecordValue, secondsOf } from "./field.ts";
+import type { FormRequest } from "./request-commands.ts";
 
 /** The header that asks for a wrapped answer, which is a field of forms that make a secret. */
 export const WRAP = "X-Vault-Wrap-TTL";

@@ -1,10 +1,10 @@
 import type { FoundText } from "../../client/answers.d.ts";
-import { needsOf, refusalOf } from "../needs.ts";
+import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { ASKED_PATHS, type Session } from "../session.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
-import { listTokens } from "../tokens/token.ts";
-import { SHOWN_OF_KIND } from "./found.ts";
-import { A_TOKEN, foundToken, type Itself, isTokenInSearch, itselfOf, NOTHING, notAsked } from "./found-text.ts";
+import { listTokens } from "../tokens/token-api.ts";
+import { SHOWN_OF_KIND } from "./search-result.ts";
+import { A_TOKEN, foundToken, type Itself, isTokenInSearch, itselfOf, NOTHING, notAsked } from "./text-result.ts";
 
 /** Tokens that the inventory's search finds. */
 export async function tokensByText({ api }: Session, text: string): Promise<Itself> {

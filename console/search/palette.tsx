@@ -1,10 +1,10 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { go } from "../router.ts";
-import { tokenIn } from "../secret-like.ts";
+import { tokenIn } from "../secret-detection.ts";
 import { Icon } from "../ui/index.ts";
-import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
-import { useFound } from "./use-found.ts";
+import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./search-result.ts";
+import { useSearch } from "./use-search.ts";
 
 /** A search for everything that has a page. The arrow keys select a result, Enter opens it. */
 function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -14,7 +14,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(0);
   const id = useId();
   const text = tokenIn(typed.trim());
-  const { found, note, busy } = useFound(text, isPasted);
+  const { found, note, busy } = useSearch(text, isPasted);
   const results = KINDS.flatMap((kind) => found.filter((one) => one.kind === kind));
   const at = Math.min(chosen, results.length - 1);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { Problem } from "../result.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
+import { redirectUri } from "./begin-provider-login.ts";
 import { type ChosenMethod, pathOfMethod } from "./login-forms.ts";
-import { redirectUri } from "./oidc.ts";
 import { loginText } from "./provider-error.ts";
 
 interface FailureProps {

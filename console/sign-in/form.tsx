@@ -3,9 +3,9 @@ import type { ShownMounts } from "../../client/answers.d.ts";
 import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad, useTried } from "../ui/index.ts";
+import { beginProviderLogin, callbackOf, type ProviderLogin } from "./begin-provider-login.ts";
 import { forgetLogin, keepLogin, takeArrival } from "./begun-login.ts";
 import type { Credential } from "./credential.ts";
-import { InOtherTab, OnDevice } from "./elsewhere.tsx";
 import { Failure } from "./failure.tsx";
 import {
   type ChosenMethod,
@@ -20,9 +20,9 @@ import {
 } from "./login-forms.ts";
 import { MethodFields } from "./method-fields.tsx";
 import { NotInitialized } from "./not-initialized.tsx";
-import { beginProviderLogin, callbackOf, type ProviderLogin } from "./oidc.ts";
 import type { ProviderAnswer } from "./oidc-callback.ts";
 import { offerAnswer } from "./other-tab.ts";
+import { InOtherTab, OnDevice } from "./provider-login.tsx";
 import { isWrappingToken } from "./wrapping-token.ts";
 
 type Way = "method" | "token" | "wrapping token";

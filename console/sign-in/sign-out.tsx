@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import type { Session } from "../session.ts";
 import { AllowedButton, Dialog, Icon, SendProblem } from "../ui/index.ts";

@@ -1,4 +1,4 @@
-import { isGenerated } from "../names.ts";
+import { isGenerated } from "../entity-names.ts";
 
 /** What is known of a signed-in token. */
 interface NamedToken {

@@ -5,8 +5,8 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { type Loaded, Loading, useLoad } from "../ui/index.ts";
-import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
 import { type Organization, type Resource, resourceRequest, teamsPath } from "./resources.ts";
+import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./team-fields.ts";
 
 interface OrganizationSettingsProps {
   readonly name: string;

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { Empty, Loading, Pager, useLoad } from "../ui/index.ts";
-import { Find } from "./find.tsx";
 import { listResources, type TeamToken, tokensPath } from "./resources.ts";
+import { Find } from "./server-search.tsx";
 import { TokenList } from "./token-list.tsx";
 
 const SORTS = [

@@ -1,7 +1,7 @@
 import type { Api, Envelope, Query } from "../api.ts";
 import { pathOf } from "../href.ts";
-import type { FormRequest } from "../records/commands.ts";
 import type { RecordValue } from "../records/field.ts";
+import type { FormRequest } from "../records/request-commands.ts";
 import { type Answer, done } from "../result.ts";
 
 const MEDIA_TYPE = "application/vnd.api+json";

@@ -5,9 +5,9 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { DataTable, Empty, Loading, Pager, Tags, Time, useLoad } from "../ui/index.ts";
-import { Find } from "./find.tsx";
-import { TEAM, TERRAFORM_TEAM } from "./forms.ts";
 import { listResources, type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
+import { Find } from "./server-search.tsx";
+import { TEAM, TERRAFORM_TEAM } from "./team-fields.ts";
 
 /** The teams of an organization. */
 export function Teams({ organization }: { readonly organization: string }) {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
 import { AllowedButton, type DataColumn, DataTable, End, Time, useNow } from "../ui/index.ts";

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { Card, DataTable, Pager, Time, useLoad } from "../ui/index.ts";
-import { WEBHOOK } from "./forms.ts";
 import {
   type Delivery,
   listResources,
@@ -11,6 +10,7 @@ import {
   WEBHOOK_TYPE,
   type Webhook,
 } from "./resources.ts";
+import { WEBHOOK } from "./team-fields.ts";
 
 interface WebhookCardProps {
   readonly path: string;

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../href.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { DeleteButton } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton, Card, DataTable, Empty, Notice, SendProblem, Tags, useLoad } from "../ui/index.ts";
-import { WEBHOOK } from "./forms.ts";
 import { type Resource, resourceRequest, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
+import { WEBHOOK } from "./team-fields.ts";
 import { WebhookCard } from "./webhook-card.tsx";
 
 /** Addresses that are notified about the end of tokens. */

@@ -4,7 +4,7 @@ import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
-import { nameOf } from "./model.ts";
+import { nameOf } from "./selection.ts";
 
 export interface Column {
   readonly name: string;

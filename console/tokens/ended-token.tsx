@@ -1,12 +1,12 @@
 import type { EndedToken } from "../../client/answers.d.ts";
 import { RequestLink } from "../audit/links.tsx";
-import { TokenOrigin, TokenTimeline } from "../audit/token-story.tsx";
+import { TokenOrigin, TokenTimeline } from "../audit/token-timeline.tsx";
 import { useEvents } from "../audit/use-events.ts";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Accessor, Card, Facts, Notice, PageHead, Time } from "../ui/index.ts";
 import { AskedBy, ParentLink } from "./links.tsx";
-import { nameOf } from "./model.ts";
+import { nameOf } from "./selection.ts";
 import { TokenFacts } from "./token-facts.tsx";
 
 /** The page of a token that has ended: when, how, by whom, and what ended with it. */

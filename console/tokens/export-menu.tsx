@@ -3,9 +3,9 @@ import { count } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { download, Menu, ProblemNotice } from "../ui/index.ts";
-import { csvOf, jsonOf, MOST_EXPORTED } from "./export.ts";
+import { csvOf, jsonOf, MOST_EXPORTED } from "./csv-export.ts";
 import type { Filter } from "./filter.ts";
-import { readTokens } from "./token.ts";
+import { readTokens } from "./token-api.ts";
 
 interface ExportMenuProps {
   readonly filter: Filter;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { localTime, queryTime, UNFINISHED, WHOLE_TIME, ZONE } from "../format.ts";
-import { refusalOfParts, TOKEN_TYPED } from "../search/address.ts";
-import { hasToken } from "../secret-like.ts";
+import { refusalOfParts, TOKEN_TYPED } from "../search/secret-in-address.ts";
+import { hasToken } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, Icon, isNarrow, TimeInput, useDraft } from "../ui/index.ts";
 import {

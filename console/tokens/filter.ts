@@ -1,6 +1,6 @@
 import type { Token } from "../../client/answers.d.ts";
 import { counted } from "../format.ts";
-import type { Selection } from "./model.ts";
+import type { Selection } from "./selection.ts";
 
 /** A filter as the query of the page has it: the names are those of the inventory. */
 export type Filter = Readonly<Record<string, string>>;

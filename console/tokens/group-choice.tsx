@@ -1,4 +1,4 @@
-import { GROUP_FIELDS, type GroupBy, metadataKey } from "./group.ts";
+import { GROUP_FIELDS, type GroupBy, metadataKey } from "./grouping.ts";
 
 /** True for a key of metadata that is called like a field. */
 const isField = (key: string): boolean => GROUP_FIELDS.some(([, label]) => label.toLowerCase() === key.toLowerCase());

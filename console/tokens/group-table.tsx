@@ -2,7 +2,7 @@ import type { Token } from "../../client/answers.d.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { DataTable, End } from "../ui/index.ts";
-import { filterOfGroup, type Group, type GroupBy } from "./group.ts";
+import { filterOfGroup, type Group, type GroupBy } from "./grouping.ts";
 import { EntityName } from "./links.tsx";
 
 /** Most groups that are listed. */

@@ -2,14 +2,14 @@ import { useMemo } from "preact/hooks";
 import type { TokenSummary } from "../../client/answers.d.ts";
 import type { Query } from "../api.ts";
 import { count, counted } from "../format.ts";
-import { needsOf } from "../needs.ts";
+import { needsOf } from "../needed-capabilities.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
-import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
-import { readTokens } from "./token.ts";
-import { Total } from "./total.tsx";
+import { counterOf, type GroupBy, grouped, groupOf } from "./grouping.ts";
+import { readTokens } from "./token-api.ts";
+import { Total } from "./token-total.tsx";
 
 /** Most tokens that are read to be grouped. */
 const MOST_GROUPED = 10_000;

@@ -4,8 +4,8 @@ import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Notice, ProblemNotice } from "../ui/index.ts";
-import { isStopping, isUnderWay, jobText, percentOf } from "./numbers.ts";
-import { POLL_MS, readJob, stopJob } from "./token.ts";
+import { isStopping, isUnderWay, jobText, percentOf } from "./revocation-preview.ts";
+import { POLL_MS, readJob, stopJob } from "./token-api.ts";
 
 interface JobProgressProps {
   readonly id: string;

@@ -2,7 +2,7 @@ import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import { Tags } from "../ui/index.ts";
 import { useEntityNames, useTokenName } from "../use-names.ts";
-import { type Asker, mountName } from "./model.ts";
+import { type Asker, mountName } from "./selection.ts";
 
 /** Policies, each a link to its text; `root` has none. */
 export function Policies({ names, most }: { readonly names: readonly string[]; readonly most: number }) {

@@ -1,6 +1,6 @@
 import { pathOf } from "../href.ts";
-import type { FormRequest, TerraformResource } from "../records/commands.ts";
 import type { FieldGroup, Mistake, RecordValue } from "../records/field.ts";
+import type { FormRequest, TerraformResource } from "../records/request-commands.ts";
 import { WRAP, wrappingGroup, wrappingOf } from "../records/wrapping.ts";
 
 /** Suggested lifetime: short, because some tokens are forgotten. */

@@ -3,17 +3,17 @@ import type { TokenDetail } from "../../client/answers.d.ts";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
-import { typedMistake } from "../records/typed.ts";
+import { typedMistake } from "../records/typed-confirmation.ts";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Facts, Field, Figures, Notice, SendProblem, TextInput, useTried, Working } from "../ui/index.ts";
 import { useEntityNames } from "../use-names.ts";
-import { CouldReturn } from "./could-return.tsx";
-import { noteRevocation } from "./going.ts";
-import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
-import { entitiesIn, groupRows, type Preview } from "./numbers.ts";
-import { beginRevocation, previewRevocation, revokeToken } from "./token.ts";
+import { noteRevocation } from "./recent-revocations.ts";
+import { entitiesIn, groupRows, type Preview } from "./revocation-preview.ts";
+import { amountText, isConfirmed, nameOf, type Selection } from "./selection.ts";
+import { beginRevocation, previewRevocation, revokeToken } from "./token-api.ts";
+import { WaysBackNotice } from "./ways-back-notice.tsx";
 
 interface RevokeOneProps {
   readonly detail: TokenDetail;
@@ -115,7 +115,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
           </p>
         )}
         {preview && <PreviewFacts preview={preview} />}
-        {preview && <CouldReturn filter={selection} preview={preview} />}
+        {preview && <WaysBackNotice filter={selection} preview={preview} />}
         {preview && preview.total > 0 && (
           <Field
             label={`Type ${preview.total} to confirm`}

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { textItself } from "../search/find-tokens.ts";
-import { NOTHING } from "../search/found-text.ts";
-import { mayBeToken, tokenIn } from "../secret-like.ts";
+import { NOTHING } from "../search/text-result.ts";
+import { mayBeToken, tokenIn } from "../secret-detection.ts";
 import { useSession } from "../session.ts";
 import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";

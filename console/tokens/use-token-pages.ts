@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Token } from "../../client/answers.d.ts";
 import type { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
-import { listTokens } from "./token.ts";
+import { listTokens } from "./token-api.ts";
 
 const PAGE = 100;
 /** Most empty pages that are read in a row: the server's work for a page is bounded, so a page may be empty. */

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { WatermarkRevocations } from "../../client/answers.d.ts";
-import { missingOf, type Needs } from "../needs.ts";
+import { missingOf, type Needs } from "../needed-capabilities.ts";
 import { useSession } from "../session.ts";
-import { noteWatermarks } from "./going.ts";
+import { noteWatermarks } from "./recent-revocations.ts";
 
 const PATH = "sys/leases/revocations";
 const NEEDS: Needs = [PATH, "read", "sudo"];

@@ -1,6 +1,6 @@
 import { href } from "../href.ts";
-import { mountName } from "./model.ts";
-import type { Preview } from "./numbers.ts";
+import type { Preview } from "./revocation-preview.ts";
+import { mountName } from "./selection.ts";
 
 /** Where those whose tokens end can get others. */
 export interface Way {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isNarrow } from "./narrow.ts";
+import { isNarrow } from "./window-width.ts";
 
 /** One column of a table, with what it shows of a row. */
 export interface DataColumn<T> {

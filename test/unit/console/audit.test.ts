@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../../console/audit/event.ts";
-import { isLogin, whyOf } from "../../../console/audit/explainable.ts";
 import {
   aboutOf,
   callerOf,
   countText,
   deedOf,
-  happeningOf,
+  eventKindOf,
   hashOfCaller,
   madeOf,
   placeOfEnd,
   tokenOfHash,
-} from "../../../console/audit/happening.ts";
-import { type BelowToken, inOrder } from "../../../console/audit/lineage-order.ts";
-import { isAddress, isRequestId, partOfIdText } from "../../../console/audit/question.ts";
-import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation.ts";
+} from "../../../console/audit/event-kind.ts";
+import { isLogin, whyOf } from "../../../console/audit/explain-request.ts";
+import { isAddress, isRequestId, partOfIdText } from "../../../console/audit/request-id.ts";
+import { meantText, revocationOf, revocationText } from "../../../console/audit/revocation-event.ts";
+import { type BelowToken, inOrder } from "../../../console/audit/tree-order.ts";
 
 const tokenOf = (accessor: string, token_type = "service") => ({
   ...{ accessor, display_name: `token-${accessor}`, policies: ["web"], entity_id: "", token_type, metadata: {} },
@@ -44,7 +44,7 @@ describe("what an event was", () => {
     ["failed", { kind: "fault", status: 503 }],
     ["noted", { kind: "other", type: "dropped" }],
   ] as const)("for a token's timeline: %s", (what, fields) => {
-    expect(happeningOf(event(fields), "t")).toBe(what);
+    expect(eventKindOf(event(fields), "t")).toBe(what);
   });
 
   it("has who asked, who was made and who it was about, and a login has nobody who asked", () => {

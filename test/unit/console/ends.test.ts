@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EndingTokens } from "../../../client/answers.d.ts";
-import { endSums, hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
-import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/span.ts";
-import { endsWithin } from "../../../console/ends/within.ts";
+import { endSums, hoursInBars, partsOfBar } from "../../../console/ends/ending-groups.ts";
+import { endsWithin } from "../../../console/ends/ends-within.ts";
+import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/time-span.ts";
 
 const ranges = fc.constantFrom(...RANGES.map(([range]) => range));
 const moments = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2090, 0, 1) });

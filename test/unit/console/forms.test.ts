@@ -3,12 +3,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Entity } from "../../../client/answers.d.ts";
 import { UNFINISHED, WHOLE_TIME } from "../../../console/format.ts";
-import { aliasNames } from "../../../console/identity/records.ts";
-import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
-import { agentConfig, loginCommands } from "../../../console/methods/approle-client.ts";
+import { aliasNames } from "../../../console/identity/record-fields.ts";
+import { ISSUER_PARTS } from "../../../console/issuer/issuer-parts.ts";
+import { agentConfig, loginCommands } from "../../../console/methods/approle-commands.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
-import { identityFields, secretIdFields, tokenFields } from "../../../console/methods/identity-fields.ts";
-import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
+import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts-by-type.ts";
+import { identityFields, secretIdFields, tokenFields } from "../../../console/methods/pasted-login.ts";
 import { newSecretIdForm, newSecretIdRequest } from "../../../console/methods/secret-id.ts";
 import {
   bodyOf,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { cleanUpText } from "../../../console/health/clean-up.ts";
-import { placesOf } from "../../../console/health/places.ts";
+import { linksOfCheck } from "../../../console/health/check-links.ts";
+import { cleanUpText } from "../../../console/health/clean-up-text.ts";
 
 it("a clean-up with nothing left waits for nothing that somebody could see", () => {
   const text = (clean_up: string, tokens_left: number | null) => cleanUpText({ clean_up, tokens_left });
@@ -11,7 +11,7 @@ it("a clean-up with nothing left waits for nothing that somebody could see", () 
 });
 
 it("a check leads to the pages that show what it is about", () => {
-  expect(placesOf("leases").map(({ to }) => to)).toEqual(["/ui/leases", "/ui/ended"]);
-  expect(placesOf("root_tokens").map(({ to }) => to)).toEqual(["/ui/tokens?policy=root"]);
-  expect(placesOf("clock")).toEqual([]);
+  expect(linksOfCheck("leases").map(({ to }) => to)).toEqual(["/ui/leases", "/ui/ended"]);
+  expect(linksOfCheck("root_tokens").map(({ to }) => to)).toEqual(["/ui/tokens?policy=root"]);
+  expect(linksOfCheck("clock")).toEqual([]);
 });

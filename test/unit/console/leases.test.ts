@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { toDoText } from "../../../console/health/urgency.ts";
-import { attemptOf, leasesLeftText, serviceOf } from "../../../console/leases/lease-words.ts";
+import { toDoText } from "../../../console/health/check-urgency.ts";
+import { attemptOf, leasesLeftText, serviceOf } from "../../../console/leases/lease-text.ts";
 
 describe("a lease whose target does not accept its end", () => {
   const lease_id = "db/creds/app/x.1";

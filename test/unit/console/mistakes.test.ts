@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../../console/audit/event.ts";
-import { happeningOf } from "../../../console/audit/happening.ts";
-import { keptHues } from "../../../console/forest/hues.ts";
-import { objectMistake } from "../../../console/methods/identity-fields.ts";
+import { eventKindOf } from "../../../console/audit/event-kind.ts";
+import { keptHues } from "../../../console/forest/category-hues.ts";
+import { objectMistake } from "../../../console/methods/pasted-login.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
 import { filterMistake, refusedFilter } from "../../../console/tokens/filter.ts";
 import { titleOf } from "../../../console/ui/problem-title.ts";
@@ -41,10 +41,10 @@ it("a request that only asks is not said to have changed something", () => {
   const event = (path: string): AuditEvent =>
     ({ type: "response", kind: "change", path, time: "2026-11-22T05:00:00Z" }) as AuditEvent;
   for (const path of ["auth/jwt/explain/login", "sys/explain/access", "sys/tokens/find", "identity/lookup/entities"]) {
-    expect(happeningOf(event(path)), path).toBe("asked");
+    expect(eventKindOf(event(path)), path).toBe("asked");
   }
   for (const path of ["auth/jwt/role/explain", "sys/policies/acl/find", "identity/entity"]) {
-    expect(happeningOf(event(path)), path).toBe("changed");
+    expect(eventKindOf(event(path)), path).toBe("changed");
   }
 });
 

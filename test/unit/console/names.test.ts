@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { entityName, namesOfEntities } from "../../../console/names.ts";
-import { entitiesIn } from "../../../console/tokens/numbers.ts";
+import { entityName, namesOfEntities } from "../../../console/entity-names.ts";
+import { entitiesIn } from "../../../console/tokens/revocation-preview.ts";
 
 const GENERATED = "entity_8fbd5f35e2ad81e7a1e8.root";
 

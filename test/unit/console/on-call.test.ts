@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { needsOf } from "../../../console/needs.ts";
+import { needsOf } from "../../../console/needed-capabilities.ts";
 import type { Operation } from "../../../src/policy/operation.ts";
 import { requiresSudo } from "../../../src/policy/operation.ts";
 import { aclOf, check } from "../policy/helpers.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StoredPolicy } from "../../../client/answers.d.ts";
 import { relative, since } from "../../../console/format.ts";
-import { otherSettings } from "../../../console/policies/policy.ts";
+import { otherSettings } from "../../../console/policies/policy-endpoint.ts";
 
 const POLICY: StoredPolicy = {
   name: "app",

@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { type Existing, othersAt, planOf, stepsLeft } from "../../../console/presets/login-plan.ts";
 import { type MountSettings, unusedSettings } from "../../../console/presets/mount-settings.ts";
-import { type Existing, othersAt, planOf, stepsLeft } from "../../../console/presets/plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
+import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/preset-values.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
-import { isOwnMachine, mistakesIn, trimmed, valuesWithUsual } from "../../../console/presets/values.ts";
 import { parsePolicy } from "../../../src/policy/parse.ts";
 
 const ADDRESS = "https://grove.example.com";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { EndedCheck, Receipt } from "../../../client/answers.d.ts";
-import { endedText, isCutOff } from "../../../console/identity/ended-words.ts";
+import { endedText, isCutOff } from "../../../console/identity/ended-text.ts";
 import { leaseSums, leaseText } from "../../../console/receipts/lease-sums.ts";
-import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole.ts";
+import { MOST_PAGES, wholeCheck, wholeReceipt } from "../../../console/receipts/whole-receipt.ts";
 import { done, failed } from "../../../console/result.ts";
-import { MOST_NAMED, refusalOf } from "../../../console/tokens/model.ts";
+import { MOST_NAMED, refusalOf } from "../../../console/tokens/selection.ts";
 import { waysOf } from "../../../console/tokens/ways-back.ts";
 import { MAX_NAMED_TOKENS } from "../../../src/base/limits.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RevocationJob } from "../../../client/answers.d.ts";
 import { compact, duration, localTime, queryTime, relative } from "../../../console/format.ts";
 import { queryOf } from "../../../console/href.ts";
-import { offsetOf, placeIn } from "../../../console/policies/policy.ts";
+import { offsetOf, placeIn } from "../../../console/policies/policy-endpoint.ts";
 import {
   filterBody,
   filterOf,
@@ -14,8 +14,15 @@ import {
   pairsOfLines,
   selectionText,
 } from "../../../console/tokens/filter.ts";
-import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/model.ts";
-import { groupRows, groupsText, isStopping, isUnderWay, jobText, percentOf } from "../../../console/tokens/numbers.ts";
+import {
+  groupRows,
+  groupsText,
+  isStopping,
+  isUnderWay,
+  jobText,
+  percentOf,
+} from "../../../console/tokens/revocation-preview.ts";
+import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/selection.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("times and numbers of the console", () => {

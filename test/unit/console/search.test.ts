@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FoundText } from "../../../client/answers.d.ts";
 import { addressedValues } from "../../../console/href.ts";
-import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
-import { credentialText, isTokenInSearch, itselfOf } from "../../../console/search/found-text.ts";
-import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-like.ts";
+import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/search-result.ts";
+import { credentialText, isTokenInSearch, itselfOf } from "../../../console/search/text-result.ts";
+import { hasToken, isSecretLike, looksChosen, mayBeToken, tokenIn } from "../../../console/secret-detection.ts";
 
 const JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2EifQ.c2lnbmF0dXJl";
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { planOf } from "../../../console/presets/plan.ts";
+import { planOf } from "../../../console/presets/login-plan.ts";
 import type { PresetValues } from "../../../console/presets/preset.ts";
+import { mistakesIn, valuesWithUsual } from "../../../console/presets/preset-values.ts";
 import { PRESETS } from "../../../console/presets/presets.ts";
-import { mistakesIn, valuesWithUsual } from "../../../console/presets/values.ts";
 import { signCaller } from "../../support/cloud-login.ts";
 import { HOME } from "../../support/cloud-mount.ts";
 import { CLUSTER, FakeApiServer } from "../../support/fake-api-server.ts";

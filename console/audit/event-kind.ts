@@ -1,0 +1,105 @@
+import { counted } from "../format.ts";
+import type { AuditEvent } from "./event.ts";
+import { revocationOf } from "./revocation-event.ts";
+
+/** What an event was, for the timeline of a token, an entity or a role. */
+export type EventKind =
+  | "made"
+  | "login"
+  | "made another"
+  | "renewed"
+  | "ended"
+  | "counted"
+  | "asked"
+  | "changed"
+  | "refused"
+  | "failed"
+  | "noted";
+
+const RENEWAL = /^(?:auth\/token\/renew(?:-self|-accessor)?|sys\/(?:leases\/)?renew)(?:\/|$)/;
+const END = /^(?:auth\/token\/revoke(?:-self|-accessor|-orphan)?|sys\/(?:leases\/)?revoke)(?:\/|$)/;
+
+/** Requests with a body that only ask: they have changed nothing. */
+const QUESTION =
+  /^(?:auth\/.+\/explain\/login|auth\/token\/lookup(?:-accessor)?|sys\/explain\/.+|sys\/capabilities(?:-self|-accessor)?|sys\/leases\/lookup|sys\/tokens\/(?:find|verify-ended)|sys\/audit\/events|sys\/audit-self\/events|identity\/lookup\/.+)$/;
+
+const OF_ENTITY = /^identity\/entity(?:$|\/(?:id|name)\/)/;
+const NOT_BEFORE = /^identity\/entity\/id\/[^/]+\/not-before$/;
+
+/** `the last 50 events`, and of none whether earlier ones were not read. */
+export function countText(shown: number, hasMore: boolean): string {
+  if (!hasMore) return counted(shown, "event");
+  return shown === 0 ? "none so far, and earlier ones are not read" : `the last ${counted(shown, "event")}`;
+}
+
+/** The token of a request that was not valid any more, by the keyed hash of its text: an earlier event names it. */
+export const tokenOfHash = (events: readonly AuditEvent[], hash: string): AuditEvent["auth"] =>
+  hash === ""
+    ? undefined
+    : events.find(({ auth, token_hash: one }) => one === hash && auth && auth.accessor !== "")?.auth;
+
+/** What a change did to the use of an entity, as a verb; "" for any other event. */
+export function deedOf({ path = "", operation, data, target_entities: entities = [] }: AuditEvent): string {
+  if (entities.length === 0) return "";
+  if (NOT_BEFORE.test(path)) return "Ended the tokens of";
+  if (!OF_ENTITY.test(path)) return "";
+  if (operation === "delete") return "Deleted";
+  return data?.disabled === true ? "Disabled" : "";
+}
+
+/** The accessor of the token that a request has made, or its keyed hash; "" for none. */
+export function madeOf({ response }: AuditEvent): string {
+  const { accessor = "", token_hash: hash = "" } = response?.auth ?? {};
+  return accessor || hash;
+}
+
+/** The accessor of the token that asked, or its keyed hash; "" without a valid one. A login has none. */
+export function callerOf(event: AuditEvent): string {
+  const { auth, token_hash: hash = "" } = event;
+  const caller = auth ? auth.accessor || hash : "";
+  return caller === madeOf(event) ? "" : caller;
+}
+
+/** The token that was renewed, ended or changed: the named one, or the one that asked. */
+export const aboutOf = (event: AuditEvent): string => event.target_accessor ?? callerOf(event);
+
+/** @param of accessor of the token that the timeline is of; "" for another timeline */
+export function eventKindOf(event: AuditEvent, of = ""): EventKind {
+  const { kind, path = "" } = event;
+  if (kind === "fault") return "failed";
+  if (kind === "refusal") return "refused";
+  if (kind === "other") return "noted";
+  const made = madeOf(event);
+  if (made !== "" && made === of) return "made";
+  if (made !== "") return callerOf(event) === "" ? "login" : "made another";
+  const revocation = revocationOf(event);
+  if (revocation) return revocation.isDry ? "counted" : "ended";
+  if (RENEWAL.test(path)) return "renewed";
+  if (END.test(path)) return "ended";
+  return QUESTION.test(path) ? "asked" : "changed";
+}
+
+/** An end as the ends of tokens have it. */
+interface KnownEnd {
+  readonly at: string;
+  readonly request_id: string;
+}
+
+/**
+ * The place of a token's end among its events, the newest first: before this index. Null where an event says it
+ * already, or where it is older than all that are loaded and more follow.
+ */
+export function placeOfEnd(events: readonly AuditEvent[], of: string, end: KnownEnd, hasMore: boolean): number | null {
+  const isSaid = events.some(
+    (event) => event.request_id === end.request_id && eventKindOf(event, of) === "ended" && aboutOf(event) === of,
+  );
+  if (isSaid) return null;
+  const ended = Date.parse(end.at);
+  const older = events.findIndex(({ time }) => Date.parse(time) <= ended);
+  if (older >= 0) return older;
+  return hasMore ? null : events.length;
+}
+
+/** The keyed hash of a token's text, by which attempts after its end are found; "" when no event has it. */
+export const hashOfCaller = (events: readonly AuditEvent[], of: string): string =>
+  events.find(({ auth, token_hash: hash = "" }) => auth?.accessor === of && hash !== "")?.token_hash ?? "";

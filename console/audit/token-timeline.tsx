@@ -1,0 +1,65 @@
+import type { TokenEnd } from "../tokens/selection.ts";
+import { Card, ProblemNotice } from "../ui/index.ts";
+import { hashOfCaller } from "./event-kind.ts";
+import { MadeBelow } from "./made-below.tsx";
+import { MadeBy } from "./made-by.tsx";
+import { EventsCard, TokenEvents } from "./timeline.tsx";
+import { UsesCard } from "./token-uses.tsx";
+import { type EventPages, useEvents } from "./use-events.ts";
+
+interface StoryProps {
+  readonly accessor: string;
+  /** The events of the token. */
+  readonly pages: EventPages;
+}
+
+interface TokenTimelineProps extends StoryProps {
+  /** How it ended, where that is known; null while it is alive. */
+  readonly end: TokenEnd | null;
+}
+
+/** What a token did and what was done to it, alive or not, and what was tried with it after its end. */
+export function TokenTimeline({ accessor, pages, end }: TokenTimelineProps) {
+  const { problem, reload } = pages.first;
+  if (problem) {
+    return (
+      <Card title="Timeline" body>
+        {problem.status === STORE_IS_OFF ? (
+          <p class="muted">{problem.messages.join(" ")}</p>
+        ) : (
+          <ProblemNotice problem={problem} onRetry={reload} />
+        )}
+      </Card>
+    );
+  }
+  const hash = end === null ? "" : hashOfCaller(pages.events, accessor);
+  return (
+    <>
+      {hash !== "" && <Attempts hash={hash} />}
+      <TokenEvents accessor={accessor} pages={pages} end={end} />
+    </>
+  );
+}
+
+/** Status of an answer while the deployment stores no events. */
+const STORE_IS_OFF = 400;
+
+/** What was tried with the token after its end. Renders nothing when nothing was. */
+function Attempts({ hash }: { readonly hash: string }) {
+  const pages = useEvents({ accessor: hash });
+  if (pages.events.length === 0) return null;
+  return <EventsCard title="Tried with it after its end" pages={pages} empty="" />;
+}
+
+/** Who made a token and its makers, from where it was used, and all that it made. */
+export function TokenOrigin({ accessor, pages: { first, events } }: StoryProps) {
+  if (!first.value) return null;
+  const { makers = [], uses = [], more_uses: more = false } = first.value;
+  return (
+    <>
+      <MadeBy makers={makers} events={events} />
+      <UsesCard uses={uses} more={more} />
+      <MadeBelow accessor={accessor} />
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import type { EndingTokens } from "../../client/answers.d.ts";
+import { barAt, type Span } from "./time-span.ts";
+
+export type EndingGroup = EndingTokens["groups"][number];
+
+/** The tokens of each bar by the hour in which they end, where their groups are not known. */
+export function hoursInBars(span: Span, hours: readonly { readonly key: string; readonly count: number }[]): number[] {
+  const inBars = new Array<number>(span.bars).fill(0);
+  for (const { key, count } of hours) {
+    const at = barAt(span, Date.parse(key));
+    if (at >= 0) inBars[at] = (inBars[at] ?? 0) + count;
+  }
+  return inBars;
+}
+
+/** Tokens by when they end: before a span, in it, after it, or never. Together they are all. */
+interface EndSums {
+  readonly before: number;
+  readonly within: number;
+  readonly later: number;
+  readonly never: number;
+  readonly all: number;
+}
+
+/** The sums of a count by hour of end, all from the one answer, so that they add up. */
+export function endSums(
+  span: Span,
+  {
+    groups,
+    total,
+  }: { readonly groups: readonly { readonly key: string; readonly count: number }[]; readonly total: number },
+): EndSums {
+  const sumIf = (isMeant: (key: string) => boolean): number =>
+    groups.reduce((sum, { key, count }) => sum + (isMeant(key) ? count : 0), 0);
+  const never = sumIf((key) => key === "never");
+  const before = sumIf((key) => Date.parse(key) < span.from);
+  const within = sumIf((key) => barAt(span, Date.parse(key)) >= 0);
+  // A count names so many hours; the others are later.
+  return { before, within, later: Math.max(0, total - never - before - within), never, all: total };
+}
+
+/** The parts of a bar: a colour for each of the first groups, one for all others. A token counts in each of its groups. */
+export function partsOfBar(
+  { groups, other }: EndingTokens,
+  at: number,
+  hueOf: (group: string) => string,
+  otherHue: string,
+): { readonly hue: string; readonly value: number }[] {
+  const named = groups.map(({ key, parts }) => ({ hue: hueOf(key), value: parts[at] ?? 0 }));
+  return [...named, { hue: otherHue, value: other.parts[at] ?? 0 }].filter(({ value }) => value > 0);
+}

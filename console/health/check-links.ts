@@ -1,0 +1,22 @@
+import { href } from "../href.ts";
+
+interface Place {
+  readonly label: string;
+  readonly to: string;
+}
+
+/** Where the console shows what a check is about, by the name of the check. */
+const PLACES: Readonly<Record<string, readonly Place[]>> = {
+  audit: [{ label: "Audit log", to: href(["audit"]) }],
+  faults: [{ label: "Audit log", to: href(["audit"]) }],
+  leases: [
+    { label: "Leases", to: href(["leases"]) },
+    { label: "Ended lately, with receipts", to: href(["ended"]) },
+  ],
+  issuer: [{ label: "Identity tokens", to: href(["issuer"]) }],
+  root_tokens: [{ label: "Root tokens", to: href(["tokens"], { policy: "root" }) }],
+  endless_tokens: [{ label: "Tokens without an end", to: href(["tokens"], { never_ends: "true" }) }],
+};
+
+/** The pages for a check; none where its own card on Health is all. */
+export const linksOfCheck = (check: string): readonly Place[] => PLACES[check] ?? [];

@@ -1,0 +1,56 @@
+import { shellWord } from "../records/request-commands.ts";
+
+/** Where a client logs in by AppRole, and as what. */
+export interface AppRolePlace {
+  /** The origin that clients reach. */
+  readonly address: string;
+  /** Path of the auth mount, without `auth/` and the last slash. */
+  readonly mount: string;
+  readonly role: string;
+}
+
+/**
+ * The login by command. The secret-id is on no command line, where other users of the machine would see it.
+ *
+ * @param needsSecretId false: the role-id is enough
+ */
+export function loginCommands({ address, mount }: AppRolePlace, roleId: string, needsSecretId: boolean): string {
+  const login = `bao write -field=token ${shellWord(`auth/${mount}/login`)} role_id=${shellWord(roleId)}`;
+  const lines = needsSecretId
+    ? [
+        "# WRAPPED is the wrapping token of a secret-id. It works once:",
+        "# if it was used before, the secret-id is compromised.",
+        'SECRET_ID=$(VAULT_TOKEN="$WRAPPED" bao unwrap -field=secret_id)',
+        `VAULT_TOKEN=$(printf %s "$SECRET_ID" | ${login} secret_id=-)`,
+      ]
+    : [`VAULT_TOKEN=$(${login})`];
+  return `export VAULT_ADDR=${shellWord(address)}\n${lines.join("\n")}\nexport VAULT_TOKEN\n`;
+}
+
+/** The configuration of an agent that logs in, and keeps a token in a file. */
+export function agentConfig({ address, mount, role }: AppRolePlace, needsSecretId: boolean): string {
+  const secretId = needsSecretId
+    ? `
+      # The agent reads this file once and deletes it: after a restart it needs a new secret-id.
+      secret_id_file_path = "/etc/${role}/secret-id"
+      # The file has a wrapping token. Without the next line: the secret-id itself.
+      secret_id_response_wrapping_path = "auth/${mount}/role/${role}/secret-id"`
+    : "";
+  return `vault {
+  address = "${address}"
+}
+auto_auth {
+  method "approle" {
+    mount_path = "auth/${mount}"
+    config = {
+      role_id_file_path = "/etc/${role}/role-id"${secretId}
+    }
+  }
+  sink "file" {
+    config = {
+      path = "/run/${role}/token"
+    }
+  }
+}
+`;
+}

@@ -1,0 +1,244 @@
+import { belowMount, ofMount as pathOfMount } from "../methods/mount-paths.ts";
+import { PARTS } from "../methods/parts-by-type.ts";
+import { endpointOf } from "../policies/policy-endpoint.ts";
+import type { RecordValue } from "../records/field.ts";
+import type { Part } from "../records/part.ts";
+import { curlCommand, type FormRequest, labelOf, recordOf, terraformText } from "../records/request-commands.ts";
+import { conflictOf, type MountSettings, settingsBody, withoutSecrets } from "./mount-settings.ts";
+import type { Preset, PresetPlace, PresetValues, Snippet } from "./preset.ts";
+
+/** All texts of a login that is set up, and the requests that set it up. */
+export interface LoginPlan {
+  readonly place: PresetPlace;
+  /** The policy that exists, or a first one, which allows a token to look itself up. Null where no text can have it. */
+  readonly policy: string | null;
+  readonly steps: readonly PlanStep[];
+  /** The steps as commands of curl, without secrets. */
+  readonly curl: string;
+  readonly terraform: string;
+  readonly snippets: readonly Snippet[];
+  /** What the check of a login begins with. */
+  readonly identity: string;
+}
+
+/** One request of a plan. */
+export interface PlanStep {
+  readonly what: "policy" | "mount" | "settings" | "role";
+  /** What it does, for people. */
+  readonly label: string;
+  readonly request: FormRequest;
+}
+
+/** What the installation has already. */
+export interface Existing {
+  /** Types of the auth mounts, by their path with a slash at the end. */
+  readonly mounts: Readonly<Record<string, string>>;
+  readonly policies: readonly string[];
+  /** The settings of the mount of the plan; null where there is no mount, or nothing is set. */
+  readonly settings: MountSettings;
+  /** Names of the roles of the mount; "hidden" where they may not be listed. */
+  readonly roles: readonly string[] | "hidden";
+}
+
+/** Who else logs in at the mount of a plan, as the end of a sentence; "" for nobody. A change of its settings meets them. */
+export function othersAt({ roles }: Pick<Existing, "roles">, role: string): string {
+  if (roles === "hidden") return "roles that you may not list";
+  const others = roles.filter((name) => name !== role && name !== role.toLowerCase());
+  const named = others.slice(0, NAMED_ROLES).join(", ");
+  return others.length === 0
+    ? ""
+    : `the ${others.length === 1 ? "role" : "roles"} ${named}${others.length > NAMED_ROLES ? ", …" : ""}`;
+}
+
+const NAMED_ROLES = 5;
+
+/** What somebody has agreed to, of what changes a mount that is there. */
+export interface Agreed {
+  /** The secret of the mount is set, and the rest of its settings stays. */
+  readonly setsSecret: boolean;
+  /** The settings are made for a mount that has none, and other roles. */
+  readonly setsUp: boolean;
+}
+
+const POLICY = `# What a token of this login may do: add the paths that it needs.
+path "auth/token/lookup-self" {
+  capabilities = ["read"]
+}
+`;
+
+interface PlanOptions {
+  /** The origin that clients reach. */
+  readonly address: string;
+  /** Absent: the usual path of the preset. */
+  readonly mount?: string;
+  /** True: the mount exists, and no command enables it again, which would be refused. */
+  readonly hasMount?: boolean;
+  /** True: the mount has settings, which stay as they are. */
+  readonly hasSettings?: boolean;
+  /** The settings of the mount, where its secret alone is set. */
+  readonly kept?: RecordValue | undefined;
+  /** The text of the policy that exists; null where it may not be read, undefined where there is none. */
+  readonly policy?: string | null | undefined;
+}
+
+/**
+ * The plan of a preset for values without a mistake. Its texts have a policy that exists as it is, so that they change
+ * nothing of it, and leave one out that may not be read.
+ */
+export function planOf(preset: Preset, values: PresetValues, options: PlanOptions): LoginPlan {
+  const { address, mount = preset.mount, hasMount = false, kept, policy = POLICY } = options;
+  const hasSettings = hasMount && options.hasSettings === true && kept === undefined;
+  const name = values.role ?? "";
+  const place: PresetPlace = { address, mount, role: name };
+  const role = { ...preset.role(values, place), token_policies: [name] };
+  const text = policy ?? POLICY;
+  const steps = stepsOf(preset, place, text, settingsBody(preset, values, place, kept), role);
+  const settings = settingsBody(preset, withoutSecrets(preset, values), place, kept);
+  const shown = stepsOf(preset, place, text, settings, role).filter(
+    ({ what }) =>
+      !(what === "policy" && policy === null) &&
+      !(what === "mount" && hasMount) &&
+      !(what === "settings" && hasSettings),
+  );
+  return {
+    place,
+    policy,
+    steps,
+    curl: shown.map(({ label, request }) => `# ${label}\n${curlCommand(request)}`).join("\n"),
+    terraform: terraformOf(preset, place, policy, settings, role, { hasMount, hasSettings }),
+    snippets: preset.snippets(values, place),
+    identity: preset.identity(values, place),
+  };
+}
+
+/** Where a method keeps its settings, below its mount. */
+export const configPath = ({ method }: Pick<Preset, "method">): string =>
+  method === "aws" ? "config/client" : "config";
+
+function stepsOf(
+  { method, settings: usual, settingsOfMount }: Preset,
+  place: PresetPlace,
+  policy: string,
+  settings: RecordValue | undefined,
+  role: RecordValue,
+): PlanStep[] {
+  const { mount, role: name } = place;
+  return [
+    {
+      what: "policy",
+      label: `The policy ${name}`,
+      request: { path: endpointOf(name), body: { policy } },
+    },
+    {
+      what: "mount",
+      label: `The method ${method} at auth/${mount}/`,
+      request: { path: pathOfMount(mount), body: { type: method, ...(usual && { config: usual }) } },
+    },
+    ...(settings && settingsOfMount
+      ? [
+          {
+            what: "settings" as const,
+            label: `${settingsOfMount.label} of auth/${mount}/`,
+            request: { path: belowMount(mount, configPath({ method })), body: settings },
+          },
+        ]
+      : []),
+    {
+      what: "role",
+      label: `The role ${name}`,
+      request: { path: belowMount(mount, "role", name), body: role },
+    },
+  ];
+}
+
+/**
+ * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
+ * same type and its settings. The settings of a mount with other roles are made only where that was agreed to.
+ */
+export function stepsLeft(
+  { steps, place }: LoginPlan,
+  { method }: Preset,
+  { mounts, policies, settings, roles }: Existing,
+  { setsSecret, setsUp }: Agreed = { setsSecret: false, setsUp: false },
+) {
+  const type = mounts[`${place.mount}/`];
+  const isTaken = type !== undefined && type !== method;
+  const hasPolicy = policies.includes(place.role.toLowerCase());
+  const isAlone = othersAt({ roles }, place.role) === "";
+  const kept = (what: PlanStep["what"]): boolean =>
+    (what === "policy" && hasPolicy) ||
+    (what === "mount" && type !== undefined) ||
+    (what === "settings" && type !== undefined && !(settings === null ? isAlone || setsUp : setsSecret));
+  const other = conflictOf(steps.find(({ what }) => what === "settings")?.request.body ?? {}, settings);
+  const where = `auth/${place.mount}/`;
+  return {
+    problem: isTaken
+      ? `${where} is a method of the type ${type}: choose another path.`
+      : other !== undefined
+        ? `${where} is set up for ${other}: choose another path.`
+        : "",
+    left: steps.filter(({ what }) => !kept(what)),
+    kept: steps.filter(({ what }) => kept(what)),
+  };
+}
+
+const NO_FIELDS: Extract<Part, { kind: "settings" }>["groups"] = [];
+
+function terraformOf(
+  preset: Preset,
+  { mount, role: name }: PresetPlace,
+  policy: string | null,
+  settings: RecordValue | undefined,
+  role: RecordValue,
+  { hasMount, hasSettings }: Required<Pick<PlanOptions, "hasMount" | "hasSettings">>,
+): string {
+  const parts = PARTS[preset.method] ?? [];
+  const roles = parts.find((part) => part.kind === "collection" && part.part === "roles");
+  const ofMount = parts.find((part) => part.kind === "settings" && part.path === configPath(preset));
+  const fieldsOf = (part: Part | undefined) =>
+    (part && "groups" in part ? part.groups : NO_FIELDS).flatMap(({ fields }) => fields);
+  const resourceOf = (part: Part | undefined) => (part && "terraform" in part ? part.terraform : undefined);
+  const texts: string[] = policy === null ? [] : [policyResource(name, policy)];
+  const ofConfig = resourceOf(ofMount);
+  const isOne = ofConfig?.mount === "path";
+  const label = labelOf(mount);
+  // One resource of a method can be its mount and the settings of that.
+  const mountType = isOne ? ofConfig.type : "vault_auth_backend";
+  const isKept = hasMount && (!isOne || hasSettings);
+  if (isKept)
+    texts.push(`# The method is there already.\ndata "vault_auth_backend" "${label}" {\n  path = "${mount}"\n}\n`);
+  else if (hasMount)
+    texts.push(
+      `# The method is there already, and has no settings yet.\nimport {\n  to = ${mountType}.${label}\n  id = "${mount}"\n}\n`,
+    );
+  else if (!isOne)
+    texts.push(terraformText({ resource: { type: mountType } }, [], { type: preset.method, path: mount }));
+  // References have Terraform make the resources in their order.
+  const references = {
+    backend: `${isKept ? "data.vault_auth_backend" : mountType}.${label}.path`,
+    ...(policy !== null && { token_policies: `[vault_policy.${labelOf(name)}.name]` }),
+  };
+  if (ofConfig && settings && !hasSettings) {
+    const { resource, given } = recordOf(ofConfig, mount);
+    const type = preset.method === "oidc" ? { type: preset.method } : {};
+    const record = { resource, given: { ...given, ...type }, references };
+    const known = new Set(fieldsOf(ofMount).map(({ name: field }) => field));
+    const values = Object.fromEntries(Object.entries(settings).filter(([field]) => known.has(field)));
+    texts.push(withTune(terraformText(record, fieldsOf(ofMount), values), preset));
+  }
+  const ofRole = resourceOf(roles);
+  if (ofRole) texts.push(terraformText({ ...recordOf(ofRole, mount, name), references }, fieldsOf(roles), role));
+  return texts.join("\n");
+}
+
+/** A policy as a here-document, in which two characters would begin a template. */
+function policyResource(name: string, policy: string): string {
+  const text = policy.trimEnd().replace(/[$%](?=\{)/g, "$&$&");
+  return `resource "vault_policy" "${labelOf(name)}" {\n  name   = "${name}"\n  policy = <<-HCL\n${text.replace(/^/gm, "    ")}\n  HCL\n}\n`;
+}
+
+/** A resource of an auth mount with how the mount is enabled. */
+function withTune(resource: string, { settings = {} }: Preset): string {
+  const lines = Object.entries(settings).map(([name, value]) => `    ${name} = "${value}"\n`);
+  return lines.length === 0 ? resource : resource.replace(/\}\n$/, `  tune {\n${lines.join("")}  }\n}\n`);
+}

@@ -1,0 +1,131 @@
+import { useState } from "preact/hooks";
+import type { StoredPolicy } from "../../client/answers.d.ts";
+import { belowMount, ofMount } from "../methods/mount-paths.ts";
+import { PARTS } from "../methods/parts-by-type.ts";
+import { endpointOf } from "../policies/policy-endpoint.ts";
+import type { RecordValue } from "../records/field.ts";
+import { type Answer, done, notSent, type Problem } from "../result.ts";
+import { refusalOfParts } from "../search/secret-in-address.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/index.ts";
+import { configPath, type Existing, type PlanStep } from "./login-plan.ts";
+import type { MountSettings } from "./mount-settings.ts";
+import type { Preset } from "./preset.ts";
+
+/** What the installation has at the places of a plan. */
+interface Found extends Pick<Existing, "settings" | "roles"> {
+  /** The text of the policy; undefined where there is none, null where it may not be read. */
+  readonly policy: string | null | undefined;
+}
+
+const NOTHING: Found = { settings: null, roles: [], policy: undefined };
+
+/** What the steps of a page wrote, by the paths of their requests. */
+export type Written = ReadonlyMap<string, RecordValue>;
+
+/**
+ * Reads what a plan would meet. `busy` as long as it is not known.
+ *
+ * @param written a mount that the page made has no settings before the page writes them
+ */
+export function useExisting(
+  preset: Preset,
+  mount: string,
+  role: string,
+  { mounts, policies }: Omit<Existing, "settings" | "roles">,
+  written: Written,
+) {
+  const { api } = useSession();
+  const type = mounts[`${mount}/`];
+  const name = role.toLowerCase();
+  const hasPolicy = policies.includes(name);
+  const path = belowMount(mount, configPath(preset));
+  const mayHaveRoles = type === preset.method && !written.has(ofMount(mount));
+  const mayHaveSettings =
+    preset.settingsOfMount !== undefined && type === preset.method && (written.has(path) || mayHaveRoles);
+  const key = JSON.stringify([mount, type, mayHaveSettings, mayHaveRoles, hasPolicy && name]);
+  const found = useLoad(key, async () => {
+    const [settings, policy, roles] = await Promise.all([
+      // A mount can be there without settings, which were refused then.
+      mayHaveSettings ? ifShown(api.read<RecordValue>(path)) : done<MountSettings>(null),
+      hasPolicy ? ifShown(api.read<StoredPolicy>(endpointOf(name))) : done(null),
+      mayHaveRoles ? ifShown(api.list(rolesPath(preset, mount))) : done([]),
+    ]);
+    if (!settings.ok) return settings;
+    if (!policy.ok) return policy;
+    if (!roles.ok) return roles;
+    const text = policy.value === "hidden" ? null : policy.value?.policy;
+    return done({ at: key, is: { settings: settings.value, roles: roles.value ?? [], policy: text } });
+  });
+  // The answer for what was typed before is none for what stands there now.
+  const isNow = found.value?.at === key;
+  const { problem, reload } = found;
+  return { found: isNow ? (found.value?.is ?? NOTHING) : NOTHING, problem, reload, busy: found.busy || !isNow };
+}
+
+/** Where the names of the roles of a mount are listed. */
+function rolesPath({ method }: Preset, mount: string): string {
+  const part = (PARTS[method] ?? []).find((one) => one.part === "roles");
+  return belowMount(mount, part?.kind === "collection" ? (part.listPath ?? part.itemPath) : "role");
+}
+
+/** A record that is not there is null, and one that may not be read is hidden. */
+async function ifShown<T>(asked: Promise<Answer<T>>): Promise<Answer<T | "hidden" | null>> {
+  const answer = await asked;
+  if (answer.ok) return answer;
+  const { status } = answer.problem;
+  return status === 404 ? done(null) : status === 403 ? done("hidden" as const) : answer;
+}
+
+/** What became of the steps of a plan when they were sent. */
+interface Outcome {
+  /** The values that they were sent for. */
+  readonly of: string;
+  readonly sent: readonly PlanStep[];
+  /** What the server remarked on those that went well. */
+  readonly warnings: readonly string[];
+  /** The step that was refused, and why. */
+  readonly refused: PlanStep | null;
+  readonly problem: Problem | null;
+}
+
+const NONE: Outcome = { of: "", sent: [], warnings: [], refused: null, problem: null };
+
+/**
+ * Sends the steps of a plan that are left, one after the other, and stops at the first that is refused.
+ *
+ * @param of the values of the plan: what was sent for others is not shown with it
+ * @param onSent something was written
+ */
+export function useSteps(of: string, onSent: () => void) {
+  const session = useSession();
+  const { api } = session;
+  const [busy, setBusy] = useState(false);
+  const [last, setLast] = useState(NONE);
+  const [written, setWritten] = useState<Written>(new Map());
+  const outcome = last.of === of ? last : NONE;
+  const run = async (steps: readonly PlanStep[], names: readonly string[]): Promise<void> => {
+    setBusy(true);
+    // Those that went well before, where one was refused.
+    const sent = [...outcome.sent];
+    const warnings = [...outcome.warnings];
+    let refused: Pick<Outcome, "refused" | "problem"> = { refused: null, problem: null };
+    const refusal = await refusalOfParts(session, names);
+    for (const step of steps) {
+      const answer = refusal === "" ? await api.call(step.request.path, { body: step.request.body }) : notSent(refusal);
+      if (!answer.ok) {
+        refused = { refused: step, problem: answer.problem };
+        break;
+      }
+      sent.push(step);
+      warnings.push(...(answer.value.warnings ?? []));
+      setWritten((before) => new Map([...before, [step.request.path, step.request.body]]));
+      setLast({ of, sent: [...sent], warnings: [...warnings], refused: null, problem: null });
+    }
+    setBusy(false);
+    setLast({ of, sent, warnings, ...refused });
+    // What was written so far is there now.
+    onSent();
+  };
+  return { busy, outcome, written, run };
+}

@@ -1,0 +1,52 @@
+import type { EndedCheck, Receipt } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
+import { pathOf } from "../href.ts";
+import { type Answer, done } from "../result.ts";
+import { MOST_NAMED } from "../tokens/selection.ts";
+import { listEnded } from "../tokens/token-api.ts";
+
+/** @param limit accessors of the page, 1 to `MOST_NAMED` */
+export const readReceipt = (api: Api, job: string, after = "", limit = MOST_NAMED): Promise<Answer<Receipt>> =>
+  api.read<Receipt>(`sys/tokens/jobs/${pathOf(job)}/receipt`, { after, limit });
+
+/** Asks the trees of these tokens, at most `MOST_NAMED`, whether each is refused. */
+export async function checkAccessors(api: Api, accessors: readonly string[]): Promise<Answer<EndedCheck>> {
+  const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", { body: { accessors } });
+  return answer.ok ? done(answer.value.data) : answer;
+}
+
+/** Asks the trees of the tokens that a job, or a request, ended whether each is refused; a page of them. */
+export async function verifyEnded(
+  api: Api,
+  of: { readonly job: string } | { readonly request_id: string },
+  after: string,
+): Promise<Answer<EndedCheck>> {
+  const answer = await api.call<EndedCheck>("sys/tokens/verify-ended", {
+    body: { ...of, ...(after !== "" && { after }) },
+  });
+  return answer.ok ? done(answer.value.data) : answer;
+}
+
+/** The same for a request of which nothing may be recorded yet, or any more: then none was checked. */
+export async function verifyRequest(api: Api, request: string, after: string): Promise<Answer<EndedCheck>> {
+  const answer = await verifyEnded(api, { request_id: request }, after);
+  return !answer.ok && answer.problem.status === 404 ? done(NOTHING_CHECKED) : answer;
+}
+
+const NOTHING_CHECKED: EndedCheck = {
+  ...{ checked: 0, ended: 0, unknown: 0, alive: [], next: "" },
+  unrevoked_leases: { waiting: 0, failing: 0, more: false, failures: [] },
+};
+
+/** Asks the trees of a revoked token and of those that ended with it, as far as the sweep has named them; a page of them. */
+export async function verifyEndOf(api: Api, cause: string, after: string): Promise<Answer<EndedCheck>> {
+  // The first page has the token itself, named or not.
+  const named = await listEnded(api, { cause, after, limit: MOST_NAMED - 1 });
+  if (!named.ok) return named;
+  const accessors = new Set(named.value.tokens.map(({ token }) => token.accessor));
+  if (after === "") accessors.add(cause);
+  else accessors.delete(cause);
+  if (accessors.size === 0) return done({ ...NOTHING_CHECKED, next: named.value.next });
+  const check = await checkAccessors(api, [...accessors]);
+  return check.ok ? done({ ...check.value, next: named.value.next }) : check;
+}

@@ -1,0 +1,106 @@
+import type { AuthMounts, EntityList } from "../../client/answers.d.ts";
+import type { Api } from "../api.ts";
+import { href } from "../href.ts";
+import { belowMount } from "../methods/mount-paths.ts";
+import { PARTS } from "../methods/parts-by-type.ts";
+import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
+import type { Found } from "./search-result.ts";
+
+/** Names that are read of one list. */
+const MOST_NAMES = 2_000;
+/** Mounts whose roles are read, and organizations whose teams are. */
+const MOST_MOUNTS = 30;
+const MOST_ORGANIZATIONS = 10;
+/** How long names are kept (ms): the search is opened again and again. */
+const KEPT_MS = 10_000;
+
+const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
+
+/** Everything that can be found by name. Lists that the token may not read are left out. */
+export function namesOf(api: Api, now: number): Promise<readonly Found[]> {
+  const before = kept.get(api);
+  if (before && now - before.at < KEPT_MS) return before.names;
+  const names = Promise.all([entities(api), policies(api), methodsAndRoles(api), teams(api)]).then((lists) =>
+    lists.flat(),
+  );
+  kept.set(api, { at: now, names });
+  return names;
+}
+
+async function entities(api: Api): Promise<readonly Found[]> {
+  const answer = await api.read<Partial<EntityList>>("identity/entity/id", {
+    list: true,
+    limit: MOST_NAMES,
+  });
+  if (!answer.ok) return [];
+  return Object.entries(answer.value.key_info ?? {}).map(([id, { name, aliases }]) => ({
+    kind: "Entities",
+    name,
+    detail: aliases.map((alias) => `${alias.name} (${alias.mount_path ?? "no method"})`).join(", "),
+    href: href(["identity"], { id }),
+  }));
+}
+
+async function policies(api: Api): Promise<readonly Found[]> {
+  return (await list(api, "sys/policies/acl")).map((name) => ({
+    kind: "Policies",
+    name,
+    detail: "",
+    href: href(["policies", name]),
+  }));
+}
+
+async function methodsAndRoles(api: Api): Promise<readonly Found[]> {
+  const mounts = await api.read<AuthMounts>("sys/auth");
+  if (!mounts.ok) return [];
+  const all = Object.entries(mounts.value).map(([path, mount]) => ({ path: path.replace(/\/$/, ""), ...mount }));
+  const methods: readonly Found[] = all.map(({ path, type, description }) => ({
+    kind: "Auth methods",
+    name: `auth/${path}/`,
+    detail: [type, description].filter(Boolean).join(" · "),
+    href: href(["methods", path]),
+  }));
+  const roles = await Promise.all(all.slice(0, MOST_MOUNTS).map(({ path, type }) => rolesOf(api, path, type)));
+  return [...methods, ...roles.flat()];
+}
+
+async function rolesOf(api: Api, mount: string, type: string): Promise<readonly Found[]> {
+  const part = (PARTS[type] ?? []).find((one) => one.part === "roles");
+  if (part?.kind !== "collection") return [];
+  return (await list(api, belowMount(mount, part.listPath ?? part.itemPath))).map((name) => ({
+    kind: "Roles",
+    name,
+    detail: `auth/${mount}/`,
+    href: href(["methods", mount], { part: part.part, name }),
+  }));
+}
+
+async function teams(api: Api): Promise<readonly Found[]> {
+  const answer = await listResources<Organization>(api, teamsPath("organizations"), 1);
+  if (!answer.ok) return [];
+  const organizations = answer.value.items.map(({ id }) => id);
+  const below = await Promise.all(organizations.slice(0, MOST_ORGANIZATIONS).map((name) => teamsOf(api, name)));
+  const found = organizations.map((name) => ({
+    kind: "Teams" as const,
+    name,
+    detail: "organization",
+    href: href(["teams", name]),
+  }));
+  return [...found, ...below.flat()];
+}
+
+async function teamsOf(api: Api, organization: string): Promise<readonly Found[]> {
+  const answer = await listResources<Team>(api, teamsPath("organizations", organization, "teams"), 1);
+  if (!answer.ok) return [];
+  return answer.value.items.map(({ id, attributes }) => ({
+    kind: "Teams",
+    name: attributes.name,
+    detail: `team of ${organization}`,
+    href: href(["teams", organization, id]),
+  }));
+}
+
+async function list(api: Api, path: string): Promise<readonly string[]> {
+  const answer = await api.read<{ readonly keys: readonly string[] }>(path, { list: true, limit: MOST_NAMES });
+  return answer.ok ? answer.value.keys : [];
+}

@@ -1,0 +1,20 @@
+import { hasToken, mayBeToken } from "../secret-detection.ts";
+import type { Session } from "../session.ts";
+import { textItself } from "./find-tokens.ts";
+
+export const TOKEN_TYPED =
+  "This is a token, or looks like one, and no address may have it: the search (Ctrl K) says what it is";
+
+/**
+ * Why texts that somebody typed must not become parts of an address; "" when they may. The server is asked in a body
+ * whether one is a token.
+ */
+export async function refusalOfParts(session: Session, texts: readonly string[]): Promise<string> {
+  for (const text of texts) {
+    if (hasToken(text)) return TOKEN_TYPED;
+    // The end of a name that is a beginning.
+    const name = text.replace(/\*$/, "");
+    if (mayBeToken(name) && (await textItself(session, name)).isKept) return TOKEN_TYPED;
+  }
+  return "";
+}

@@ -1,0 +1,142 @@
+import type { FoundText, Token } from "../../client/answers.d.ts";
+import { exact, shortAccessor } from "../format.ts";
+import { href } from "../href.ts";
+import type { Problem } from "../result.ts";
+import { isSecretLike, looksChosen } from "../secret-detection.ts";
+import { nameOf } from "../tokens/selection.ts";
+import type { Found } from "./search-result.ts";
+
+/** Pairs of metadata beside a result. */
+const PAIRS = 2;
+
+export const foundToken = (token: Token): Found => ({
+  kind: "Tokens",
+  name: nameOf(token),
+  detail: [
+    token.mount,
+    token.role,
+    ...Object.entries(token.metadata)
+      .map(([key, value]) => `${key}=${value}`)
+      .slice(0, PAIRS),
+    shortAccessor(token.accessor),
+  ]
+    .filter(Boolean)
+    .join(" · "),
+  href: href(["tokens", token.accessor]),
+});
+
+/** What the server says of a whole text: results with pages, and a sentence. */
+export interface Itself {
+  readonly found: readonly Found[];
+  readonly note: string;
+  /** True: no address may have the text. */
+  readonly isKept: boolean;
+}
+
+export const NOTHING: Itself = { found: [], note: "", isKept: false };
+
+export const A_TOKEN = "This is a token: no address gets it.";
+
+/** The inventory refuses a token in an address, whatever its form. */
+export const isTokenInSearch = ({ status, messages }: Problem): boolean =>
+  status === 400 && messages.some((message) => message.startsWith("search must not contain a token"));
+
+/** What the page makes of the answer about a text. An accessor is no secret. */
+export function itselfOf({ state, kind, token, credential, message, ended }: FoundText, text: string): Itself {
+  // Not all that could know it was asked: its form decides, or no word could be searched for.
+  if (kind === "" && state === "unjudged") {
+    const mayBe = looksChosen(text);
+    return { found: [], note: mayBe ? message : "", isKept: mayBe };
+  }
+  const isNothing = kind === "" && state === "unknown";
+  const isKept = isSecretLike(text) || (!isNothing && token?.accessor !== text);
+  if (isNothing) return { found: [], note: isKept ? `Nothing is known by this. ${LOOKS_LIKE}` : "", isKept };
+  const note = ended ? `${message} ${endText(ended)}` : message;
+  if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
+  if (!credential) return { found: [], note, isKept };
+  // A secret-id has a page, that of its role.
+  const facts = kind === "secret-id" ? note : [note, credentialText(credential)].filter(Boolean).join(" ");
+  const pages = [...teamOf(credential, state), ...roleOf(credential, kind), ...parentOf(credential)];
+  return { found: pages, note: facts, isKept };
+}
+
+/** What is shown where nothing was answered. @param isRefused false: it can be asked again, and until then nothing is sent elsewhere */
+export function notAsked(text: string, why: string, isRefused = true): Itself {
+  if (!isRefused) return { found: [], note: why, isKept: true };
+  const isKept = looksChosen(text);
+  return { found: [], note: isKept ? `It can't be asked whether this is a token: ${why}. ${LOOKS_LIKE}` : "", isKept };
+}
+
+const LOOKS_LIKE = "It looks like a secret, so no address gets it.";
+
+const tokenInState = (token: Token, state: string, how = ""): Found => {
+  const found = foundToken(token);
+  const before = state === "live" ? "" : `${state}${how === "" ? "" : `: ${how}`} · `;
+  return { ...found, detail: before + found.detail };
+};
+
+const endText = ({ at, how, by }: NonNullable<FoundText["ended"]>): string =>
+  `${how[0]?.toUpperCase()}${how.slice(1)} ${exact(at)}${by ? ` by ${by.display_name || "a token"}` : ""}.`;
+
+type Credential = NonNullable<FoundText["credential"]>;
+
+/** Policies and pairs of metadata that a sentence names. */
+const NAMED = 8;
+
+/** What is known of a credential that no list has, and that has no page: a batch token, one of a team. */
+export function credentialText(credential: Credential): string {
+  const { display_name: name, policies, metadata, path, created, expires, entity_id: entity } = credential;
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
+  return [
+    name !== "" && `Name: ${name}.`,
+    policies.length > 0 && `Policies: ${someOf(policies)}.`,
+    pairs.length > 0 && `Metadata: ${someOf(pairs)}.`,
+    entity !== "" && `Entity: ${entity}.`,
+    path !== "" && `Made at ${path}${created === null ? "" : `, ${exact(created)}`}.`,
+    expires !== null && `Its time ends ${exact(expires)}.`,
+  ]
+    .filter((text) => text !== false)
+    .join(" ");
+}
+
+const someOf = (names: readonly string[]): string =>
+  names.slice(0, NAMED).join(", ") + (names.length > NAMED ? " and others" : "");
+
+const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {
+  const { organization, team, team_id: id } = metadata;
+  if (!organization || !team || !id) return [];
+  return [
+    {
+      kind: "Teams",
+      name: team,
+      detail: `${state} token of this team of ${organization}`,
+      href: href(["teams", organization, id], { token: accessor }),
+    },
+  ];
+};
+
+/** The page of the role that a secret-id is of, where it can be destroyed. */
+const roleOf = ({ path, accessor }: Credential, kind: string): readonly Found[] => {
+  const [, mount, name] = /^auth\/(.+)\/role\/([^/]+)$/.exec(path) ?? [];
+  if (kind !== "secret-id" || mount === undefined || name === undefined) return [];
+  return [
+    {
+      kind: "Roles",
+      name,
+      detail: `live secret-id of this role, with the accessor ${accessor}`,
+      href: href(["methods", mount], { part: "roles", name }),
+    },
+  ];
+};
+
+const parentOf = ({ parent, display_name: name }: Credential): readonly Found[] =>
+  parent === null
+    ? []
+    : [
+        {
+          kind: "Tokens",
+          name: `Parent of ${name || "the batch token"}`,
+          detail: shortAccessor(parent),
+          href: href(["tokens", parent]),
+        },
+      ];

@@ -1,0 +1,153 @@
+import { duration } from "../format.ts";
+import type { FieldGroup, RecordValue } from "../records/field.ts";
+import { secondsOf } from "../records/field.ts";
+import type { TerraformResource } from "../records/request-commands.ts";
+import type { Organization, TeamToken } from "./resources.ts";
+
+const DEFAULT_TTL = "default-team-token-ttl-ms";
+
+export const NEW_ORGANIZATION: readonly FieldGroup[] = [
+  {
+    title: "Organization",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true, hint: "It can't be changed." },
+      { name: "email", label: "E-mail address of who administers it", kind: "text", required: true },
+    ],
+  },
+];
+
+export const ORGANIZATION_SETTINGS: readonly FieldGroup[] = [
+  {
+    title: "Settings",
+    fields: [
+      { name: "email", label: "E-mail address of who administers it", kind: "text", required: true },
+      {
+        name: "default-team-token-ttl-ms",
+        label: "Team tokens live, unless they name an end",
+        kind: "duration",
+        hint: "Empty: as the flags below say, else they never end.",
+      },
+      { name: "end-tokens-after-24-months", label: "Tokens without an end end after 24 months", kind: "flag" },
+      { name: "max-ttl-enabled", label: "Tokens live no longer than their greatest lifetime", kind: "flag" },
+    ],
+  },
+];
+
+export const TTL_POLICY: readonly FieldGroup[] = [
+  {
+    title: "Greatest lifetime",
+    fields: [
+      { name: "max-ttl-ms", label: "Of team tokens", kind: "duration", hint: "Counts while the flag above is set." },
+    ],
+  },
+];
+
+export const TEAM: readonly FieldGroup[] = [
+  {
+    title: "Team",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true },
+      { name: "visibility", label: "Visibility", kind: "choice", choices: ["secret", "organization"] },
+      { name: "token-policies", label: "Policies of its tokens", kind: "names", hint: "Needs sudo." },
+      { name: "sso-team-id", label: "Name at the identity provider", kind: "text" },
+    ],
+  },
+];
+
+export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
+
+/**
+ * The form of a new token. A description is needed here: without one it would take the place of the team's token without a
+ * description, which is refused at once. A rotation does that, with an overlap.
+ */
+export const NEW_TEAM_TOKEN: readonly FieldGroup[] = [
+  {
+    title: "Token",
+    fields: [
+      {
+        name: "description",
+        label: "Description",
+        kind: "text",
+        required: true,
+        hint: "What it is for: lists show it.",
+      },
+      { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: never, or what the organization says." },
+    ],
+  },
+];
+
+/** Suggested time for which the old token of a rotation stays valid, so that its users can replace it. */
+const USUAL_OVERLAP = "1d";
+
+/**
+ * The form of a rotation of `token`.
+ *
+ * @param organization null when it is not known
+ */
+export const rotationOf = (token: TeamToken, organization: Organization | null): readonly FieldGroup[] => [
+  {
+    title: "Old token",
+    fields: [
+      {
+        name: "overlap-seconds",
+        label: "The old one stays good for",
+        kind: "duration",
+        suggested: USUAL_OVERLAP,
+        hint: `Empty: it is refused at once. At most 30d${token["expired-at"] === null ? "" : ", and not beyond its own end"}.`,
+      },
+    ],
+  },
+  {
+    title: "New token",
+    fields: [
+      { name: "expired-at", label: "The new one ends", kind: "time", hint: `Empty: ${newEnd(token, organization)}.` },
+    ],
+  },
+];
+
+/** When the successor of `token` ends if it is given no end, in words. */
+function newEnd(token: TeamToken, organization: Organization | null): string {
+  const end = token["expired-at"];
+  if (end !== null) {
+    const seconds = (Date.parse(end) - Date.parse(token["created-at"])) / 1000;
+    return `after ${duration(seconds)}, as long as the old one was to live, within the organization's greatest lifetime`;
+  }
+  if (organization === null) return "as the organization says, else never";
+  const usual = organization[DEFAULT_TTL] ?? 0;
+  const isBound = organization["max-ttl-enabled"] === true;
+  if (usual > 0) {
+    return `after ${duration(usual / 1000)}, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
+  }
+  if (organization["end-tokens-after-24-months"]) {
+    return `after 24 months, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
+  }
+  return isBound ? "with the greatest lifetime of the organization" : "never, like the old one";
+}
+
+const TRIGGERS = ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"];
+
+export const WEBHOOK: readonly FieldGroup[] = [
+  {
+    title: "Webhook",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true },
+      { name: "url", label: "Address", kind: "text", required: true },
+      { name: "token", label: "Secret that signs what is sent", kind: "secret" },
+      { name: "triggers", label: "Notified of", kind: "names", usual: TRIGGERS.join("\n") },
+      { name: "enabled", label: "Enabled: it has to take a verification first", kind: "flag" },
+    ],
+  },
+];
+
+/** Settings for the form: times in seconds. */
+export const shownSettings = (organization: Organization): RecordValue => ({
+  ...organization,
+  [DEFAULT_TTL]: Math.round((organization[DEFAULT_TTL] ?? 0) / 1000),
+});
+
+/** Settings for the API: times in ms, null without one. */
+export function sentSettings(body: RecordValue): RecordValue {
+  if (!(DEFAULT_TTL in body)) return body;
+  const seconds = secondsOf(String(body[DEFAULT_TTL]));
+  return { ...body, [DEFAULT_TTL]: seconds === 0 ? null : Math.round(seconds * 1000) };
+}

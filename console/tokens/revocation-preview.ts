@@ -1,0 +1,73 @@
+import type { RevocationJob, Token } from "../../client/answers.d.ts";
+import { counted } from "../format.ts";
+import { amountText } from "./selection.ts";
+
+export type Group = Preview["by"]["mount"][number];
+
+/** What a revocation would end. Where a job counted it, there is no sample of what matches. */
+export type Preview = NonNullable<RevocationJob["preview"]> & { readonly sample?: readonly Token[] };
+
+/** Most groups in one line. */
+const NAMED = 5;
+
+/** `1,100 payments, 68 none and 12 others`: the greatest groups of the total. Null when there is only one group, without a name. */
+export function groupsText(groups: readonly Group[], total: number): string | null {
+  if (groups.every(({ key }) => key === "")) return null;
+  const named = groups.slice(0, NAMED);
+  const rest = total - named.reduce((sum, { count }) => sum + count, 0);
+  const parts = named.map(({ key, count }) => `${amountText({ count, more: false })} ${key === "" ? "without" : key}`);
+  return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
+}
+
+/** Ids of entities, which are owners where the metadata of a token has none. */
+const ENTITY_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** The owners that are entities. */
+export const entitiesIn = ({ by }: Pick<Preview, "by">): readonly string[] =>
+  by.owner.map(({ key }) => key).filter((key) => ENTITY_ID.test(key));
+
+/** What the ending tokens are grouped by, as people call it. */
+const GROUPINGS = [
+  ["type", "By type"],
+  ["owner", "By owner"],
+  ["role", "By role"],
+  ["mount", "By method"],
+] as const;
+
+/**
+ * The groups of what ends, by their labels: before a revocation and on its receipt alike.
+ *
+ * @param owners names of owners that are entities, by their ids
+ */
+export const groupRows = (
+  { by, total }: Pick<Preview, "by" | "total">,
+  owners: ReadonlyMap<string, string> = new Map(),
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    GROUPINGS.flatMap(([name, label]) => {
+      const named = by[name].map(({ key, count }) => ({
+        key: (name === "owner" ? owners.get(key) : undefined) ?? key,
+        count,
+      }));
+      const text = groupsText(named, total);
+      return text === null ? [] : [[label, text] as const];
+    }),
+  );
+
+/** The progress or result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
+export function jobText({ state, total, preview, counted: soFar, matched }: RevocationJob): string {
+  if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
+  const of = preview ? ` of ${counted(preview.total, "token")}` : "";
+  return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
+}
+
+/** True for a stopped job that still finishes its step. */
+export const isStopping = ({ state, finished }: Pick<RevocationJob, "state" | "finished">): boolean =>
+  state === "stopped" && finished === null;
+
+/** True while the numbers of a job may grow. */
+export const isUnderWay = ({ finished }: Pick<RevocationJob, "finished">): boolean => finished === null;
+
+/** The progress of a revocation (percent). */
+export const percentOf = ({ total, preview }: RevocationJob): number =>
+  preview && preview.total > 0 ? Math.min(100, (100 * total) / preview.total) : 0;

@@ -1,0 +1,34 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Copy, Dialog } from "./controls.tsx";
+import { Notice } from "./notice.tsx";
+
+interface ShownOnceProps {
+  /** The title of the dialog. */
+  readonly title: string;
+  /** What the secret is. */
+  readonly label: string;
+  readonly secret: string;
+  /** What is shown below the secret. */
+  readonly children?: ComponentChildren;
+  readonly onClose: () => void;
+}
+
+/** A new secret, which is shown once: Escape and a click beside the dialog ask before it closes. */
+export function SecretDialog({ title, label, secret, children, onClose }: ShownOnceProps) {
+  const [leaving, setLeaving] = useState(false);
+  return (
+    <Dialog title={title} onClose={() => setLeaving(true)}>
+      <Notice tone="warn" title={leaving ? "Have you copied it?" : "Shown once"}>
+        {leaving ? "After this is closed it can't be shown again." : "It is kept nowhere: copy it now."}
+      </Notice>
+      <Copy value={secret} label={label} />
+      {children}
+      <div class="actions">
+        <button type="button" class="button primary" onClick={onClose}>
+          {leaving ? "Yes, close" : "Done"}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
