@@ -41,6 +41,6 @@ export interface RegisteredCaller {
   readonly token: { readonly expiresAt: Ms | null };
   /** A sentence for explanations: its rights besides its policies. */
   readonly ownRights: string;
-  /** Returns the verdict on a request that it may make besides those of its policies; null: the policies decide. */
+  /** Returns the verdict on a request that the credential may make by rights of its own; null: the policies decide. */
   ownVerdict(installation: Installation, access: AccessRequest, now: Ms): Verdict | null;
 }

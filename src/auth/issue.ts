@@ -180,7 +180,7 @@ async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<
 }
 
 /**
- * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses one that is too large (400).
+ * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses too large an answer (400).
  * `creationPath` is the path of the request, without secrets.
  */
 export async function wrapAnswer(

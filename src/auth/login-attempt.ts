@@ -84,7 +84,7 @@ class LoginChecks<Name extends string> {
     return ok(claim);
   }
 
-  /** Lists the checks: first those that are not in `order`, then those of `order`, whether they were made or not. */
+  /** Lists the checks: first the made checks that are not in `order`, then all checks of `order`, made or not. */
   list(order: readonly Name[]): Check[] {
     const ordered: readonly string[] = order;
     const others = [...this.#made.values()].filter(({ name }) => !ordered.includes(name));
@@ -122,7 +122,7 @@ export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS>
 export interface VerifiedClient {
   readonly alias: Omit<LoginAlias, "mountAccessor">;
   readonly token: Omit<Login, "entityId">;
-  /** Finds the token that the new one ends with; absent: it is an orphan. */
+  /** Finds the parent of the token; absent: it is an orphan. */
   readonly parent?: ParentOfLogin;
 }
 
@@ -184,7 +184,7 @@ function planIssue(installation: Installation, mount: Mount, login: Login): Resu
  * A mount that was disabled or moved since the login began issues nothing. The token records the newest watermark that
  * was known when the login began. A later watermark therefore ends it, even one that this isolate has not read yet.
  *
- * @param parent finds the token that the new one ends with; absent: it is an orphan.
+ * @param parent finds the parent of the token; absent: it is an orphan.
  */
 export async function issueLogin(
   env: Env,

@@ -19,7 +19,7 @@ export interface RefusedLogin {
   readonly count: number;
   readonly firstAt: Ms;
   readonly lastAt: Ms;
-  /** Client address of the last one; null when the proxy in front did not send it. */
+  /** Client address of the last refusal; null when the proxy in front did not send it. */
   readonly lastAddress: string | null;
 }
 
@@ -28,7 +28,7 @@ export const MAX_REFUSALS = 50;
 /** Minimum time between two writes of a mount's rows, and between two reports of an isolate about a mount. */
 export const INTERVAL_MS: Ms = 5_000;
 
-/** Returns the delay of the next write or report. @param lastAt time of the last one, or `-Infinity`. */
+/** Returns the delay of the next write or report. @param lastAt time of the last write or report, or `-Infinity`. */
 export function timeToWait(lastAt: Ms, now: Ms): Ms {
   return Math.min(Math.max(lastAt + INTERVAL_MS - now, 0), INTERVAL_MS);
 }

@@ -12,7 +12,7 @@ export interface CopyPolicy {
 export const MAX_UPDATE_DELAY_MS: Ms = 1_000;
 /** Fraction of the maximum age of a copy after which it is read again in the background. */
 const RENEWAL_SHARE = 0.8;
-/** Time after which another background reading begins: the last one may have ended with its request. */
+/** Time after which another background read begins: the last read may have ended with its request. */
 const RENEWAL_MS = 500;
 /** Time after a failed or slow reading during which no request waits for the owner. */
 const TROUBLE_MS = 2_000;
@@ -60,7 +60,7 @@ export function useOfCopy(
   return isWithin(troubleAt, TROUBLE_MS, now) ? renewed : "try";
 }
 
-/** The start of a reading. `keep` compares it with later ones. */
+/** The start of a read. `keep` compares it with later reads and writes. */
 export interface Reading {
   readonly beganAt: Ms;
   /** Sequence number, common to readings and to writes of this isolate. */
@@ -170,7 +170,7 @@ export class Copies<K, A> {
     return { beganAt: currentTime(), step: ++this.#steps };
   }
 
-  /** Keeps the answer of a reading, unless a later one or a write of this isolate may be newer. */
+  /** Keeps the answer of a read, unless a later read or a write of this isolate may be newer. */
   keep(key: K, answer: A, reading: Reading): void {
     const { isKept, sizeOf } = this.#options;
     const isOlder = reading.step < Math.max(this.#written, this.#copies.get(key)?.step ?? 0);

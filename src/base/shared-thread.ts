@@ -44,7 +44,7 @@ export function wasBusy(askedMs: Ms, tookMs: Ms): boolean {
   return tookMs - askedMs >= BUSY_LAG_MS;
 }
 
-/** Longest time of a piece. After it the next piece begins, because the object of the last one may be gone. */
+/** Longest time of a piece. After it the next piece begins, because the object of the last piece may be gone. */
 const LONGEST_PIECE_MS = 1000;
 /** Interval at which a piece that waits checks whether the thread is free. */
 const POLL_MS = 10;

@@ -83,7 +83,7 @@ async function askForEntity(env: IdentityEnv, { mountAccessor, name, metadata }:
   return found;
 }
 
-/** Sets the entity's external groups of the mount to those that the method names. null when the entity is deleted. */
+/** Sets the entity's external groups of the mount to the groups that the method names. null for a deleted entity. */
 async function withLoginGroups(
   env: IdentityEnv,
   state: EntityState,

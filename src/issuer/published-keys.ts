@@ -90,7 +90,7 @@ interface TokenContent {
   readonly subject: string;
   readonly audience: string;
   readonly ttl: Seconds;
-  /** Further claims. They can't replace those above. */
+  /** Further claims. They can't replace the claims above. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 

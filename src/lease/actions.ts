@@ -135,5 +135,5 @@ export interface Unrevoked {
   readonly failures: readonly FailedRevocation[];
 }
 
-/** Failed revocations that one tree, and one answer, shows. */
+/** Maximum number of failed revocations in the answer of a tree, and in an answer to a client. */
 export const MAX_SHOWN_FAILURES = 100;

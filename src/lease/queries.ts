@@ -64,7 +64,7 @@ export async function countBelow(env: LeaseEnv, prefix: string): Promise<number 
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Entries that one shard counts at most. Counting them in an index blocks the shard for some 20 ms. */
+/** Maximum number of entries that one shard counts. To count them in an index blocks the shard for some 20 ms. */
 const MAX_COUNTED_BELOW = 200_000;
 
 function compare(a: string, b: string): number {

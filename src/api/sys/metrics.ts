@@ -23,7 +23,7 @@ const MAX_AGE_MS = 30_000;
 /** The figures of the installation: to read them takes some hundred calls to objects. */
 const reading = new SingleFlight<InstallationFigures>(MAX_AGE_MS, 10_000);
 
-/** Maximum number of policies with a sample of their own. Those with the most tokens have one. */
+/** Maximum number of policies with a sample: the policies with the most tokens. */
 const MAX_POLICIES = 200;
 const MAX_ENTITIES = 100_000;
 

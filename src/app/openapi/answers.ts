@@ -83,7 +83,7 @@ const SUCCESSES: Readonly<Record<number, string>> = {
   204: "Done; the answer has no body.",
 };
 
-/** Returns the responses of one operation: those of its successes, and its refusals. */
+/** Returns the responses of one operation: its successes and its refusals. */
 export function responsesOf(route: Route, answers: readonly AnswerDescription[], dialect: Dialect): JsonSchema {
   const statuses = [...new Set(answers.map(statusOf))];
   const successes = statuses.map((status) => {

@@ -88,7 +88,7 @@ const CLOSED = "WHERE state = 'closed' ORDER BY last_at";
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;
 const RETENTION = "audit retention";
-/** Signed heads that are kept here: those of two days. */
+/** Maximum number of signed heads that are kept here: two days of them. */
 const MAX_HEADS = 48;
 
 const OBJECT: TableShape = {

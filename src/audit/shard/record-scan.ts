@@ -26,7 +26,7 @@ export function rangeOf(sql: Sql, { from, until }: AuditFilter, last: number): S
   return { first, last: Math.max(inTime, late[0] ?? 0) };
 }
 
-/** The number of the first record that was stored at `at` or later; that after the last one when there is none. */
+/** The number of the first record that was stored at `at` or later; `last + 1` when there is none. */
 function firstSeqAt(sql: Sql, at: Ms, last: number): number {
   // Times of storage never go back, so the rows are searched by halves.
   let [low, high] = [1, last + 1];

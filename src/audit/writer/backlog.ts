@@ -98,7 +98,7 @@ export class Backlog {
   }
 
   /**
-   * Notes that a shard has confirmed a batch. One that was confirmed before, by another shard, changes nothing.
+   * Notes that a shard has confirmed a batch. A batch that another shard has already confirmed changes nothing.
    * @returns the number of records that it confirms.
    */
   confirm({ number }: AuditBatch): number {

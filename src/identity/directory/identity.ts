@@ -237,7 +237,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** Returns those of the entities whose merge into another one has begun. */
+  /** Returns the entities of `from` whose merge into `into` has begun. */
   async begunMerges(from: readonly string[], into: string): Promise<string[]> {
     await this.keys.open();
     const begun = this.#merges.naming(from).filter(({ source, target }) => target === into && from.includes(source));
@@ -258,7 +258,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     return { revision, groups: this.#groups.states() };
   }
 
-  /** Replaces an entity's external groups of a mount by those with these alias names. Called at a login. */
+  /** Replaces an entity's external groups of a mount by the groups with these alias names. Called at a login. */
   async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
     await this.#change(() => this.#groups.setLoginGroups(entityId, mountAccessor, names));
   }

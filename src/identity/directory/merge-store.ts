@@ -51,7 +51,7 @@ export class MergeStore {
     for (const source of sources) this.#sealed.delete(source);
   }
 
-  /** Ends the merges of a deleted entity, also those into it: they have no target any more. */
+  /** Ends all merges from and into a deleted entity. */
   forgetEntity(id: string): void {
     this.#sql.exec("DELETE FROM merges WHERE source = ?1 OR target = ?1", id);
   }

@@ -167,7 +167,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.count(most);
   }
 
-  /** Returns those of the ids that belong to entities. */
+  /** Returns the ids of `ids` that belong to entities. */
   async existing(ids: readonly string[]): Promise<string[]> {
     await this.keys.open();
     return ids.filter((id) => isGood(this.#entities.byId(id)));
@@ -198,7 +198,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** Adds ids to those that were merged into an entity. Safe to repeat. @returns false when there is no entity. */
+  /** Adds ids to the `mergedIds` of an entity. Safe to repeat. @returns false when the entity does not exist. */
   async addMerged(id: string, mergedIds: readonly string[]): Promise<boolean> {
     const found = await this.#good(id);
     if (found) this.#entities.update(found, withMerged(found.entity, mergedIds));
@@ -241,7 +241,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** Returns those of the ids whose entities were merged into `target`. */
+  /** Returns the ids of `ids` whose entities were merged into `target`. */
   async mergedAmong(ids: readonly string[], target: string): Promise<string[]> {
     await this.keys.open();
     return ids.filter((id) => this.#entities.byId(id) === null && this.#merged.targetOf(id) === target);
@@ -361,7 +361,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.search(part, limit);
   }
 
-  /** Returns those of the ids whose entities have the part in their ids or in the names of their aliases. */
+  /** Returns the ids of `ids` whose entities have the part in their ids or in the names of their aliases. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
     await this.keys.open();
     return this.#entities.havingPart(ids, part);

@@ -108,7 +108,7 @@ export function withoutMerged(entity: Entity, ids: readonly string[]): Entity {
   return { ...entity, mergedIds: entity.mergedIds.filter((id) => !ids.includes(id)) };
 }
 
-/** True when the active aliases of an entity are all among those that were read, unchanged, and none is reserved. */
+/** True when an entity has no reserved alias, and all its active aliases are in `read`, unchanged. */
 export function hasOnly(entity: Entity, read: readonly AliasRecord[]): boolean {
   const known = new Set(read.map((alias) => JSON.stringify(alias)));
   return entity.reserved.length === 0 && recordOf(entity).aliases.every((alias) => known.has(JSON.stringify(alias)));

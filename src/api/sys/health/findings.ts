@@ -67,7 +67,7 @@ export function judgeClock(now: Ms, clientTime: Ms | null): Finding {
 interface BackupFacts {
   readonly hasBucket: boolean;
   readonly intervalMs: Ms;
-  /** The start of the last complete backup into the bucket, and why the last one failed. */
+  /** The start of the last complete backup into the bucket, and why the last backup failed. */
   readonly lastGoodAt: Ms | null;
   readonly lastError: string | null;
   /** When a client last sealed a backup that it read over the API. */
@@ -252,7 +252,7 @@ interface StorageFacts {
 /** A finding about the System object is urgent for this long: what it shows is over, and may have been on purpose. */
 const URGENT_MS = 7 * DAY_MS;
 
-/** Whether objects were put back to an earlier state, as far as others know of their later one. */
+/** Judges whether objects were put back to an earlier state, as far as other objects know their later state. */
 export function judgeStorage({ revived, since, system }: StorageFacts, now: Ms): Finding {
   const link = "docs/runbook.md#storage-was-put-back";
   const last = system.at(-1);
@@ -301,7 +301,7 @@ export function judgeLists({ checked, shards, since, failures }: ListFacts, now:
 }
 
 export interface TokenFacts {
-  /** Root tokens, and those of them without an end. `more`: there are more than were counted. */
+  /** Number of root tokens, and of root tokens that never end. `more`: there are more than were counted. */
   readonly root: number;
   readonly endlessRoot: number;
   readonly more: boolean;
@@ -332,7 +332,7 @@ export function judgeEndless({ endless, endlessRoot, total }: TokenFacts): Findi
 interface AuditFacts {
   /** False: the log is the stream of the process alone. */
   readonly isStored: boolean;
-  /** Of the instance that answers. */
+  /** Records of the instance that answers: waiting to be stored, and dropped. */
   readonly waiting: number;
   readonly dropped: number;
 }

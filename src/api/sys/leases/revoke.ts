@@ -76,7 +76,7 @@ function revokeBelowRoute(mode: "revoke" | "force", operationId: string, summary
 }
 
 const DEFAULT_LIST = 10_000;
-/** Maximum number of irrevocable leases in an answer: those of a shard have to fit into one call between objects. */
+/** Maximum number of irrevocable leases in an answer. The answer of a shard must fit into one call between objects. */
 const MAX_LIST = 30_000;
 
 /** The reference's warning, word for word. */
