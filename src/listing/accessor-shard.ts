@@ -145,7 +145,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#inventory.ended.count(this.#kept(filter));
   }
 
-  /** Counts what a job ended by revoking these tokens, of those in this shard. */
+  /** Counts the tokens of this shard that a job ended by revoking `accessors`. */
   countRevoked(filter: EndedFilter, accessors: readonly string[]): RevokedByJob {
     return this.#inventory.ended.countRevoked(this.#kept(filter), accessors);
   }

@@ -102,8 +102,8 @@ export interface RequestedResource {
 }
 
 /**
- * All paths of the requested resource and of the resource that it includes, six at most. All paths of a resource give the same
- * result. A path that is in no resource of the table gives only itself.
+ * All paths of the requested resource and of the resource that it includes, six at most. All paths of a resource give
+ * the same result. A path that is in no resource of the table gives only itself.
  */
 export function spellingsOf({ path: asked, mount, data = {} }: RequestedResource): readonly Spelling[] {
   const path = asked.replace(/^\/+/, "");

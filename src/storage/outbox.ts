@@ -4,7 +4,7 @@ import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 /** Maximum number of messages that one alarm sends. */
 const PER_ALARM = 60;
 
-/** The table of an outbox and the way to its target. `attempts` of a message counts the one that is being made. */
+/** The table of an outbox and the way to its target. `attempts` of a message includes the current attempt. */
 interface OutboxParts<M extends { readonly attempts: number }, Result> {
   /** Pause after the first attempt, see `retryDelayMs`. */
   readonly pauseMs: Ms;
@@ -13,7 +13,7 @@ interface OutboxParts<M extends { readonly attempts: number }, Result> {
   due(now: Ms, limit: number): readonly M[];
   /** Stores the number of an attempt and when the next one is due. Returns null when the message does not wait. */
   claim(message: M, attempts: number, nextAt: Ms): M | null;
-  /** Makes one attempt for each of a few messages. Deletes those that were delivered or given up. */
+  /** Makes one attempt for each of a few messages. Deletes the messages that were delivered or given up. */
   send(messages: readonly M[]): Promise<readonly Result[]>;
 }
 
@@ -34,7 +34,7 @@ export class Outbox<M extends { readonly attempts: number }, Result> {
     return this.send(this.#parts.due(currentTime(), PER_ALARM));
   }
 
-  /** Sends messages now, whether they are due or not, each once. Those that do not wait are left out. */
+  /** Sends messages now, whether they are due or not, each once. Leaves out messages that do not wait any more. */
   async send(messages: readonly M[]): Promise<Result[]> {
     const { pauseMs, timeoutMs } = this.#parts;
     const now = currentTime();

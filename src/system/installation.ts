@@ -33,7 +33,7 @@ export class Installation {
   readonly clusterId: string;
   /** Name of the run whose backup is being restored; null: the installation serves requests. */
   readonly restoring: string | null;
-  /** Nonce of the setup token, the only one that is served until the declared start is complete; null: it is. */
+  /** Nonce of the setup token. Only this token is served until the declared start is complete; null: it is complete. */
   readonly setup: string | null;
   readonly keys: Keys;
   /** The version of the seal key that wraps the key ring. */
@@ -236,7 +236,8 @@ export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promi
 }
 
 /**
- * The same for the work of an alarm; null while there is no key for the rows, which every request is told.
+ * `mustLoadInstallation` for the work of an alarm. null while the service is sealed or not initialised: that is no
+ * failure to log, since every request is told so.
  *
  * @throws for another failure.
  */

@@ -256,7 +256,7 @@ export class WatermarkStore extends SystemStore {
     for (const { number } of superseded) this.#sealed.delete(number);
     // Not below the time, so that an object that is restored to an earlier state repeats no number.
     const number = Math.max(newestOf(stored) + 1, now);
-    // `all()` had no row with this id, so one that is in the table was tampered with.
+    // `all()` returned no watermark with this id, so a row that has the id was tampered with.
     this.sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
     this.#sealed.put({ ...row, asked: JSON.stringify(asked) });
@@ -273,7 +273,7 @@ export class WatermarkStore extends SystemStore {
 
   /**
    * Drops cleaned watermarks once all batch tokens that they end have expired: only watermarks end batch tokens. The
-   * newest stays. Those with a `since` scope stay too, as no clean-up revokes registered credentials.
+   * newest stays. Watermarks with a `since` scope stay too, as no clean-up revokes registered credentials.
    */
   #dropOld(now: Ms): void {
     const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";

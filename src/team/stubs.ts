@@ -52,7 +52,7 @@ export async function teamRoutesOf(env: TeamEnv): Promise<string[]> {
   return found;
 }
 
-/** The path of a team or of a token: the first segment, the id, and the rest. */
+/** The path of a team or of a token: the first segment, the id, and what follows. */
 const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
 
 const MAX_PLACES = 10_000;

@@ -47,7 +47,7 @@ export interface Lineage {
   readonly descendants: BoundedCount;
   /** Leases of secrets, of the token and its descendants. */
   readonly leases: BoundedCount;
-  /** The oldest of those that the token itself holds. */
+  /** The oldest leases that the token itself holds. */
   readonly heldLeases: readonly LeaseView[];
   /** Cubbyhole values of the token and its descendants. */
   readonly cubbyhole: { readonly values: number; readonly bytes: number; readonly more: boolean };

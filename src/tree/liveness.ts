@@ -9,8 +9,8 @@ import type { TokenRow, TokenRows } from "./token-rows.ts";
 const MAX_VALIDATED_ROWS = 2 ** 12;
 
 /**
- * SQL: a row and its ancestors, up to one that was revoked alone: the children of that one have no parent any more. The
- * parent column is not sealed: UNION ends in a forged cycle, and UNION ALL would not.
+ * SQL: a row and its ancestors, up to a token that was revoked alone, whose children count as orphans. The parent
+ * column is not sealed: UNION ends in a forged cycle, and UNION ALL would not.
  */
 const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
   SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
@@ -20,8 +20,8 @@ const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
 )`;
 
 /**
- * Which tokens of a tree are alive: a token is alive only if its ancestors are, whether a dead one was swept or not. They
- * are read only while a dead token may wait for the sweep, so it is remembered whether there may be one.
+ * Which tokens of a tree are alive: a token is alive only if its ancestors are. The sweep deletes the descendants of a
+ * dead token, so ancestors are read only while a dead token may wait for the sweep: `#hasDead` and `#earliestExpiry`.
  */
 export class Liveness {
   readonly #rows: Pick<TokenRows, "sql" | "find" | "exists">;
@@ -29,7 +29,7 @@ export class Liveness {
   #hasDead = false;
   /** No token expires before this; null when none expires. */
   #earliestExpiry: Ms | null = null;
-  /** Rows that, with their ancestors, no watermark of `#validatedBy` ends. What watermarks test never changes. */
+  /** Rows that, with their ancestors, no watermark of `#validatedBy` ends. The fields that they test never change. */
   #validated = new GenerationalCache<number, true>(MAX_VALIDATED_ROWS);
   #validatedBy: Watermarks | null = null;
 
@@ -38,23 +38,21 @@ export class Liveness {
     this.#watermarks = watermarks;
   }
 
-  /** For a tree without tokens. */
+  /** Resets the state, for a tree without tokens. */
   forget(): void {
     this.#hasDead = false;
     this.#earliestExpiry = null;
   }
 
-  /** Called when a row was marked as dead. */
   noteDead(): void {
     this.#hasDead = true;
   }
 
-  /** Called when a token is written with this expiry. */
   noteExpiry(expiresAt: Ms | null): void {
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
   }
 
-  /** Reads again what is remembered of the rows. Needed after a wake-up and after a sweep. */
+  /** Reads the state from the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.#rows.sql.exist) return;
     type Found = { dead: number; earliest: Ms | null };

@@ -211,7 +211,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** Leases of those of `tokens` that are not alive, which are not revoked yet. */
+  /** Leases that are not revoked yet, of the tokens among `tokens` that are not alive. */
   unrevokedOf(tokens: readonly RowAndTail[]): Promise<Unrevoked> {
     return this.#opened((tree) => {
       const now = currentTime();

@@ -17,7 +17,7 @@ import type { InventoryIndex } from "./shard/inventory-index.ts";
 /** Maximum number of trees with several tokens that one shard reads for one answer. */
 export const MAX_READ_TREES = 50_000;
 
-/** The requested groups of trees of one mount. `keys` null: those that may be the largest. */
+/** The requested groups of trees of one mount. `keys` null: the groups that may be the largest. */
 export interface WantedTreeGroups {
   readonly mount: string;
   readonly keys: readonly string[] | null;
@@ -147,7 +147,7 @@ export interface EndsQuery {
   readonly parts: number;
   /** Tokens that have expired by this time are not counted. */
   readonly now: Ms;
-  /** The requested groups; null: those with the most tokens. */
+  /** The requested groups; null: the groups with the most tokens. */
   readonly keys: readonly string[] | null;
 }
 

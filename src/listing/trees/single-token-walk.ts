@@ -80,7 +80,7 @@ export class SingleTokenWalk {
   /**
    * Calls the single-token trees whose token has expired, with a time limit, so that no tree delays the others for
    * long. `corrected` is called with the entry of a token that has not ended. Returns the tokens that no longer exist,
-   * and the ids of those of their trees that can be allocated again.
+   * and the ids of their trees that can be allocated again.
    */
   async turn(now: Ms, corrected: (entry: InventoryEntry) => void) {
     const until = now - ASK_AFTER_MS;

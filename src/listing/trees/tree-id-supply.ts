@@ -45,7 +45,7 @@ export function unpooledTree(env: ListingEnv): AllocatedTree {
 /**
  * Returns an id for a new tree, usually one that this isolate has in stock. A shard allocates many ids at once and
  * records them, so that it finds a tree whose first token was never published. While the shard does not answer, the id
- * is one that no shard knows, and the tree itself delivers the update.
+ * is unknown to all shards, and the tree itself delivers the update.
  */
 export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const now = currentTime();

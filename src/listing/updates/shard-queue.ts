@@ -55,7 +55,7 @@ export class ShardQueue<T> {
     return [...this.#queued].map(([shard, { size }]) => [shard, size]);
   }
 
-  /** Returns those of `shards` that can be called. Gives up lost calls. */
+  /** Returns the shards of `shards()` that can be called. Gives up lost calls. */
   ready(now: Ms): [shard: number, size: number][] {
     for (const [shard, call] of this.#calls) if (call.since < now - LOST_CALL_MS) this.#failed(shard, call);
     return this.shards().filter(([shard]) => !this.#calls.has(shard));

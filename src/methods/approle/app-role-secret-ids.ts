@@ -298,7 +298,7 @@ export class AppRoleSecretIds extends GroveObject<Env> {
     this.#dropped().clear();
   }
 
-  /** Deletes the rows that a query gives. Returns how many, at most those of one alarm. */
+  /** Deletes the rows that a query returns, in at most `ALARM_STEPS` steps. Returns their number. */
   #removeInSteps(which: string, ...values: number[]): number {
     let removed = 0;
     for (let step = 0; step < ALARM_STEPS; step++) {

@@ -46,7 +46,7 @@ export async function findSecretId({ env, installation, mount, text }: LeakedTex
   }
 }
 
-/** Lists of networks that all exclude a client which is in none of theirs. @param role null: it was deleted meanwhile */
+/** The lists of networks that a client must be in, all of them. @param role null: it was deleted meanwhile. */
 function networksOf(secretId: SecretId, role: AppRole | null): (readonly string[])[] {
   const lists = [role?.boundCidrs ?? [], secretId.cidrs, tokenNetworks(secretId, role?.token.boundCidrs ?? [])];
   return lists.filter((list) => list.length > 0);

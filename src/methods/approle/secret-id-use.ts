@@ -19,7 +19,7 @@ export function excludingList(secretId: SecretId, client: SecretIdClient): "cidr
   return addressAllowed(tokenNetworks(secretId, client.tokenCidrs), client.address) ? null : "token_bound_cidrs";
 }
 
-/** The secret-id after a login; null after the last one that it was good for. */
+/** The secret-id after a login; null after its last use. */
 export function afterUse(secretId: SecretId, now: Ms): SecretId | null {
   if (secretId.usesLeft === 0) return secretId;
   return secretId.usesLeft === 1 ? null : { ...secretId, usesLeft: secretId.usesLeft - 1, updatedAt: now };

@@ -108,7 +108,7 @@ export const JWT_METHOD: AuthMethod = {
     if (!isJwt(text)) return null;
     const config = await jwtAuthAt(env, mount).readConfig();
     const jwt = config && trustedJwt(text, (iss) => issuerProblem(config, { iss }) === null);
-    // Whether one that has not ended can be used depends on its issuer, and not on the roles.
+    // The leeways of roles matter only after the end of the token.
     if (!jwt || jwt.expiresAt === null || jwt.expiresAt > currentTime()) return jwt;
     const late = await longestLateness(env, mount);
     return { ...jwt, acceptedUntil: late === null ? null : jwt.expiresAt + late * 1000 };

@@ -230,7 +230,7 @@ function keepsChildren({ state, has_children }: DeadRow): boolean {
   return state === REVOKED_ALONE && has_children !== 0;
 }
 
-/** Deletes `victims`. Returns those that still existed: a step of a tidy run may have deleted others. */
+/** Deletes `victims`. Returns the tokens that still existed: a step of a tidy run may have deleted others. */
 export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: Sql, victims: readonly T[]): T[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
   const statement = "DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row";

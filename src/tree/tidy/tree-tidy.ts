@@ -124,7 +124,7 @@ export class TreeTidy {
     return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
-  /** Lists those of the tokens that are alive and not on their list. Returns the number of listed tokens. */
+  /** Lists the tokens that are alive and not on their list. Returns their number. */
   async #relist(unsure: readonly { readonly row: number; readonly accessor: string }[]): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));

@@ -128,8 +128,8 @@ export function parseCertificateType(text: string): Result<CertificateType> {
 }
 
 /**
- * Reads a certificate to register: PEM, base64 of PEM, or base64 of DER. One that can't verify a document is refused
- * here, since every login would try it. Returns the PEM text without any change: clients compare it with their own.
+ * Reads a certificate to register: PEM, base64 of PEM, or base64 of DER. Refuses a certificate that can't verify a
+ * document, since every login would try it. Returns the PEM text unchanged: clients compare it with their own.
  */
 export function parseRegisteredPem(text: string): Result<string> {
   if (text === "") return refuse("invalid cloud_public_cert");
