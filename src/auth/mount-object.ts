@@ -7,9 +7,9 @@ import { type RefusedLogin, timeToWait, withRefusals } from "./refused-logins.ts
 
 /**
  * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
- * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses later ones. An
- * object without tables (nothing written yet, or erased) stores none: a refused login must not bring back an erased
- * mount.
+ * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses the refusals since
+ * that write. An object without tables (nothing written yet, or erased) stores none: a refused login must not bring
+ * back an erased mount.
  */
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
   /** Settings of the mount by name, among them the refused logins. */
