@@ -9,6 +9,7 @@ import { rowsOf } from "../../../support/rows.ts";
 import { call, callApart, dataOf, initialized } from "../../../support/service.ts";
 import { deleteRows, insertRows } from "../../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../../support/trees.ts";
+import { holdWalks } from "../../../support/walks.ts";
 
 let root: string;
 let mount: AppRoleMount;
@@ -304,7 +305,13 @@ describe("the parent of the tokens of a secret-id", () => {
     await ringAlarm(shard);
     await ringAlarm(shard);
     expect([await parentsOf(made), await waitingIn(shard)]).toEqual([[], []]);
-    // A backup that began before may need it for a day.
+    // A backup that began before may need it for a day, also when tidy removes others meanwhile.
+    const now = Date.now();
+    const expiring = { accessor: "other", createdAt: now, updatedAt: now, expiresAt: now + 1000, ttl: 1, usesLeft: 0 };
+    await shard.register("other", "", { ...expiring, metadata: {}, cidrs: [], tokenCidrs: [] }, now);
+    vi.setSystemTime(now + 7_200_000);
+    await ringAlarm(shard);
+    expect(await rowsOf(shard, "secret_ids")).toEqual([]);
     expect((await rowsOf(shard, "ending_parents")).map(({ accessor }) => accessor)).toContain(made.secret_id_accessor);
     vi.setSystemTime(start + 6_600_000 + 190_000_000);
     await ringAlarm(shard);
@@ -456,4 +463,19 @@ describe("a secret-id that is destroyed while a login is under way", () => {
     expect(await loginApart(roleId, made)).toBe(400);
     late.end();
   });
+});
+
+it("a login under way while its mount is disabled makes no parent of its token, which nothing would end", async () => {
+  holdWalks();
+  const other = await mountAppRole(root, "disabled");
+  const roleId = await other.role("ending", ENDING);
+  const { secret_id: secretId } = await other.secretId("ending");
+  const late = atNth(AppRoleSecretIds, "parentOf", 1, async (proceed) => {
+    expect((await call("DELETE", "sys/auth/disabled", { token: root })).status).toBe(204);
+    return proceed();
+  });
+  const made = callsTo(TokenTree, "create");
+  const { status: answered } = await other.login(roleId, secretId);
+  late.end();
+  expect([answered, made.calls.length]).toEqual([400, 0]);
 });
