@@ -291,15 +291,27 @@ describe("a login whose answer comes to this server", () => {
     expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining("role has changed") });
   });
 
-  it("ends when the mount gets another configuration before the client asks", async () => {
-    const { mount, userCode, url, back, confirm, poll } = await direct("config-changed");
-    await confirm(await back({ code: provider.signIn(url).code }), userCode);
-    await mount.write("config", {
-      oidc_discovery_url: PROVIDER,
-      oidc_client_id: "another",
-      oidc_client_secret: "secret",
-    });
-    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining("configuration has changed") });
+  it.each([
+    ["the provider answers", 0],
+    ["the person confirms", 0],
+    ["the client asks", 1],
+  ])("ends when the mount gets another configuration before %s", async (moment, exchanged) => {
+    const { mount, userCode, url, back, confirm, poll } = await direct(`changed-${moment.split(" ")[1]}`);
+    const { code } = provider.signIn(url);
+    const at = async (now: string) => {
+      const client = { oidc_client_id: "another", oidc_client_secret: "secret" };
+      if (now === moment) await mount.write("config", { oidc_discovery_url: PROVIDER, ...client });
+    };
+    const asked = provider.asked.length;
+    await at("the provider answers");
+    const page = await back({ code });
+    await at("the person confirms");
+    const confirmed = await confirm(page, userCode);
+    // The code of one client or issuer is sent to no other.
+    expect([confirmed.status, provider.asked.length - asked]).toEqual([exchanged === 1 ? 200 : 400, exchanged]);
+    await at("the client asks");
+    const refused = page.status === 200 ? "configuration has changed" : "authorization_pending";
+    expect(await poll()).toMatchObject({ status: 400, error: expect.stringContaining(refused) });
   });
 
   it("gives one token for many confirmations and questions at once", async () => {
