@@ -199,6 +199,7 @@ describe("an object that is full", () => {
     expect(await append("20/1", batchOf([entryOf(3)]))).toBe("full");
     const full = await heads("20/1");
     expect(full).toMatchObject({ state: "closed", seq: 2, broken: null });
+    await expect(failure(append("20/3", batchOf([entryOf(3)])))).resolves.toContain("not full");
     expect(await append("20/2", batchOf([entryOf(3)]))).toBe("stored");
     expect(await heads("20/2")).toMatchObject({ state: "open", begins: full?.digest });
     const [row] = await rowsOf(shard("20/2"), "batches");

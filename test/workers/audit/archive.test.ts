@@ -2,11 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { compactVerify, createLocalJWKSet } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { digestAfter, FIRST_DIGEST } from "../../../src/audit/chain.ts";
+import { keptBytes } from "../../../src/audit/retention.ts";
 import { AuditShard } from "../../../src/audit/shard/audit-shard.ts";
 import { append, batchOf, directory, entryOf, failure, initializedAlone, shard } from "../../support/audit-store.ts";
-import { failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { atCalls, failing, holdAlarms, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
-import { bodyOf, call, dataOf } from "../../support/service.ts";
+import { bindings, bodyOf, call, dataOf } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 
 const HOUR_MS = 3_600_000;
@@ -132,6 +133,25 @@ describe("retention", () => {
     expect(await states()).toEqual(["dropped", "dropped", "dropped"]);
   });
 
+  it("deletes the oldest beyond a size, and no newer one in the place of an object that fails", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await later(150);
+    const names = ["17/1", "18/1", "19/1"];
+    const begins = { seq: 0, digest: FIRST_DIGEST };
+    for (const [at, name] of names.entries()) {
+      await directory().open(name);
+      const report = { ...begins, closed: true, lastAt: Date.now() + at, bytes: 0.4 * keptBytes(bindings), term: null };
+      expect(await directory().witness(name, report, begins)).toBeNull();
+    }
+    const states = () => Promise.all(names.map(stateOf));
+    failing(AuditShard, "drop", "the object does not answer", 1);
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["closed", "closed", "closed"]);
+    vi.setSystemTime(Date.now() + 60_000);
+    await ringAlarm(directory());
+    expect(await states()).toEqual(["dropped", "closed", "closed"]);
+  });
+
   it("does not delete what still takes records", async () => {
     await append("4/1", batchOf(entries(1)));
     vi.spyOn(console, "error").mockReturnValue();
@@ -197,6 +217,27 @@ describe("the archive in a bucket", () => {
     vi.setSystemTime(Date.now() + HOUR_MS);
     await ringAlarm(directory());
     expect(await stateOf("6/1")).toBe("dropped");
+  });
+
+  it("takes nothing back that an object reports of itself while it is copied", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await later(350);
+    await bucketOfDirectory();
+    await append("15/1", batchOf(entries(2)));
+    atCalls(AuditShard, "archivePage", async ({ proceed }) => {
+      const known = await directory().find("15/1");
+      if (known?.state === "closed") {
+        const report = { ...known, closed: true, term: null };
+        await directory().witness("15/1", report, { seq: known.seq, digest: "another" });
+      }
+      return proceed();
+    });
+    vi.setSystemTime(Date.now() + 4 * DAY_MS);
+    while ((await stateOf("15/1")) !== "archived") {
+      await ringAlarm(directory());
+      vi.setSystemTime(Date.now() + HOUR_MS);
+    }
+    expect(await directory().find("15/1")).toMatchObject({ broken: 2 });
   });
 });
 
