@@ -16,7 +16,7 @@ export async function openSecret(keys: Keys, context: string, sealed: string): P
   return plain;
 }
 
-/** The sealed secrets in the JSON of a setting or role. @param fields those that have one, or null. */
+/** The sealed secrets in the JSON of a setting or role. @param fields names of the fields that can have a secret. */
 export function sealedSecretsIn(json: string, fields: readonly string[]): Uint8Array[] {
   const value: unknown = JSON.parse(json);
   if (!isObject(value)) return [];

@@ -26,7 +26,7 @@ export function untilInEffect(env: SystemEnv): Promise<void> {
   return untilOlderThan(env.deployment.delayElsewhereMs(maxCopyAgeMs(env)));
 }
 
-/** Waits until every copy from before the call is too old, also those that objects keep in one process. */
+/** Waits until every copy from before the call is too old, also in a single process, where objects keep copies. */
 export function untilCopiesAreOld(env: SystemEnv): Promise<void> {
   return untilOlderThan(maxCopyAgeMs(env));
 }

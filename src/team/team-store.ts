@@ -112,7 +112,7 @@ export class TeamStore {
     return records.flatMap((record) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
   }
 
-  /** A token by its id (`at-…`), by its kind for one of an organization, or by "" for the one without a description. */
+  /** @param which the id of a token (`at-…`), a kind of organization token, or "": the token without a description. */
   token(which: string): StoredToken | null {
     return this.#token(which.startsWith("at-") ? "token_id" : "slot", which);
   }

@@ -21,7 +21,7 @@ export interface ListPosition {
   readonly after: string;
 }
 
-/** Start of a run over everything, and of one that leaves out the accessors. */
+/** Start of a run over everything, and of a run that leaves out the accessors. */
 export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
 export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard: 0, after: "" };
 

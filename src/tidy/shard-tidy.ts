@@ -27,7 +27,7 @@ export interface ShardCheck {
   readonly startedAt: Ms;
   readonly finishedAt: Ms;
   readonly report: TidyReport;
-  /** Versions of the terms of keys whose use it looked for, and of those that something needs. */
+  /** Versions of the terms of keys whose use the check looked for, and the versions that something needs. */
   readonly aged: readonly number[];
   readonly needed: readonly number[];
 }

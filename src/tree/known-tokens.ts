@@ -80,7 +80,7 @@ class SharedPublisher implements TokenPublisher {
   readonly #memory: Memory;
   readonly #treeId: string;
   readonly #sync: () => Promise<void>;
-  /** Number of changes so far, and of those that are on disk. */
+  /** Number of changes so far, and of changes that are on disk. */
   #changes = 0;
   #durable = 0;
   #syncing = false;

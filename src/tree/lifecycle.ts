@@ -64,7 +64,7 @@ export type TreeEvent =
   | { readonly kind: "end is due" }
   /** Ended tokens are being removed from the lists. `areLast`: the call also gives the id of the tree to a pool. */
   | { readonly kind: "delisted"; readonly areLast: boolean }
-  /** What `releaseSteps` says begins now: the id may be allocated again before the last step has ended. */
+  /** The steps of `releaseSteps` begin now: the id may be allocated again before the last step has ended. */
   | { readonly kind: "released"; readonly isReused: boolean }
   /** The shard did not answer when the tree returned its id. */
   | { readonly kind: "not returned" }

@@ -21,7 +21,7 @@ export class TreeKeys {
 
   readonly watermarks = (): Watermarks => this.#watermarks;
 
-  /** Takes both from this isolate's copy of the installation. @param watermark the newest one that the caller knows. */
+  /** Loads this isolate's copy of the installation. @param watermark the newest watermark that the caller knows. */
   async open(watermark = 0): Promise<void> {
     this.use(await mustLoadInstallation(this.#env, watermark));
   }

@@ -91,7 +91,7 @@ function shownName(name: string): string {
 /**
  * Logs a thrown error, and returns the failure for the client. Temporary errors of the platform (an object that is
  * overloaded or was reset, a full disk) answer 503; everything else is a bug and answers 500 without details. A lost call
- * has a line of its own type and no stack: it is no bug, and there are many while an object moves.
+ * is logged with a type of its own and without a stack: it is no bug, and there are many while an object moves.
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];

@@ -38,7 +38,7 @@ export type Reply =
       readonly maxAge?: Seconds;
     };
 
-/** Maximum length of an accessor of a secret-id. A caller can wrap data of its own with one of any length. */
+/** Maximum length of an accessor of a secret-id. A caller can wrap data of its own with a field of any length. */
 const MAX_ACCESSOR = 64;
 
 /** Path of the stored answer in the cubbyhole of a wrapping token. */

@@ -34,7 +34,7 @@ export interface TreeGroup {
 
 /**
  * Returns groups of trees of one shard. Trees are counted by counters, and the tokens below their first ones by reading
- * each tree of several tokens; null when those are more than `MAX_READ_TREES`.
+ * the entry of each tree with several tokens; null when there are more than `MAX_READ_TREES` such trees.
  */
 export function treeGroups(
   sql: Sql,
@@ -57,7 +57,7 @@ export function treeGroups(
   return groups;
 }
 
-/** Counts tokens below the first ones of trees, by group, and the trees that were read: at most `limit` + 1. */
+/** Counts, by group, the tokens of trees besides their first ones. `read`: the trees read, at most `limit` + 1. */
 function belowByGroup(sql: Sql, grouping: TreeGrouping, mount: string, limit: number) {
   const below = new Map<string, number>();
   let read = 0;

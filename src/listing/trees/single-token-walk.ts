@@ -21,7 +21,7 @@ const ANSWER_MS = 10_000;
 /** Pause before a tree that has not ended its token is called again. It doubles each time, up to the longest. */
 const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 3_600_000;
-/** While so many tokens wait, the walk reads no others, and goes back for those that are added behind it. */
+/** Maximum number of waiting tokens. Then the walk stops, and goes back later for tokens that are added behind it. */
 const MAX_WAITING = 10_000;
 
 /** Answer of a tree to a shard that asks it to end its only token. */

@@ -28,7 +28,7 @@ const ASK_PAUSE_MS = 1000;
 /** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;
 
-/** Ids that were allocated together at `at`. `trees`: those whose first token is not known to be listed. */
+/** Ids that were allocated together at `at`. `trees`: the ids of trees whose first token is not known to be listed. */
 interface Batch {
   readonly id: number;
   readonly at: Ms;

@@ -12,7 +12,7 @@ export interface ApiServer {
   /** Without a slash at its end. */
   readonly url: string;
   readonly bearer: string;
-  /** Whose token asks: that of the mount, or the one of the login. */
+  /** Whose token `bearer` is: the mount's, or that of the client that logs in. */
   readonly asker: "reviewer" | "client";
   readonly listed: PrivateHosts;
   /** True for an explanation: a refusal has the exact cause of a missing answer, which a login must not show. */
@@ -33,8 +33,8 @@ const MAX_BYTES = 524_288;
 const TIMEOUT_MS = 5_000;
 
 /**
- * Has the API server review a token. Returns the service account that it belongs to, null for a token that is none of a
- * service account's, or not valid. `audience`: the one that the token must be for; "" for that of the API server.
+ * Has the API server review a token. Returns the service account of the token; null if the token is not valid, or
+ * belongs to no service account. `audience`: the required audience; "" for the default audience of the API server.
  */
 export async function reviewToken(
   server: ApiServer,

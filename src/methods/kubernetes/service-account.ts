@@ -32,7 +32,7 @@ export function serviceAccountOf(namespace: unknown, name: unknown, uid: unknown
   return { namespace, name, uid };
 }
 
-/** Reads the service account that a token names: in the claim of projected tokens, else in those of stored ones. */
+/** Reads the service account that a token names: in the claim of projected tokens, else in claims of stored ones. */
 export function claimedAccount(claims: Claims): Result<ClaimedAccount, string> {
   const { "kubernetes.io": projected, aud = [] } = claims;
   const nested = isObject(projected) && isObject(projected.serviceaccount) ? projected.serviceaccount : null;
@@ -51,7 +51,7 @@ export function claimedAccount(claims: Claims): Result<ClaimedAccount, string> {
 
 const SKEW_MS = 60_000;
 
-/** Returns why a token can't be valid at `now`, or null. The API server judges the rest by its own clock. */
+/** Returns why a token can't be valid at `now`, or null. Within `SKEW_MS` the clock of the API server decides. */
 export function timesProblem({ exp, nbf }: Claims, now: Ms): string | null {
   if (![exp, nbf].every((time) => time === undefined || time === null || Number.isFinite(time))) {
     return "the times (nbf, exp) of the token must be numbers";

@@ -98,7 +98,7 @@ interface Publishing {
   readonly isOnItsWay: (accessor: string) => boolean;
 }
 
-/** Tokens that were queued together: those up to the row `last` that are in no earlier batch. */
+/** Tokens that were queued together: all tokens up to the row `last` that are in no earlier batch. */
 interface Batch {
   readonly accessors: readonly string[];
   last: number;

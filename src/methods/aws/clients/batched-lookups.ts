@@ -107,7 +107,7 @@ export class CallQueue<T> {
 }
 
 /**
- * Calls the fetch function of one waiter. When the waiter's client has disconnected, it calls the one of the next: a
+ * Calls the fetch function of one waiter. If the waiter's client has disconnected, calls that of the next waiter: a
  * client must not be able to fail the look-ups of others. Returns null when all have disconnected.
  */
 async function fetchByOne<T>(batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[]) {

@@ -59,7 +59,7 @@ const LOOKUPS = {
   "instance-profile": ["GetInstanceProfile", "InstanceProfileName", readInstanceProfileRole],
 } as const;
 
-/** Looks up a user or role in IAM by its name; the role of an assumed role, the one role of an instance profile. */
+/** Looks up in IAM: a user or role, the role of an assumed role, or the only role of an instance profile. */
 export async function findPrincipal(
   of: AccountClient,
   { type, partition, friendlyName }: PrincipalArn,

@@ -54,8 +54,8 @@ export interface Checks<Known, Found> {
 }
 
 /**
- * A list of checks, in one place for the login that makes them and for its explanation. A check can use only what those
- * before it have found: a wrong order does not compile.
+ * A list of checks, in one place for the login that makes them and for its explanation. A check can use only the
+ * results of earlier checks: a wrong order does not compile.
  */
 export class CheckList<Known extends Recording, Found extends object> {
   readonly names: readonly CheckName[];

@@ -184,7 +184,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Reads a certificate. Its type is null when it was not sent: the one of the certificate that is replaced stays. */
+/** Reads a certificate. `type` null: not sent, so the type of the replaced certificate stays. */
 function readCertificateFields({ type: sentType, cloud_public_cert: cert }: Values<typeof CERTIFICATE_FIELDS>) {
   const type = sentType === undefined ? ok(null) : parseCertificateType(sentType);
   if (!type.ok) return type;

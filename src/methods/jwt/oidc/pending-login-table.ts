@@ -45,7 +45,7 @@ type Row = {
 
 /** Maximum number of pending logins of a mount. */
 export const MAX_PENDING = 10_000;
-/** The same of one network: a client that begins many logins ends its own ones, and not those of others. */
+/** Maximum number of pending logins of a network: a client that begins many logins ends only logins of its network. */
 export const MAX_PENDING_OF_NETWORK = 1_000;
 /** Number of ended rows that one call deletes at most. */
 const DELETED_AT_ONCE = 100;

@@ -177,8 +177,8 @@ export function clientOf(
 }
 
 /**
- * Adds the claims of the userinfo endpoint when the role needs one that the ID token lacks. Those of the ID token stay
- * as they are: they are signed. As in the reference, a login goes on without an answer of that endpoint.
+ * Adds the claims of the userinfo endpoint when the role needs a claim that the ID token lacks. Claims of the ID token
+ * win, as they are signed. As in the reference, a login goes on without an answer of that endpoint.
  */
 async function withUserinfo(
   { provider, listed }: KnownProvider,
