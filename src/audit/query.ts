@@ -53,7 +53,7 @@ export interface AuditPage {
 /** How often a token was used from an address in an hour. */
 export interface AuditUse {
   readonly hour: Ms;
-  /** null: it can't be read any more. */
+  /** null: it can't be read any more, or the row is the sum of several addresses. */
   readonly address: string | null;
   readonly count: number;
   readonly first: Ms;

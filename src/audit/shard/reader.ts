@@ -15,6 +15,8 @@ const MAX_OPENED_ROWS = 200;
 /** Maximum number of rows of uses in an answer. */
 const MAX_USES = 1000;
 
+type UseRow = Omit<AuditUse, "address"> & { address: number; sealed: ArrayBuffer | null };
+
 /** Reads the records of one object. */
 export class AuditReader {
   readonly #sql: Sql;
@@ -58,22 +60,21 @@ export class AuditReader {
   }
 
   /**
-   * Returns the uses of a token from `from` on and before the hour `before`, the newest first: at most `MAX_USES` rows,
-   * of whole hours unless one hour has more rows. `more`: older hours may be left.
+   * Returns the uses of a token from `from` on and before the hour `before`, the newest hours first, in whole hours: at
+   * most `MAX_USES` rows. If the newest hour has more addresses, the last row has the sum of the others, without an
+   * address. `more`: older hours may be left.
    */
   async uses(keys: Keys, accessor: string, from: Ms, before: Ms) {
     const keyOf = await mentionKeys(keys);
     const query = `SELECT hour, address, count, first, last, sealed FROM uses LEFT JOIN addresses ON key = address
-      WHERE token = ? AND hour >= ? AND hour < ? ORDER BY hour DESC LIMIT ?`;
-    type Row = Omit<AuditUse, "address"> & { address: number; sealed: ArrayBuffer | null };
+      WHERE token = ? AND hour >= ? AND hour < ? ORDER BY hour DESC, address DESC LIMIT ?`;
     const key = keyOf(mentionOf("accessor", accessor));
-    const found = this.#sql
-      .exec<Row & Record<string, SqlStorageValue>>(query, key, from, before, MAX_USES + 1)
-      .toArray();
+    const found = this.#sql.exec<UseRow>(query, key, from, before, MAX_USES + 1).toArray();
     const more = found.length > MAX_USES;
     const lastHour = found.at(-1)?.hour;
     const whole = found.filter(({ hour }) => hour !== lastHour);
-    const rows = more && whole.length > 0 ? whole : found.slice(0, MAX_USES);
+    const isOneHour = more && whole.length === 0;
+    const rows = more && !isOneHour ? whole : found.slice(0, MAX_USES);
     const sealed = new Map(rows.map((row) => [row.address, row.sealed]));
     const addresses = new Map<number, string | null>();
     for (const [key, value] of sealed) {
@@ -89,7 +90,16 @@ export class AuditReader {
         last,
       }),
     );
-    return { uses, more };
+    const lastRow = rows.at(-1);
+    return { uses: isOneHour && lastRow ? [...uses, this.#usesBeyond(key, lastRow)] : uses, more };
+  }
+
+  /** The uses of a token from the other addresses of an hour, as one row. @param row the last row of the hour that is shown. */
+  #usesBeyond(token: number, { hour, address }: UseRow): AuditUse {
+    const query = `SELECT sum(count) AS count, min(first) AS first, max(last) AS last FROM uses
+      WHERE token = ? AND hour = ? AND address < ?`;
+    const rest = this.#sql.exec<Omit<AuditUse, "hour" | "address">>(query, token, hour, address).one();
+    return { hour, address: null, ...rest };
   }
 
   /** The `next` of an answer whose next page begins with the record `seq`. */

@@ -217,4 +217,21 @@ describe("uses", () => {
     const second = await searchUses(bindings, "w", 0, first.before ?? 0);
     expect([second.uses.length, second.before]).toEqual([400, null]);
   });
+
+  it("of more addresses in an hour than an answer has rows are counted in one row", async () => {
+    const many = Array.from({ length: 1003 }, (_, at) =>
+      use(2, { accessor: "x", address: `198.51.${at >> 8}.${at % 256}`, count: 2 }),
+    );
+    for (let at = 0; at < many.length; at += MAX_BATCH_ENTRIES) {
+      await append("15/1", batchOf([], { uses: many.slice(at, at + MAX_BATCH_ENTRIES) }));
+    }
+    await append("15/1", batchOf([], { uses: [use(1, { accessor: "x" })] }));
+    const { uses, before } = await searchUses(bindings, "x", 0, NOW);
+    expect(uses.filter(({ address }) => address !== null)).toHaveLength(1000);
+    expect(uses.filter(({ address }) => address === null)).toEqual([
+      { hour: 2 * HOUR_MS, address: null, count: 6, first: 2 * HOUR_MS + 2, last: 2 * HOUR_MS + 2 },
+    ]);
+    const older = await searchUses(bindings, "x", 0, before ?? 0);
+    expect(older.uses.map(({ hour, count }) => [hour / HOUR_MS, count])).toEqual([[1, 1]]);
+  });
 });
