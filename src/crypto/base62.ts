@@ -31,7 +31,7 @@ export function randomText(alphabet: string, length: number): string {
 }
 
 /** True when a base62 text has none of the characters that base58 leaves out. */
-export function isBase58(text: string): boolean {
+export function hasNoLookalikes(text: string): boolean {
   return text.search(LOOKALIKES) < 0;
 }
 

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { base62Digest, isBase58, randomBase58, randomBase62 } from "../crypto/base62.ts";
+import { base62Digest, hasNoLookalikes, randomBase58, randomBase62 } from "../crypto/base62.ts";
 import { equalTexts } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { termInUse } from "../crypto/row-keys.ts";
@@ -50,7 +50,7 @@ export async function newTeamId(keys: Keys): Promise<string> {
     const body = `team-${randomBase58(ROUTE)}`;
     const ending = await tag(keys, body, TEAM_TAG);
     // Clients import only teams with ids in base58. Three of five tags are in base58.
-    if (isBase58(ending)) return body + ending;
+    if (hasNoLookalikes(ending)) return body + ending;
   }
 }
 

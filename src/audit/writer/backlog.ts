@@ -67,9 +67,9 @@ export class Backlog {
     return this.#added;
   }
 
-  /** Number of the batch that takes the counts that wait, or of the last batch. @param ridesAlong true: uses wait. */
-  lastBatch(ridesAlong: boolean): number {
-    return this.#batches + (ridesAlong || this.#dropped !== null ? 1 : 0);
+  /** Number of the batch that takes the counts that wait, or of the last batch. @param hasUses true: uses wait. */
+  lastBatch(hasUses: boolean): number {
+    return this.#batches + (hasUses || this.#dropped !== null ? 1 : 0);
   }
 
   /** True when a shard has confirmed the batch with this number, and so all before it. */

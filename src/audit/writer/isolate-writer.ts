@@ -64,7 +64,7 @@ export async function keepAnswer(env: WriterEnv, answer: KeptAnswer): Promise<vo
   if (fate === "refusal" && !writer.admitsRefusal(address)) return;
   const entry = entryOf(at, { line, text, data, alternatePath });
   if (holdsAnswer(fate, answer)) await writer.store(entry);
-  else writer.ride(entry);
+  else writer.storeLater(entry);
 }
 
 /** How many records of this isolate wait for a shard, and how many were dropped since it started. */

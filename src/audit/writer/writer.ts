@@ -11,8 +11,8 @@ export const LATE_MS: Ms = 2_000;
 export const GATHER_MS: Ms = 3;
 /** Maximum time that an answer waits for its record, whatever the shards do. */
 export const MAX_HELD_MS: Ms = 5_000;
-/** Maximum time that uses and refusals wait for an append that they ride with. */
-export const RIDE_MS: Ms = 10_000;
+/** Maximum time that uses and refusals wait for the append of another record. */
+export const DEFERRED_MS: Ms = 10_000;
 /**
  * Failed appends before a writer pauses: one for each shard, within these bounds. More would hold answers longer while
  * the store hangs.
@@ -48,7 +48,7 @@ export class AuditWriter {
   readonly #backlog: Backlog;
   readonly #uses = new UseCounts();
   readonly #refusals = new RefusalBound();
-  readonly #ride: SoonestTimer;
+  readonly #laterTimer: SoonestTimer;
   readonly #entryOf: (more: MoreRefusals, now: Ms) => AuditEntry;
   #underWay: { readonly beganAt: Ms; readonly done: Promise<void> } | null = null;
   /** True when the last append had several records: changes come at the same time. */
@@ -69,7 +69,7 @@ export class AuditWriter {
   ) {
     this.#platform = { wait: sleep, now: currentTime, ...platform };
     const { now, wait, inBackground } = this.#platform;
-    this.#ride = new SoonestTimer({ now, after: (ms, work) => inBackground(wait(ms).then(work)) });
+    this.#laterTimer = new SoonestTimer({ now, after: (ms, work) => inBackground(wait(ms).then(work)) });
     this.#backlog = new Backlog(writer);
     this.#entryOf = entryOf;
     this.#shard = firstShard % platform.shards;
@@ -90,9 +90,9 @@ export class AuditWriter {
   }
 
   /** Stores a record whose answer does not wait. */
-  ride(entry: AuditEntry): void {
+  storeLater(entry: AuditEntry): void {
     this.#add(entry);
-    this.#rideAlong();
+    this.#appendLater();
   }
 
   /** True when a refusal without a caller is stored in full. Otherwise it is counted. */
@@ -104,7 +104,7 @@ export class AuditWriter {
   countUse(accessor: string, address: string): void {
     if (!this.#uses.add(accessor, address, this.#platform.now())) countEvent("audit_record", ["dropped use"]);
     if (this.#uses.size >= MANY_COUNTERS) this.#push();
-    else this.#rideAlong();
+    else this.#appendLater();
   }
 
   /**
@@ -128,10 +128,10 @@ export class AuditWriter {
     return ticket;
   }
 
-  #rideAlong(): void {
+  #appendLater(): void {
     // A full batch does not wait.
     if (this.#triesAgainAt !== null || this.#backlog.size >= MAX_BATCH_ENTRIES) this.#push();
-    else this.#ride.in(RIDE_MS, () => this.#platform.inBackground(this.#flush()));
+    else this.#laterTimer.in(DEFERRED_MS, () => this.#platform.inBackground(this.#flush()));
   }
 
   /** Begins to send what waits, in the background, unless it is too early. */

@@ -47,7 +47,7 @@ export interface SelectedInTree {
 
 /** Position of a count in a tree. `at`: index of the current token in `SelectedInTree.tokens`. */
 export interface CountCursor {
-  readonly at: Ms;
+  readonly at: number;
   /** The last row that was counted below the current token; null: the token is not counted yet. */
   readonly row: number | null;
 }

@@ -200,7 +200,7 @@ function zeros(parts: number): number[] {
   return new Array<number>(parts).fill(0);
 }
 
-function add(counts: number[], at: Ms): void {
+function add(counts: number[], at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 

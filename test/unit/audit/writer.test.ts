@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuditBatch, type AuditEntry, MAX_BATCH_ENTRIES } from "../../../src/audit/entry.ts";
 import { MAX_WAITING } from "../../../src/audit/writer/backlog.ts";
-import { AuditWriter, GATHER_MS, LATE_MS, MAX_HELD_MS, RIDE_MS } from "../../../src/audit/writer/writer.ts";
+import { AuditWriter, DEFERRED_MS, GATHER_MS, LATE_MS, MAX_HELD_MS } from "../../../src/audit/writer/writer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -165,8 +165,8 @@ describe("the writer", () => {
     const writer = writerOf(shards);
     writer.countUse("a", "192.0.2.1");
     writer.countUse("a", "192.0.2.1");
-    writer.ride(entry("refusal"));
-    await vi.advanceTimersByTimeAsync(RIDE_MS - 1);
+    writer.storeLater(entry("refusal"));
+    await vi.advanceTimersByTimeAsync(DEFERRED_MS - 1);
     expect(shards.calls).toEqual([]);
     await vi.advanceTimersByTimeAsync(1 + shards.takesMs);
     expect(shards.calls).toHaveLength(1);
@@ -179,12 +179,12 @@ describe("the writer", () => {
     const writer = writerOf(shards);
     // Each append meets new work, so the writer never has nothing to do.
     shards.behaviour = () => {
-      writer.ride(entry("meanwhile"));
+      writer.storeLater(entry("meanwhile"));
       writer.countUse(`${shards.calls.length}`, "");
       return "stored";
     };
     const first = writer.store(entry("1"));
-    writer.ride(entry("2"));
+    writer.storeLater(entry("2"));
     writer.countUse("a", "192.0.2.1");
     const settled = writer.settle();
     await vi.advanceTimersByTimeAsync(3 * shards.takesMs);
@@ -213,7 +213,7 @@ describe("the writer", () => {
     const writer = writerOf(shards);
     expect(await isSettled(writer.settle())).toBe(true);
     expect(shards.calls).toEqual([]);
-    for (let at = 0; at <= MAX_WAITING; at++) writer.ride(entry(`${at}`));
+    for (let at = 0; at <= MAX_WAITING; at++) writer.storeLater(entry(`${at}`));
     const settled = writer.settle();
     await vi.advanceTimersByTimeAsync((MAX_WAITING / MAX_BATCH_ENTRIES + 2) * shards.takesMs + GATHER_MS);
     expect(await isSettled(settled)).toBe(true);
@@ -224,14 +224,14 @@ describe("the writer", () => {
     const hanging = new Shards(8);
     hanging.behaviour = () => "hangs";
     const waiting = writerOf(hanging);
-    waiting.ride(entry("1"));
+    waiting.storeLater(entry("1"));
     const settled = waiting.settle();
     await vi.advanceTimersByTimeAsync(MAX_HELD_MS + LATE_MS);
     expect(await isSettled(settled)).toBe(true);
     const refusing = new Shards(4);
     refusing.behaviour = () => "refused";
     const refused = writerOf(refusing);
-    refused.ride(entry("1"));
+    refused.storeLater(entry("1"));
     const given = refused.settle();
     await vi.advanceTimersByTimeAsync(4 * refusing.takesMs);
     expect(await isSettled(given)).toBe(true);
@@ -267,8 +267,8 @@ describe("the writer", () => {
         expect(answered).toBe(made);
         left.length = 0;
         for (let round = 0; round < 3; round++) {
-          writer.ride(entry(`end ${round}`));
-          await vi.advanceTimersByTimeAsync(60_000 + RIDE_MS);
+          writer.storeLater(entry(`end ${round}`));
+          await vi.advanceTimersByTimeAsync(60_000 + DEFERRED_MS);
         }
         expect(writer.waiting).toBe(0);
         for (let at = 0; at < made; at++) expect(shards.all).toContain(`${at}`);

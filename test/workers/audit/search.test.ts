@@ -229,7 +229,7 @@ describe("uses", () => {
     const { uses, before } = await searchUses(bindings, "x", 0, NOW);
     expect(uses.filter(({ address }) => address !== null)).toHaveLength(1000);
     expect(uses.filter(({ address }) => address === null)).toEqual([
-      { hour: 2 * HOUR_MS, address: null, count: 6, first: 2 * HOUR_MS + 2, last: 2 * HOUR_MS + 2 },
+      { hour: 2 * HOUR_MS, address: null, count: 6, first: 2 * HOUR_MS + 1, last: 2 * HOUR_MS + 2 },
     ]);
     const older = await searchUses(bindings, "x", 0, before ?? 0);
     expect(older.uses.map(({ hour, count }) => [hour / HOUR_MS, count])).toEqual([[1, 1]]);
