@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { err, ok } from "../../src/base/result.ts";
-import type { Called, CallFailure } from "../grove/client.ts";
+import { type Called, type CallFailure, failed } from "../grove/client.ts";
 import { isFields } from "./compare.ts";
 import type { Declaration } from "./declaration.ts";
+import { unknownFields } from "./known-fields.ts";
 import { applyRequests, type Outcome, type Service } from "./service.ts";
 
 /** How long another program may take that has begun the same start (ms), and how often its end is looked for. */
@@ -63,6 +64,8 @@ async function startOnce({ as, initToken, warn }: Starting, declaration: Declara
   // To its own token the installation counts as initialized before the start is complete.
   const isDone = () => isInitialized(as(""));
   const { requests, rootTokenFile } = declaration;
+  const mistakes = await unknownFields(service, requests);
+  if (mistakes.length > 0) return failed([...mistakes, "nothing was written"].join("\n"));
   const outcome = await applyRequests(service, requests, ({ request }, warnings) => {
     for (const warning of warnings) warn(`${request.name} (line ${request.line}): ${warning}`);
   });

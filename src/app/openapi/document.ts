@@ -302,7 +302,7 @@ export function usualPlaces(routes: RouteTables): DocumentedRoutes[] {
 }
 
 /** Returns the whole interface, with a parameter for the path of each type of mount but that of the token method. */
-function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
+export function genericPlaces(routes: RouteTables): DocumentedRoutes[] {
   const mounts = distinctTypes(routes).map(([type]): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };
     const name = `${type}_mount_path`;

@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { didYouMean } from "../local/nearest.ts";
+import { isFields } from "./compare.ts";
+import type { DeclaredRequest } from "./declaration.ts";
+import { isMount } from "./paths.ts";
+import type { Service } from "./service.ts";
+import { placeOf } from "./show.ts";
+
+const SCHEMA = z.looseObject({
+  properties: z.record(z.string(), z.unknown()).optional(),
+  additionalProperties: z.unknown().optional(),
+});
+const BODY = z.looseObject({
+  content: z.looseObject({ "application/json": z.looseObject({ schema: SCHEMA }).optional() }),
+});
+const DOCUMENT = z.looseObject({
+  paths: z.record(z.string(), z.looseObject({ post: z.looseObject({ requestBody: BODY.optional() }).optional() })),
+});
+type Paths = z.infer<typeof DOCUMENT>["paths"];
+
+/**
+ * The mistakes in the names of fields, a line for each: a server takes a request with a field that it does not know,
+ * and ignores that field. They are compared with the server's own description of its interface; without one there is
+ * nothing to say.
+ */
+export async function unknownFields(service: Service, requests: readonly DeclaredRequest[]): Promise<string[]> {
+  const read = await service.call("GET", "sys/internal/specs/openapi?generic_mount_paths=true");
+  const document = read.ok ? DOCUMENT.safeParse(read.value.body) : null;
+  if (!document?.success) return [];
+  const { paths } = document.data;
+  return requests.flatMap((request) => {
+    const { path, data } = request;
+    const fields = mistakesIn(Object.keys(data), fieldsAt(paths, path));
+    const settings = isMount(path) && isFields(data.config) ? Object.keys(data.config) : [];
+    const ofConfig = mistakesIn(settings, fieldsAt(paths, `${path}/tune`)).map((text) => `config: ${text}`);
+    return [...fields, ...ofConfig].map((text) => `${placeOf(request)}: ${text}`);
+  });
+}
+
+function mistakesIn(names: readonly string[], known: ReadonlySet<string> | null): string[] {
+  if (known === null) return [];
+  const unknown = names.filter((name) => !known.has(name));
+  return unknown.map((name) => `the server knows no field "${name}" here${didYouMean(name, [...known])}`);
+}
+
+/** The fields of a write of a path; null where it is not described, or takes any. */
+function fieldsAt(paths: Paths, path: string): ReadonlySet<string> | null {
+  const schemas = Object.entries(paths).flatMap(([template, { post }]) => {
+    const schema = post?.requestBody?.content["application/json"]?.schema;
+    return schema && isOf(template, path) ? [schema] : [];
+  });
+  if (schemas.length === 0 || schemas.some(({ additionalProperties: any }) => any !== undefined && any !== false))
+    return null;
+  return new Set(schemas.flatMap(({ properties = {} }) => Object.keys(properties)));
+}
+
+/**
+ * True for the path of a template such as `/auth/{jwt_mount_path}/role/{name}`: what is mounted at a path, or will be, may
+ * be of any method.
+ */
+function isOf(template: string, path: string): boolean {
+  const words = template.split("/").slice(1);
+  if (words[0] === "auth" && words[1] !== "token") {
+    const [, below = ""] = /^auth\/(?!token\/).+?\/((?:config|role)(?:\/.*)?)$/.exec(path) ?? [];
+    return below !== "" && patternOf(words.slice(2)).test(below);
+  }
+  return patternOf(words).test(path);
+}
+
+/** A parameter at the end may have slashes in it, as the path of a mount. */
+function patternOf(words: readonly string[]): RegExp {
+  const isEnd = (at: number) => at === words.length - 1 || words[at + 1] === "tune";
+  const parts = words.map((word, at) =>
+    word.startsWith("{") ? (isEnd(at) ? ".+" : "[^/]+") : word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"),
+  );
+  return new RegExp(`^${parts.join("/")}$`);
+}

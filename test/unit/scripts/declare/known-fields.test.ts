@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
+import { unknownFields } from "../../../../scripts/declare/known-fields.ts";
+import type { Service } from "../../../../scripts/declare/service.ts";
+import { readDeclarationFile } from "../../../../scripts/declare/sources.ts";
+import type { Json } from "../../../../scripts/declare/values.ts";
+import { genericPlaces, openApiDocument } from "../../../../src/app/openapi/document.ts";
+import { TABLES } from "../../../../src/app/routes.ts";
+import { err, ok } from "../../../../src/base/result.ts";
+
+const DOCUMENT = openApiDocument(genericPlaces(TABLES), "0.0.0");
+const service: Service = {
+  call: async (_, path) =>
+    path === "sys/internal/specs/openapi?generic_mount_paths=true"
+      ? ok({ status: 200, body: DOCUMENT })
+      : err({ status: 404, message: "" }),
+};
+
+const request = (path: string, data: Readonly<Record<string, Json>>): DeclaredRequest => ({
+  ...{ name: "one", path, data, line: 7, origins: new Map() },
+});
+const mistakesIn = (path: string, data: Readonly<Record<string, Json>>) =>
+  unknownFields(service, [request(path, data)]);
+
+describe("names of fields that the server does not know", () => {
+  it.each<[string, Record<string, Json>, string]>([
+    ["auth/ci/role/web", { token_tll: "1h" }, 'the server knows no field "token_tll" here; did you mean token_ttl?'],
+    ["auth/a/b/config", { oidc_discovery_uri: "x" }, 'the server knows no field "oidc_discovery_uri" here'],
+    ["auth/token/roles/web", { alowed_policies: "a" }, 'the server knows no field "alowed_policies" here'],
+    ["sys/policies/acl/a", { polcy: "" }, 'the server knows no field "polcy" here; did you mean policy?'],
+    ["sys/quotas/rate-limit/a", { rates: 1 }, 'the server knows no field "rates" here; did you mean rate?'],
+    ["identity/group/name/a", { polices: "" }, 'the server knows no field "polices" here'],
+    ["sys/auth/a/b", { typ: "jwt" }, 'the server knows no field "typ" here; did you mean type?'],
+    ["sys/auth/a/b/tune", { max_tll: 1 }, 'the server knows no field "max_tll" here'],
+    [
+      "sys/auth/a/b",
+      { type: "jwt", config: { max_lease_tll: 1 } },
+      'config: the server knows no field "max_lease_tll"',
+    ],
+  ])("%s %j", async (path, data, message) => {
+    const found = await mistakesIn(path, data);
+    expect(found).toEqual([expect.stringContaining(`one (line 7): ${message}`)]);
+  });
+
+  it("are none in the example", async () => {
+    const read = readDeclarationFile("examples/start.hcl", {});
+    expect(read.ok && (await unknownFields(service, read.value.requests))).toEqual([]);
+  });
+
+  it("are not looked for where the server describes nothing", async () => {
+    const call = async () => err({ status: 404, message: "" });
+    expect(await unknownFields({ call }, [request("sys/auth/a", { typ: "jwt" })])).toEqual([]);
+  });
+});
