@@ -41,6 +41,13 @@ export const SUMMARY = z.object({
   other: z.number().default(0),
 });
 
+/** Numbers of tokens that end in parts of a time. */
+export const ENDS = z.object({
+  groups: z.array(z.object({ key: z.string(), count: z.number() })),
+  total: z.number(),
+  other: z.object({ count: z.number() }),
+});
+
 export const FOREST = z.object({
   groups: z.array(
     z.object({

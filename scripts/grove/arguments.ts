@@ -75,7 +75,7 @@ export function parseGroveArguments(
   const empty = emptyRange(values);
   if (empty !== null) return err(empty);
   if (name === "help") return err({ show: "help" });
-  const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values);
+  const command = name === "audit" ? readAudit(word, second, values) : readCommand(name, word, values, now);
   return command.ok ? ok({ ...command.value, json }) : command;
 }
 
@@ -105,10 +105,10 @@ const MOST_WORDS = 3;
 
 const dashed = (option: string): string => `--${option}`;
 
-function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string | undefined, values: Values) {
+function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string | undefined, values: Values, now: Ms) {
   switch (name) {
     case "tokens":
-      return readTokens(values);
+      return readTokens(values, now);
     case "tree":
       return ok({ kind: "tree", accessor: word ?? null } as const);
     case "revoke":
@@ -157,14 +157,24 @@ function readRestore(values: Values) {
   return ok({ kind: "preview", from, backup } as const);
 }
 
+/** Filters of a count. */
+const COUNTED: ReadonlySet<string> = new Set(["mount", "ends_after", "ends_before"]);
+
 /** `limit` is 0 for all tokens. */
-function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
+function readTokens({ "count-by": by, sort, limit, ...filters }: Values, now: Ms) {
   const filter = filterOf(filters);
   if (by !== undefined) {
     if (sort !== undefined || limit !== undefined) return err("--count-by takes no --sort and no --limit");
-    if (Object.keys(filter).some((name) => name !== "mount"))
-      return err("--count-by takes no filter but --mount: revoke --dry-run counts what other filters select");
-    return ok({ kind: "count", by, filter } as const);
+    if (Object.keys(filter).some((name) => !COUNTED.has(name)))
+      return err(
+        "--count-by takes no filter but --mount, --ends-after and --ends-before: revoke --dry-run counts what other filters select",
+      );
+    const { mount, ends_after: from, ends_before: to } = filter;
+    if (to === undefined && from !== undefined) return err("--count-by takes --ends-after beside --ends-before");
+    if (to === undefined) return ok({ kind: "count", by, filter } as const);
+    if (by === "tree" || by.endsWith("_hour")) return err(`--count-by ${by} takes no time`);
+    const span = { from: String(from ?? new Date(now).toISOString()), to: String(to) };
+    return ok({ kind: "ends", by, mount: String(mount ?? ""), ...span } as const);
   }
   return ok({ kind: "tokens", filter, sort: sort ?? "created", limit: Number(limit ?? "100") } as const);
 }

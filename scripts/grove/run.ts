@@ -15,7 +15,7 @@ import { explainAccess } from "./commands/explain.ts";
 import { findTexts } from "./commands/find.ts";
 import { previewRestore, restoreFrom } from "./commands/restore.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
-import { countTokens, showTokens } from "./commands/tokens.ts";
+import { countEnds, countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
 import { explainRequest } from "./commands/why.ts";
 import { sayProse } from "./flow.ts";
@@ -105,6 +105,8 @@ function carryOut(
       return showTokens(session, command);
     case "count":
       return countTokens(session, command);
+    case "ends":
+      return countEnds(session, command);
     case "tree":
       return command.accessor === null ? showForest(session) : showToken(session, command.accessor);
     case "revoke":

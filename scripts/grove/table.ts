@@ -96,7 +96,7 @@ export const COMMANDS = {
       "count-by": {
         ...text(
           "GROUP",
-          "counts instead, all or with --mount those of a mount, and takes no other filter: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
+          "counts instead, all or with --mount those of a mount, or with --ends-before those that end until then (by mount to metadata.NAME), and takes no other filter: mount, role, policy, entity, display_name, metadata.NAME, end_hour, created_hour or tree",
         ),
         values: GROUPS,
       },

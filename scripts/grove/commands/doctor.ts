@@ -5,6 +5,7 @@ import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
 import { prose } from "../flow.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
+import { shortTime } from "./token-lines.ts";
 
 /** One check with its result, in the form of `sys/doctor`. */
 export type Check = Api.Doctor["checks"][number];
@@ -109,7 +110,6 @@ export function checkAddress({ url }: Pick<GroveClient, "url">): Check {
 
 const SELF = z.object({
   policies: z.array(z.string()),
-  ttl: z.number(),
   expire_time: z.string().nullish(),
 });
 
@@ -118,8 +118,8 @@ async function checkToken(client: GroveClient): Promise<Check> {
   if (client.isAnonymous) return failing(name, title, "VAULT_TOKEN is not set", "Set it to a token of this server.");
   const self = await client.get("auth/token/lookup-self", SELF);
   if (!self.ok) return failing(name, title, `VAULT_TOKEN is refused: ${self.error.message}`, "Log in again.");
-  const { policies, ttl, expire_time: end } = self.value;
-  const seen = `policies ${policies.join(",")}, ${end ? `ends in ${ttl} s` : "never ends"}`;
+  const { policies, expire_time: end } = self.value;
+  const seen = `policies ${policies.join(",")}, ${end ? `ends ${shortTime(end)}` : "never ends"}`;
   return policies.includes("root")
     ? attention(name, title, seen, "Daily work needs no root token.", "docs/runbook.md#a-root-token-lives")
     : fine(name, title, seen);

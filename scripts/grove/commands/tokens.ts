@@ -1,9 +1,10 @@
+import type * as z from "zod";
 import { err, ok } from "../../../src/base/result.ts";
-import { PAGE, SUMMARY, type Token } from "../answers.ts";
+import { ENDS, PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
 import { byWhatWasTyped } from "../named.ts";
-import { harmless, renderTable, type Session } from "../terminal.ts";
+import { harmless, renderTable, type Session, type Terminal } from "../terminal.ts";
 import { count } from "./revoke.ts";
 import { number, tokenTable } from "./token-lines.ts";
 import { unknownName } from "./unknown-names.ts";
@@ -72,13 +73,36 @@ export async function countTokens(
 ): Promise<Called<number>> {
   const summary = await client.get("sys/tokens/summary", SUMMARY, { ...filter, group_by: by });
   if (!summary.ok) return err(byWhatWasTyped(summary.error, { filter }));
-  const { groups, total, other } = summary.value;
   if (json) terminal.out(JSON.stringify(summary.value));
-  else {
-    const rows = groups.map(({ key, count }) => [String(count), harmless(key || "-")]);
-    const rest = other > 0 ? [[String(other), othersOf(by, groups.length)]] : [];
-    for (const line of renderTable(terminal, ["TOKENS", by.toUpperCase()], [...rows, ...rest])) terminal.out(line);
-    terminal.say(number(total, "token"));
-  }
+  else showCounts(terminal, by, summary.value);
   return ok(0);
+}
+
+/** Groups of an answer about ends, and the longest part of time that one has (seconds). */
+const MOST_ENDS = "100";
+const LONGEST_PART = 31 * 86_400;
+
+/** Shows numbers of tokens that end in a time by group. */
+export async function countEnds(
+  { client, terminal, json }: Session,
+  { by, mount, from, to }: Extract<GroveCommand, { kind: "ends" }>,
+): Promise<Called<number>> {
+  const seconds = Math.ceil((Date.parse(to) - Date.parse(from)) / 1000);
+  const parts = Math.ceil(seconds / LONGEST_PART);
+  const time = { from, step: String(Math.ceil(seconds / parts)), parts: String(parts) };
+  const ends = await client.get("sys/tokens/ends", ENDS, { group_by: by, mount, ...time, limit: MOST_ENDS });
+  if (!ends.ok) return err(byWhatWasTyped(ends.error, { filter: { mount } }));
+  const { groups, total, other } = ends.value;
+  if (json) terminal.out(JSON.stringify(ends.value));
+  else showCounts(terminal, by, { groups, total, other: other.count });
+  return ok(0);
+}
+
+type Counts = Pick<z.infer<typeof SUMMARY>, "groups" | "total" | "other">;
+
+function showCounts(terminal: Terminal, by: string, { groups, total, other }: Counts): void {
+  const rows = groups.map(({ key, count }) => [String(count), harmless(key || "-")]);
+  const rest = other > 0 ? [[String(other), othersOf(by, groups.length)]] : [];
+  for (const line of renderTable(terminal, ["TOKENS", by.toUpperCase()], [...rows, ...rest])) terminal.out(line);
+  terminal.say(number(total, "token"));
 }

@@ -132,10 +132,12 @@ describe("the command line of grove", () => {
     [["explain", "a", "--operation", "write"], expect.stringMatching(/^--operation takes one of read, list, /)],
     [["audit", "--kind", "login,nonsense"], expect.stringMatching(/^--kind takes one of change, login, /)],
     [["revoke", "--role", ""], '--role takes a value (NAME), not ""'],
+    [["tokens", "--count-by", "role", "--ends-after", "1h"], "--count-by takes --ends-after beside --ends-before"],
+    [["tokens", "--count-by", "end_hour", "--ends-before", "1h"], "--count-by end_hour takes no time"],
     [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],
     [
       ["tokens", "--count-by", "role", "--policy", "x"],
-      "--count-by takes no filter but --mount: revoke --dry-run counts what other filters select",
+      "--count-by takes no filter but --mount, --ends-after and --ends-before: revoke --dry-run counts what other filters select",
     ],
     [["tree", "a", "b"], 'unexpected word "b"'],
     [["revoke"], "revoke needs a filter or --accessor: without one it would end everything"],

@@ -203,6 +203,18 @@ describe("grove tokens", () => {
     expect(out).toEqual(["TOKENS  MOUNT", "12      auth/aws/", "3       (others)"]);
   });
 
+  it("counts what ends in a time by group", async () => {
+    const groups = [{ key: "token-web", count: 12, parts: [12] }];
+    replies["GET /v1/sys/tokens/ends"] = data({ groups, total: 15, other: { count: 3, parts: [3] } });
+    const time = "--ends-after 2026-11-01T00:00:00Z --ends-before 2026-12-31T00:00:00Z";
+    expect(await grove(`tokens --count-by display_name --mount auth/aws ${time}`)).toBe(0);
+    expect(out).toEqual(["TOKENS  DISPLAY_NAME", "12      token-web", "3       (others)"]);
+    // A part has at most 31 days.
+    expect(asked[0]?.request).toBe(
+      "GET /v1/sys/tokens/ends?group_by=display_name&mount=auth%2Faws&from=2026-11-01T00%3A00%3A00.000Z&step=2592000&parts=2&limit=100",
+    );
+  });
+
   it("waits when the server says that it sends too much, and shows what was refused", async () => {
     replies["GET /v1/sys/tokens"] = [
       { status: 429, headers: { "Retry-After": "0" }, body: { errors: ["rate limit quota exceeded"] } },
