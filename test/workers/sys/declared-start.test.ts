@@ -122,7 +122,8 @@ describe("a declared start", () => {
     };
     const broken = { as: (token: string) => clientWith(token, cut), initToken: INIT_TOKEN, warn: expect.fail };
     expect((await startDeclared(broken, declared)).ok).toBe(false);
-    const refused = { ...declared, requests: declared.requests.map((one) => ({ ...one, path: "sys/auth/no-type" })) };
+    const withoutType = declared.requests.map((one) => ({ ...one, path: "sys/auth/no-type", data: {} }));
+    const refused = { ...declared, requests: withoutType };
     const outcome = { kind: "refused", outcome: expect.anything() };
     expect(await startDeclared({ ...broken, as: clientWith }, refused)).toEqual({ ok: true, value: outcome });
     expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
