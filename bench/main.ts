@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../scripts/local/command-line.ts";
-import { sourceCommit } from "../scripts/local/version.ts";
+import { sourceCommit } from "../scripts/local/source-version.ts";
 import { type BenchCommand, type CaseName, HELP, parseBenchArguments, type RunningServer } from "./arguments.ts";
 import type { Bench, CaseFigures, LargeInstallation, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";

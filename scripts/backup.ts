@@ -13,7 +13,7 @@ import { backupAt, newestBackup } from "./backup/newest.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { number } from "./grove/commands/token-lines.ts";
 import { asCalled, runCommand } from "./local/command-line.ts";
-import { tokenIn } from "./local/token-text.ts";
+import { tokenIn } from "./local/token-from-environment.ts";
 
 /** `12 objects, 340 rows in 2 parts`. */
 const contentText = (objects: number, rows: number, parts: number): string =>

@@ -1,5 +1,5 @@
 import { misreadSettings } from "../src/base/number-settings.ts";
-import { sourceCommit, sourceVersion } from "./local/version.ts";
+import { sourceCommit, sourceVersion } from "./local/source-version.ts";
 import { PROJECT, readVariables } from "./local/worker-definition.ts";
 import { runDeploy, showsDeployHelp } from "./local/wrangler.ts";
 

@@ -1,8 +1,8 @@
 import { startGateway } from "../gateway/server.ts";
 import { type GatewayCommand, HELP, parseGatewayArguments } from "./gateway/arguments.ts";
 import { runCommand } from "./local/command-line.ts";
-import { listenFailure } from "./local/listen.ts";
-import { askedToStop } from "./local/supervise.ts";
+import { listenFailure } from "./local/listen-address.ts";
+import { askedToStop } from "./local/run-server.ts";
 
 const say = (line: string): void => console.error(`gateway: ${line}`);
 

@@ -1,6 +1,6 @@
 import { parseGroveArguments } from "./grove/arguments.ts";
 import { helpFor } from "./grove/help.ts";
-import { runGrove } from "./grove/run.ts";
+import { runGrove } from "./grove/run-command.ts";
 import { processTerminal } from "./grove/terminal.ts";
 import { isBinary, PROGRAMS, runCommand } from "./local/command-line.ts";
 

@@ -4,7 +4,7 @@ import project from "../package.json" with { type: "json" };
 import { isOfAnother, newestBackup } from "./backup/newest.ts";
 import { helpAsCalled, runCommand } from "./local/command-line.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
-import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
+import { checkUpgrade, type Situation } from "./upgrade/upgrade-checks.ts";
 
 const ANSWER_MS = 10_000;
 

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../../scripts/local/worker-definition.ts";
-import { type ProcessFigures, processFigures } from "../../scripts/serve/metrics.ts";
+import { type ProcessFigures, processFigures } from "../../scripts/serve/metrics-page.ts";
 import type { Client } from "./client.ts";
 
 /** CPU time of all threads of a process (s) and its resident memory (bytes). */

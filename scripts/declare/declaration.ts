@@ -9,8 +9,8 @@ import {
   type SyntaxObject,
   type SyntaxValue,
 } from "../../src/policy/syntax.ts";
-import { pathProblem } from "./paths.ts";
-import { type Json, type Source, type Sources, ValueReader } from "./values.ts";
+import { pathProblem } from "./declarable-paths.ts";
+import { type Json, type Source, type Sources, ValueReader } from "./value-references.ts";
 
 /** Most characters of a declaration. */
 export const MAX_DECLARATION = 1_048_576;

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { didYouMean } from "../local/nearest.ts";
-import { isFields } from "./compare.ts";
+import { didYouMean } from "../local/did-you-mean.ts";
+import { isFields } from "./compare-fields.ts";
+import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import { isMount } from "./paths.ts";
-import type { Service } from "./service.ts";
-import { placeOf } from "./show.ts";
+import { placeOf } from "./plan-lines.ts";
+import type { Service } from "./plan-step.ts";
 
 const SCHEMA = z.looseObject({
   properties: z.record(z.string(), z.unknown()).optional(),

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { codeOf } from "../local/error-code.ts";
 import { type Declaration, MAX_DECLARATION, readDeclaration } from "./declaration.ts";
-import type { Sources } from "./values.ts";
+import type { Sources } from "./value-references.ts";
 
 /** Most bytes of a file that a value comes from: the longest policy. */
 const MAX_SOURCE_BYTES = 262_144;

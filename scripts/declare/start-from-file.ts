@@ -1,10 +1,10 @@
 import { dirname, resolve } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { isMount } from "./declarable-paths.ts";
 import type { Declaration } from "./declaration.ts";
-import { isInitialized, type Starting, startDeclared } from "./initialize.ts";
-import { isMount } from "./paths.ts";
+import { isInitialized, type Starting, startDeclared } from "./declared-start.ts";
+import { linesOfRefusal } from "./plan-lines.ts";
 import { openRootTokenFile } from "./root-token-file.ts";
-import { linesOfRefusal } from "./show.ts";
 import { readDeclarationFile } from "./sources.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { err, ok } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/ids.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
-import { parsePrivateHosts } from "../local/listen.ts";
+import { parsePrivateHosts } from "../local/listen-address.ts";
 
 export const HELP = `Usage: npm run dev -- [options]
 

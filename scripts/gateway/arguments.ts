@@ -4,7 +4,7 @@ import type { GatewayOptions, ListenAddress } from "../../gateway/server.ts";
 import type { UpstreamAddress } from "../../gateway/upstream.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
-import { parseListen } from "../local/listen.ts";
+import { parseListen } from "../local/listen-address.ts";
 
 export const HELP = `Usage: npm run gateway -- --to URL [options]
 

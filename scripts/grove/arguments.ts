@@ -2,7 +2,7 @@ import type { Ms } from "../../src/base/clock.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { EndedByRestore } from "../backup/api/restore.ts";
 import { type CommandOf, type NotRun, PROGRAMS, readWords, tokenProblem } from "../local/command-line.ts";
-import { didYouMean } from "../local/nearest.ts";
+import { didYouMean } from "../local/did-you-mean.ts";
 import { readAudit } from "./audit-arguments.ts";
 import {
   COMMAND_NAMES,
@@ -13,8 +13,8 @@ import {
   isCommand,
   OPTIONS,
   optionsOf,
-} from "./table.ts";
-import { readValues } from "./values.ts";
+} from "./command-table.ts";
+import { readValues } from "./option-values.ts";
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
 

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { asCalled } from "../local/command-line.ts";
-import { isSendable } from "../local/token-text.ts";
-import { tlsThere, wantsTls, whyNoAnswer } from "./no-answer.ts";
-import { hasToken } from "./secret-like.ts";
+import { isSendable } from "../local/token-from-environment.ts";
+import { tlsThere, wantsTls, whyNoAnswer } from "./connection-error.ts";
+import { hasToken } from "./secret-detection.ts";
 
 const TIMEOUT_MS = 60_000;
 /** Most tries of a call that the server asks to repeat. */

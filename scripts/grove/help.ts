@@ -1,5 +1,5 @@
 import { helpAsCalled } from "../local/command-line.ts";
-import { linesOf } from "../local/lines.ts";
+import { linesOf } from "../local/wrap-lines.ts";
 import {
   COMMAND_NAMES,
   type CommandName,
@@ -10,7 +10,7 @@ import {
   isCommand,
   type OptionEntry,
   optionsOf,
-} from "./table.ts";
+} from "./command-table.ts";
 
 /** Characters in a line of the help where it is not shown at a terminal, and the fewest that it is made for. */
 const COLUMNS = 80;

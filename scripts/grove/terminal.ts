@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
-import { type Line, linesIn } from "../local/pieces.ts";
+import { type Line, linesIn } from "../local/long-lines.ts";
 import type { GroveClient } from "./client.ts";
 
 /** Styles of text. */

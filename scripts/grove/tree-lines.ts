@@ -1,4 +1,4 @@
-import { flow, type Part } from "./flow.ts";
+import { flow, type Part } from "./prose.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A node of a tree of text. */

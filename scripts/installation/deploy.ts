@@ -6,7 +6,7 @@ import { misreadSettings } from "../../src/base/number-settings.ts";
 import { err, type Result } from "../../src/base/result.ts";
 import { PROJECT, type Variables } from "../local/worker-definition.ts";
 import { runDeploy, showsDeployHelp } from "../local/wrangler.ts";
-import { deployedDefinition, type Section } from "./definition.ts";
+import { deployedDefinition, type Section } from "./deployed-definition.ts";
 
 // `wrangler deploy` of the release with the settings of the current folder. Wrangler gets the whole command line.
 

@@ -6,8 +6,8 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { SERVER_PACKAGE } from "../package/write-package.ts";
-import { placeArchive } from "./archive.ts";
 import { NEW_HELP } from "./new-help.ts";
+import { placeArchive } from "./package-origin.ts";
 import { START_FILE } from "./start-file.ts";
 
 /** What Cloudflare takes as the name of a Worker. */

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { hasToken } from "../grove/secret-like.ts";
+import { hasToken } from "../grove/secret-detection.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { codeOf } from "./error-code.ts";
-import { helpInLines } from "./lines.ts";
-import { didYouMean } from "./nearest.ts";
-import { sourceCommit, sourceVersion } from "./version.ts";
+import { sourceCommit, sourceVersion } from "./source-version.ts";
+import { helpInLines } from "./wrap-lines.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 type Words<T extends Options> = { options: T; args: string[]; allowPositionals: true };

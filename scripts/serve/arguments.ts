@@ -2,8 +2,8 @@ import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { GATEWAY_FLAGS, parseGatewayFlags } from "../gateway/arguments.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
-import { parseListen, parsePrivateHosts } from "../local/listen.ts";
-import { parseClusterPlace } from "./cluster/settings.ts";
+import { parseListen, parsePrivateHosts } from "../local/listen-address.ts";
+import { parseClusterPlace } from "./cluster/node-settings.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { runNode } from "../local/wrangler.ts";
-import type { Definition } from "./worker.ts";
+import type { Definition } from "./worker-model.ts";
 
 /** The module of the built Worker. Its first line has the Worker's definition. */
 export const MODULE = "index.js";

@@ -3,7 +3,7 @@ import type { UpstreamAddress } from "../../gateway/upstream.ts";
 import { err, type Result } from "../../src/base/result.ts";
 import { startFromFile } from "../declare/start-from-file.ts";
 import { GroveClient, type Send } from "../grove/client.ts";
-import { exchange } from "../local/answers.ts";
+import { exchange } from "../local/wait-until-answers.ts";
 
 /** Maximum time (ms) until the end of an answer. */
 const ANSWER_MS = 60_000;

@@ -8,11 +8,11 @@ import type { DataDirectory } from "../local/data-directory.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "../local/worker-definition.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { placeWorker } from "./built-worker.ts";
-import { ARCHIVE_SOCKET } from "./cluster/archive.ts";
-import type { JoinedNode } from "./cluster/join.ts";
-import { CLUSTER_VARIABLES } from "./cluster/settings.ts";
+import { ARCHIVE_SOCKET } from "./cluster/audit-archive.ts";
+import type { JoinedNode } from "./cluster/join-cluster.ts";
+import { CLUSTER_VARIABLES } from "./cluster/node-settings.ts";
 import { readTrustedCas } from "./trusted-cas.ts";
-import { CLUSTER_NODE, SELF_HOSTED, workerModel } from "./worker.ts";
+import { CLUSTER_NODE, SELF_HOSTED, workerModel } from "./worker-model.ts";
 import { findWorkerd, workerdConfig } from "./workerd-config.ts";
 
 /** Longest path of a Unix domain socket on every system (macOS has the shortest). */

@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { addressText } from "../local/listen.ts";
+import { addressText } from "../local/listen-address.ts";
 import { MODULE } from "./built-worker.ts";
-import type { Binding, WorkerModel } from "./worker.ts";
+import type { Binding, WorkerModel } from "./worker-model.ts";
 
 /** A node's place in a cluster, for workerd. */
 export interface WorkerdCluster {

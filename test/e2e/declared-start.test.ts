@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exchange } from "../../scripts/local/answers.ts";
+import { exchange } from "../../scripts/local/wait-until-answers.ts";
 import { ALLOWS_ISSUER, type DeclaredIssuer, startDeclaredIssuer } from "./support/declared-issuer.ts";
 import { call, killWhole, type Program, runScript, type ServerOptions, startServe, wordsOf } from "./support/server.ts";
 

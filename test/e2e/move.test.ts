@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
+import { onPort, waitUntilAnswers } from "../../scripts/local/wait-until-answers.ts";
 import { BUCKET, BucketEmulator } from "../support/bucket.ts";
 import { freePort } from "../support/free-port.ts";
 import { Load } from "./support/load.ts";

@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { succeeds } from "../../scripts/local/answers.ts";
+import { succeeds } from "../../scripts/local/wait-until-answers.ts";
 import { freePort } from "../support/free-port.ts";
 import {
   call,

@@ -1,6 +1,6 @@
 import { MAX_ENDED } from "../../../src/base/limits.ts";
 import { ok } from "../../../src/base/result.ts";
-import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../../grove/answers.ts";
+import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../../grove/answer-schemas.ts";
 import { type Called, failed, type GroveClient } from "../../grove/client.ts";
 import { readHealth } from "../../grove/health.ts";
 import type { Manifest } from "./manifest.ts";

@@ -1,6 +1,6 @@
 import { inPool } from "../../../src/base/parallel.ts";
 import { ok } from "../../../src/base/result.ts";
-import type { AuditEvent, AuditEvents } from "../answers.ts";
+import type { AuditEvent, AuditEvents } from "../answer-schemas.ts";
 import type { Called, GroveClient } from "../client.ts";
 import type { Terminal } from "../terminal.ts";
 import { readEvents } from "./audit-pages.ts";

@@ -1,6 +1,6 @@
 import { asCalled } from "../../local/command-line.ts";
-import type { AuditEvent, AuditEvents, MadeToken } from "../answers.ts";
-import { prose } from "../flow.ts";
+import type { AuditEvent, AuditEvents, MadeToken } from "../answer-schemas.ts";
+import { prose } from "../prose.ts";
 import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
 import { number, preciseTime, shortAccessor } from "./token-lines.ts";
 

@@ -1,9 +1,9 @@
 import { ok } from "../../../src/base/result.ts";
 import { asCalled } from "../../local/command-line.ts";
-import type { AuditEvents } from "../answers.ts";
+import type { AuditEvents } from "../answer-schemas.ts";
 import { isAllowed } from "../capabilities.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
-import { isMalformed, nothingIs } from "../named.ts";
+import { isMalformed, nothingIs } from "../id-formats.ts";
 import { harmless } from "../terminal.ts";
 import { SECRET_ID } from "./audit-lines.ts";
 import { readEvents } from "./audit-pages.ts";

@@ -1,5 +1,5 @@
 import { ok } from "../../../src/base/result.ts";
-import { AUDIT_EVENTS, type AuditEvent, type AuditEvents } from "../answers.ts";
+import { AUDIT_EVENTS, type AuditEvent, type AuditEvents } from "../answer-schemas.ts";
 import type { Called, GroveClient } from "../client.ts";
 import type { Terminal } from "../terminal.ts";
 import { number } from "./token-lines.ts";

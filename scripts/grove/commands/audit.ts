@@ -7,10 +7,10 @@ import {
   type AuditProblem,
   FOUND_TEXT,
   type MadeToken,
-} from "../answers.ts";
+} from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, type CallFailure, failed, type GroveClient } from "../client.ts";
-import { type Part, prose } from "../flow.ts";
+import { type Part, prose } from "../prose.ts";
 import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { withAllBelow } from "./audit-below.ts";

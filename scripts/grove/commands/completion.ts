@@ -1,7 +1,14 @@
 import { helpAsCalled } from "../../local/command-line.ts";
 import { optionsInHelp } from "../../local/help-options.ts";
 import type { GroveCommand } from "../arguments.ts";
-import { COMMAND_NAMES, type CommandName, commandEntry, EVERYWHERE, type OptionEntry, optionsOf } from "../table.ts";
+import {
+  COMMAND_NAMES,
+  type CommandName,
+  commandEntry,
+  EVERYWHERE,
+  type OptionEntry,
+  optionsOf,
+} from "../command-table.ts";
 
 type Shell = Extract<GroveCommand, { kind: "completion" }>["shell"];
 

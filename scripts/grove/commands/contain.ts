@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
-import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answers.ts";
+import { ENDED_CHECK, type EndedCheck, RECEIPT, type Receipt } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed, orMissing } from "../client.ts";
 import { writeCommand } from "../curl.ts";
-import { prose } from "../flow.ts";
-import { nothingIs } from "../named.ts";
+import { nothingIs } from "../id-formats.ts";
+import { prose } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { revokeSelected } from "./revoke.ts";
 import { askerText, countText, number, preciseTime, shortTime } from "./token-lines.ts";

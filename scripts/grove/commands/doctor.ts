@@ -3,7 +3,7 @@ import type * as Api from "../../../client/answers.d.ts";
 import { ok } from "../../../src/base/result.ts";
 import { commandsAsCalled, helpAsCalled } from "../../local/command-line.ts";
 import type { Called, CallFailure, GroveClient } from "../client.ts";
-import { prose } from "../flow.ts";
+import { prose } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled } from "../terminal.ts";
 import { shortTime } from "./token-lines.ts";
 

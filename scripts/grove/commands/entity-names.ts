@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { AuditEvent } from "../answers.ts";
+import type { AuditEvent } from "../answer-schemas.ts";
 import { isAllowed } from "../capabilities.ts";
 import type { GroveClient } from "../client.ts";
 

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import { ok } from "../../../src/base/result.ts";
-import { EXPLANATION } from "../answers.ts";
+import { EXPLANATION } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { sayProse } from "../flow.ts";
-import { nothingIs } from "../named.ts";
+import { nothingIs } from "../id-formats.ts";
+import { sayProse } from "../prose.ts";
 import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 
 /** Shows why a request would be allowed or refused. Returns 1 for a refusal. */

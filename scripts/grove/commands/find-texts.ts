@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../../src/base/result.ts";
-import type { Line } from "../../local/pieces.ts";
+import type { Line } from "../../local/long-lines.ts";
 import {
   credentialsIn,
   DeploymentSecretLines,
@@ -7,7 +7,7 @@ import {
   tokensIn,
   valueIn,
   wholeTokensIn,
-} from "../secret-like.ts";
+} from "../secret-detection.ts";
 
 /** What is asked about, with where it was read. */
 export interface TextToFind {

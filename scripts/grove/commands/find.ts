@@ -1,10 +1,10 @@
 import { ok } from "../../../src/base/result.ts";
 import { asCalled, helpAsCalled } from "../../local/command-line.ts";
-import type { Line } from "../../local/pieces.ts";
-import { FOUND_TEXT, type FoundText } from "../answers.ts";
+import type { Line } from "../../local/long-lines.ts";
+import { FOUND_TEXT, type FoundText } from "../answer-schemas.ts";
 import { type Called, failed, type GroveClient } from "../client.ts";
 import { deleteTeamTokenCommand, writeCommand } from "../curl.ts";
-import { prose, sayProse } from "../flow.ts";
+import { prose, sayProse } from "../prose.ts";
 import { harmless, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { BY_FORM, DEPLOYMENT_SECRET_KEPT, FoundTexts, type TextToFind, textsToFind } from "./find-texts.ts";
 import { askerText, number, pairsText, shortTime } from "./token-lines.ts";

@@ -3,10 +3,10 @@ import { type EndsSince, endsSince } from "../../backup/api/ends-since.ts";
 import { restoreBackup } from "../../backup/api/restore.ts";
 import { restorableBackup } from "../../backup/api/verify.ts";
 import { asCalled } from "../../local/command-line.ts";
-import type { EndedSince, Revocation } from "../answers.ts";
+import type { EndedSince, Revocation } from "../answer-schemas.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { prose } from "../flow.ts";
+import { prose } from "../prose.ts";
 import { harmless, renderTable, type Session, type Style, styled, type Terminal } from "../terminal.ts";
 import { askerText, number, shortAccessor, shortTime } from "./token-lines.ts";
 

@@ -1,5 +1,5 @@
-import type { Count, Token } from "../answers.ts";
-import type { Part } from "../flow.ts";
+import type { Count, Token } from "../answer-schemas.ts";
+import type { Part } from "../prose.ts";
 import { harmless, narrowest, renderTable, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = [

@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import { err, ok } from "../../../src/base/result.ts";
-import { ENDS, PAGE, SUMMARY, type Token } from "../answers.ts";
+import { ENDS, PAGE, SUMMARY, type Token } from "../answer-schemas.ts";
 import type { Filter, GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { byWhatWasTyped } from "../named.ts";
+import { byWhatWasTyped } from "../id-formats.ts";
 import { harmless, renderTable, type Session, type Terminal } from "../terminal.ts";
 import { count } from "./revoke.ts";
 import { number, tokenTable } from "./token-lines.ts";

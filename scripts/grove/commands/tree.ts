@@ -11,10 +11,10 @@ import {
   type Lineage,
   SUBTREE,
   type Subtree,
-} from "../answers.ts";
+} from "../answer-schemas.ts";
 import { type Called, orMissing } from "../client.ts";
-import { flow, type Part } from "../flow.ts";
-import { nothingIs } from "../named.ts";
+import { nothingIs } from "../id-formats.ts";
+import { flow, type Part } from "../prose.ts";
 import { harmless, type Session, type Terminal } from "../terminal.ts";
 import { linesOfTree, type Node } from "../tree-lines.ts";
 import { askerText, countText, number, shortTime, tokenLabel } from "./token-lines.ts";

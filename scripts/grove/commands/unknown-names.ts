@@ -3,7 +3,7 @@ import { inPool } from "../../../src/base/parallel.ts";
 import type { Filter } from "../arguments.ts";
 import type { GroveClient } from "../client.ts";
 import { readCommand } from "../curl.ts";
-import { isMalformed, nothingIs } from "../named.ts";
+import { isMalformed, nothingIs } from "../id-formats.ts";
 import { harmless } from "../terminal.ts";
 
 const MOUNTS = z.record(z.string(), z.looseObject({ type: z.string() }));

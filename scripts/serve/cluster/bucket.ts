@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { AwsV4Signer } from "aws4fetch";
 import { err, ok, type Result } from "../../../src/base/result.ts";
-import { failureText } from "../../grove/no-answer.ts";
-import { isSendable } from "../../local/token-text.ts";
-import type { ClusterSettings } from "./settings.ts";
+import { failureText } from "../../grove/connection-error.ts";
+import { isSendable } from "../../local/token-from-environment.ts";
+import type { ClusterSettings } from "./node-settings.ts";
 
 /** Time limit of a request (ms). */
 const REQUEST_MS = 10_000;

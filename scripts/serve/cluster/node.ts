@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ListenAddress } from "../../../gateway/server.ts";
-import { waitUntilAnswers } from "../../local/answers.ts";
+import { waitUntilAnswers } from "../../local/wait-until-answers.ts";
 import type { PreparedWorker } from "../prepare-worker.ts";
 import { watchClock } from "./clock-watch.ts";
-import { KeptWorker } from "./kept-worker.ts";
-import { askWorkerd, Readiness } from "./ready.ts";
-import { ownAddress } from "./settings.ts";
+import { ownAddress } from "./node-settings.ts";
+import { askWorkerd, Readiness } from "./readiness.ts";
+import { WorkerSupervisor } from "./worker-supervisor.ts";
 
 /** How long workerd may take to answer (ms): a start after a long stop waits for leases. */
 const ANSWER_MS = 120_000;
@@ -20,7 +20,7 @@ const MAX_ERROR_LENGTH = 300;
 
 /** The engine of a node. */
 export interface ClusterNode {
-  readonly worker: KeptWorker;
+  readonly worker: WorkerSupervisor;
   /** Gets every line of workerd's standard error. */
   readonly isReady: () => Promise<boolean>;
   /** Has balancers look elsewhere, and hands the objects to other nodes. Resolves when no more requests should be accepted. */
@@ -55,7 +55,7 @@ export function startNode(given: {
 }): ClusterNode {
   const { prepared, socket, listen, timeDivisor, lastError, say } = given;
   let isLeaving = false;
-  const worker = new KeptWorker({
+  const worker = new WorkerSupervisor({
     start: () => prepared.start(),
     answers: async (ended) => {
       const isUp = await waitUntilAnswers({ kind: "socket", path: socket }, ended, ANSWER_MS);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Child, followErrors } from "../../../scripts/local/child.ts";
 import { MODULE, placeWorker } from "../../../scripts/serve/built-worker.ts";
-import { type Definition, workerModel } from "../../../scripts/serve/worker.ts";
+import { type Definition, workerModel } from "../../../scripts/serve/worker-model.ts";
 import { findWorkerd } from "../../../scripts/serve/workerd-config.ts";
 
 /** A built Worker. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseGatewayArguments } from "../../../scripts/gateway/arguments.ts";
-import { listenFailure } from "../../../scripts/local/listen.ts";
+import { listenFailure } from "../../../scripts/local/listen-address.ts";
 
 describe("the gateway's command line", () => {
   it("needs only the service", () => {

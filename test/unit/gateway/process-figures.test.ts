@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { processFigures } from "../../../scripts/serve/metrics.ts";
+import { processFigures } from "../../../scripts/serve/metrics-page.ts";
 
 describe.skipIf(process.platform !== "linux")("what a process uses", () => {
   it("is read past a name that holds anything", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { metricsText } from "../../../scripts/serve/metrics.ts";
+import { metricsText } from "../../../scripts/serve/metrics-page.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics.ts";
 import { NEVER_KEY } from "../../../src/listing/inventory/index-terms.ts";
 import { countEvent, eventFigures, noteAnswer, noteArrival } from "../../../src/metrics/counters.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { originOf, placeArchive } from "../../../scripts/installation/archive.ts";
+import { originOf, placeArchive } from "../../../scripts/installation/package-origin.ts";
 
 let root: string;
 let installed: string;

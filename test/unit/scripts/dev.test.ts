@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseDevArguments } from "../../../scripts/dev/arguments.ts";
-import { environmentFile } from "../../../scripts/dev/identity.ts";
-import { sortLine, WranglerOutput } from "../../../scripts/dev/output.ts";
+import { environmentFile } from "../../../scripts/dev/dev-secrets.ts";
+import { sortLine, WranglerOutput } from "../../../scripts/dev/wrangler-output.ts";
 import { settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
 
 describe("sortLine", () => {

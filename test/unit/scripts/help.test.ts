@@ -5,7 +5,7 @@ import { HELP as DEV } from "../../../scripts/dev/arguments.ts";
 import { HELP as GATEWAY } from "../../../scripts/gateway/arguments.ts";
 import { shownHelp } from "../../../scripts/local/command-line.ts";
 import { DEPLOY_HELP } from "../../../scripts/local/deploy-help.ts";
-import { helpInLines, linesOf } from "../../../scripts/local/lines.ts";
+import { helpInLines, linesOf } from "../../../scripts/local/wrap-lines.ts";
 import { HELP as SERVE, SERVE_OPTIONS } from "../../../scripts/serve/arguments.ts";
 import { HELP as UPGRADE } from "../../../scripts/upgrade/arguments.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deployedDefinition } from "../../../scripts/installation/definition.ts";
+import { deployedDefinition } from "../../../scripts/installation/deployed-definition.ts";
 
 const RELEASE = {
   name: "grove",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseServeArguments } from "../../../scripts/serve/arguments.ts";
 import { readTrustedCas } from "../../../scripts/serve/trusted-cas.ts";
-import { objectClasses, workerModel } from "../../../scripts/serve/worker.ts";
+import { objectClasses, workerModel } from "../../../scripts/serve/worker-model.ts";
 import { workerdConfig } from "../../../scripts/serve/workerd-config.ts";
 
 const DEFINITION = {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
 import { PROJECT, readVariables, settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
-import { SELF_HOSTED } from "../../../scripts/serve/worker.ts";
+import { SELF_HOSTED } from "../../../scripts/serve/worker-model.ts";
 
 const read = (path: string) => readFileSync(join(PROJECT, path), "utf8");
 

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Manifest } from "../../../scripts/backup/api/manifest.ts";
 import { isOfAnother } from "../../../scripts/backup/newest.ts";
 import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
-import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts";
+import { checkUpgrade, type Situation } from "../../../scripts/upgrade/upgrade-checks.ts";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;

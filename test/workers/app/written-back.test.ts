@@ -1,6 +1,6 @@
 import { beforeAll, expect, it, vi } from "vitest";
-import { compare } from "../../../scripts/declare/compare.ts";
-import { pathProblem } from "../../../scripts/declare/paths.ts";
+import { compare } from "../../../scripts/declare/compare-fields.ts";
+import { pathProblem } from "../../../scripts/declare/declarable-paths.ts";
 import { TEAM_ROUTES } from "../../../src/api/team/routes.ts";
 import { distinctTypes } from "../../../src/app/route-tables.ts";
 import { TABLES } from "../../../src/app/routes.ts";

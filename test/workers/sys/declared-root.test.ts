@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { readDeclaration } from "../../../scripts/declare/declaration.ts";
-import { type Start, startDeclared } from "../../../scripts/declare/initialize.ts";
+import { type Start, startDeclared } from "../../../scripts/declare/declared-start.ts";
 import type { Called } from "../../../scripts/grove/client.ts";
 import { clientWith, INIT_TOKEN } from "../../support/declared-start.ts";
 import { call } from "../../support/service.ts";

@@ -1,8 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readDeclaration } from "../../../scripts/declare/declaration.ts";
-import { startDeclared } from "../../../scripts/declare/initialize.ts";
-import { applyRequests, stepFor } from "../../../scripts/declare/service.ts";
+import { startDeclared } from "../../../scripts/declare/declared-start.ts";
+import { applyRequests, stepFor } from "../../../scripts/declare/plan-step.ts";
 import { sourcesOf } from "../../../scripts/declare/sources.ts";
 import type { Send } from "../../../scripts/grove/client.ts";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { ClusterBucket } from "../../../../scripts/serve/cluster/bucket.ts";
-import type { NodeSecrets } from "../../../../scripts/serve/cluster/identity.ts";
-import { type ClusterSettings, readClusterSettings } from "../../../../scripts/serve/cluster/settings.ts";
+import type { NodeSecrets } from "../../../../scripts/serve/cluster/installation-record.ts";
+import { type ClusterSettings, readClusterSettings } from "../../../../scripts/serve/cluster/node-settings.ts";
 import { BUCKET, BucketEmulator } from "../../../support/bucket.ts";
 
 export const PLACE = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_DECLARATION, MAX_REQUESTS, readDeclaration } from "../../../../scripts/declare/declaration.ts";
-import type { Sources } from "../../../../scripts/declare/values.ts";
+import type { Sources } from "../../../../scripts/declare/value-references.ts";
 import { err, ok } from "../../../../src/base/result.ts";
 
 const ENVIRONMENT: Readonly<Record<string, string>> = { SECRET: "s3cr3t-value" };

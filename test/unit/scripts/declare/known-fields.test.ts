@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
 import { unknownFields } from "../../../../scripts/declare/known-fields.ts";
-import type { Service } from "../../../../scripts/declare/service.ts";
+import type { Service } from "../../../../scripts/declare/plan-step.ts";
 import { readDeclarationFile } from "../../../../scripts/declare/sources.ts";
-import type { Json } from "../../../../scripts/declare/values.ts";
+import type { Json } from "../../../../scripts/declare/value-references.ts";
 import { genericPlaces, openApiDocument } from "../../../../src/app/openapi/document.ts";
 import { TABLES } from "../../../../src/app/routes.ts";
 import { err, ok } from "../../../../src/base/result.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseBackupArguments } from "../../../../scripts/backup/arguments.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
-import { COMMAND_NAMES, COMMANDS, isCommand, optionsOf } from "../../../../scripts/grove/table.ts";
+import { COMMAND_NAMES, COMMANDS, isCommand, optionsOf } from "../../../../scripts/grove/command-table.ts";
 import { parseUpgradeArguments } from "../../../../scripts/upgrade/arguments.ts";
 import { AUDIT_KINDS } from "../../../../src/audit/query.ts";
 

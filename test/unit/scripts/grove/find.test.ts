@@ -4,8 +4,8 @@ import { parse as parseToml } from "smol-toml";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { findTexts } from "../../../../scripts/grove/commands/find.ts";
-import { DEPLOYMENT_SECRET, TOKEN_FORMS } from "../../../../scripts/grove/secret-like.ts";
-import { linesIn } from "../../../../scripts/local/pieces.ts";
+import { DEPLOYMENT_SECRET, TOKEN_FORMS } from "../../../../scripts/grove/secret-detection.ts";
+import { linesIn } from "../../../../scripts/local/long-lines.ts";
 import { type Leak, leaksOf, namedSecrets, PLACES } from "../../../support/leaks.ts";
 
 /** What is known, by text; of another text nothing is. */

@@ -10,7 +10,7 @@ import { BackupStore } from "../../../../scripts/backup/api/store.ts";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { type Check, checkAddress, checkList } from "../../../../scripts/grove/commands/doctor.ts";
-import { runGrove } from "../../../../scripts/grove/run.ts";
+import { runGrove } from "../../../../scripts/grove/run-command.ts";
 import { Interrupted, type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 
 interface Asked {

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+import { COMMAND_NAMES, commandEntry, optionsOf } from "../../../../scripts/grove/command-table.ts";
 import { helpFor } from "../../../../scripts/grove/help.ts";
-import { COMMAND_NAMES, commandEntry, optionsOf } from "../../../../scripts/grove/table.ts";
 import { helpAsCalled, PROGRAMS } from "../../../../scripts/local/command-line.ts";
 
 const help = (argv: readonly string[], columns: number | null = null) => helpFor(argv, { columns });

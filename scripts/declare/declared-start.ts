@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { err, ok } from "../../src/base/result.ts";
 import { type Called, type CallFailure, failed } from "../grove/client.ts";
-import { isFields } from "./compare.ts";
+import { isFields } from "./compare-fields.ts";
 import type { Declaration } from "./declaration.ts";
 import { unknownFields } from "./known-fields.ts";
-import { applyRequests, type Outcome, type Service } from "./service.ts";
+import { applyRequests, type Outcome, type Service } from "./plan-step.ts";
 
 /** How long another program may take that has begun the same start (ms), and how often its end is looked for. */
 const OTHER_MS = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearestWord } from "../../../scripts/local/nearest.ts";
+import { nearestWord } from "../../../scripts/local/did-you-mean.ts";
 
 const KNOWN = ["tokens", "tree", "revoke", "restore", "find", "doctor"];
 

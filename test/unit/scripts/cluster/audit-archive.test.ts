@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startArchive } from "../../../../scripts/serve/cluster/archive.ts";
+import { startArchive } from "../../../../scripts/serve/cluster/audit-archive.ts";
 import { startBucket } from "./support.ts";
 
 const PAGE = "1f6a3ab4-8f8f-4bb5-a7c4-2f1f2f4d9f10/audit/3-1/000000000001.jsonl";

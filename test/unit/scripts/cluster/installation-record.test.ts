@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { INSTALLATION_KEY, joinInstallation } from "../../../../scripts/serve/cluster/identity.ts";
+import { INSTALLATION_KEY, joinInstallation } from "../../../../scripts/serve/cluster/installation-record.ts";
 import { PLACE, sealKey, secretsOf, startBucket } from "./support.ts";
 
 const RECORD = `${PLACE.prefix}/grove/${INSTALLATION_KEY}`;

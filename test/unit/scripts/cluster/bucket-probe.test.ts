@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { probeBucket } from "../../../../scripts/serve/cluster/probe.ts";
+import { probeBucket } from "../../../../scripts/serve/cluster/bucket-probe.ts";
 import type { BucketFault, BucketQuirks } from "../../../support/bucket.ts";
 import { clientOf, startBucket } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ownAddress, parseClusterPlace, readClusterSettings } from "../../../../scripts/serve/cluster/settings.ts";
+import { ownAddress, parseClusterPlace, readClusterSettings } from "../../../../scripts/serve/cluster/node-settings.ts";
 import { CLUSTER_KEY, PLACE } from "./support.ts";
 
 const FLAGS = { cluster: "s3://grove/prod/eu", "cluster-listen": "10.0.0.5:7000" };

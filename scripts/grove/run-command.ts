@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { asCalled, fileFailure, isBinary, isOfFile, versionOf } from "../local/command-line.ts";
 import { addressProblem } from "../local/server-address.ts";
-import { tokenIn } from "../local/token-text.ts";
+import { tokenIn } from "../local/token-from-environment.ts";
 import { PROGRAM_HELPS } from "../program-helps.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type Called, type CallFailure, failed, GroveClient } from "./client.ts";
@@ -18,7 +18,7 @@ import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countEnds, countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
 import { explainRequest } from "./commands/why.ts";
-import { sayProse } from "./flow.ts";
+import { sayProse } from "./prose.ts";
 import { harmless, InputTooLong, Interrupted, type Session, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";

@@ -7,7 +7,7 @@ const STABLE_MS = 60_000;
 /** Time to end after SIGTERM (ms): more than workerd's `stopTimeoutMs`, in which it hands its objects over. */
 const STOP_MS = 9_000;
 
-/** What a `KeptWorker` needs. */
+/** What a `WorkerSupervisor` needs. */
 export interface Keeping {
   /** Starts workerd. */
   readonly start: () => Child;
@@ -24,7 +24,7 @@ export interface Keeping {
 export type OnChange = (problem: string | undefined) => void;
 
 /** The workerd of a node: started again whenever it ends, until the node stops. */
-export class KeptWorker {
+export class WorkerSupervisor {
   /** Resolves when the node has stopped. */
   readonly ended: Promise<string>;
   readonly #up = Promise.withResolvers<void>();

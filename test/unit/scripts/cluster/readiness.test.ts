@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listenAt } from "../../../../gateway/server.ts";
-import { askWorkerd, Readiness } from "../../../../scripts/serve/cluster/ready.ts";
+import { askWorkerd, Readiness } from "../../../../scripts/serve/cluster/readiness.ts";
 
 describe("the readiness of a node", () => {
   it("is that of workerd while the node is up", async () => {

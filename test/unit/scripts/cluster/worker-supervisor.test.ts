@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Child } from "../../../../scripts/local/child.ts";
-import { KeptWorker, pauseAfter } from "../../../../scripts/serve/cluster/kept-worker.ts";
 import { LastError } from "../../../../scripts/serve/cluster/node.ts";
+import { pauseAfter, WorkerSupervisor } from "../../../../scripts/serve/cluster/worker-supervisor.ts";
 
 /** A worker whose children are shell scripts, the last one for every further start. */
 function keep(scripts: readonly string[], pause: (ms: number) => Promise<void> = async () => {}) {
   const lines: string[] = [];
   const starts = { count: 0 };
-  const worker = new KeptWorker({
+  const worker = new WorkerSupervisor({
     start() {
       const script = scripts[Math.min(starts.count++, scripts.length - 1)] ?? "";
       return new Child({ command: "/bin/sh", args: ["-c", script], env: process.env, output: "errors" });

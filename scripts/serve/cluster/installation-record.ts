@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { parseSealKey, type SealKey } from "../../../src/crypto/key-ring.ts";
-import { isBehind, isReleaseBeside } from "../../local/release.ts";
+import { isBehind, isReleaseBeside } from "../../local/release-compatibility.ts";
 import type { BucketProblem, ClusterBucket } from "./bucket.ts";
 
 /** The record of an installation in its bucket. */

@@ -1,9 +1,9 @@
 import { ok } from "../../src/base/result.ts";
 import type { Called, CallFailure, GroveClient } from "../grove/client.ts";
-import { compare, type FieldDifference, isFields } from "./compare.ts";
+import { compare, type FieldDifference, isFields } from "./compare-fields.ts";
+import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import { isMount } from "./paths.ts";
-import type { Json } from "./values.ts";
+import type { Json } from "./value-references.ts";
 
 /** What has to be done for a request of a declaration. */
 export interface Step {

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { formatRfc3339, type Ms, parseAbsoluteTime } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { didYouMean } from "../local/nearest.ts";
-import type { OptionEntry } from "./table.ts";
+import { didYouMean } from "../local/did-you-mean.ts";
+import type { OptionEntry } from "./command-table.ts";
 
 type Value = string | boolean | readonly string[] | undefined;
 

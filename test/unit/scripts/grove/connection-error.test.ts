@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
-import { failureText, whyNoAnswer } from "../../../../scripts/grove/no-answer.ts";
-import { runGrove } from "../../../../scripts/grove/run.ts";
-import { COMMAND_NAMES, commandEntry } from "../../../../scripts/grove/table.ts";
+import { COMMAND_NAMES, commandEntry } from "../../../../scripts/grove/command-table.ts";
+import { failureText, whyNoAnswer } from "../../../../scripts/grove/connection-error.ts";
+import { runGrove } from "../../../../scripts/grove/run-command.ts";
 import type { Terminal } from "../../../../scripts/grove/terminal.ts";
 
 const TLS = join(import.meta.dirname, "../../gateway/tls");

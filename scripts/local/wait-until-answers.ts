@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { MessageBody } from "../../gateway/message-body.ts";
 import type { ResponseHead } from "../../gateway/message-head.ts";
 import { type UpstreamAddress, UpstreamConnection } from "../../gateway/upstream.ts";
-import { NoAnswer } from "../grove/no-answer.ts";
+import { NoAnswer } from "../grove/connection-error.ts";
 
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Gateway } from "../../../gateway/server.ts";
 import { Child } from "../../../scripts/local/child.ts";
-import { runServer } from "../../../scripts/local/supervise.ts";
+import { runServer } from "../../../scripts/local/run-server.ts";
 import { ok } from "../../../src/base/result.ts";
 
 /** A gateway of which only the stop is used. */

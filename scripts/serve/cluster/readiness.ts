@@ -1,6 +1,6 @@
 import type { ListenAddress } from "../../../gateway/server.ts";
-import { succeeds } from "../../local/answers.ts";
-import { addressText } from "../../local/listen.ts";
+import { addressText } from "../../local/listen-address.ts";
+import { succeeds } from "../../local/wait-until-answers.ts";
 
 /** Time limit of workerd's answer (ms). */
 const ASK_MS = 1_000;

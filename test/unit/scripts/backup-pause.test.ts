@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { PAUSE_WORDS, Pauses, RunningServer } from "../../../scripts/serve/pause.ts";
+import { PAUSE_WORDS, Pauses, RunningServer } from "../../../scripts/serve/backup-pause.ts";
 
 let directory: string;
 let path: string;

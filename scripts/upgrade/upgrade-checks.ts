@@ -1,7 +1,7 @@
 import { NO_DIGESTS } from "../backup/files/verify.ts";
 import { missingSealKey, sealKeysOf } from "../backup/missing-seal-key.ts";
 import type { NewestBackup } from "../backup/newest.ts";
-import { numbersOf } from "../local/release.ts";
+import { numbersOf } from "../local/release-compatibility.ts";
 
 /** The state before an upgrade. Times in ms, sizes in bytes. */
 export interface Situation {

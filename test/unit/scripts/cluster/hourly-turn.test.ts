@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { takeHour } from "../../../../scripts/serve/cluster/hourly.ts";
+import { takeHour } from "../../../../scripts/serve/cluster/hourly-turn.ts";
 import { startBucket } from "./support.ts";
 
 describe("the work of an hour", () => {

@@ -1,9 +1,9 @@
 import { parseDuration } from "../../src/base/duration.ts";
 import { decodePolicyText } from "../../src/policy/parse.ts";
 import { parseCidr } from "../../src/token/rules/bound-cidrs.ts";
+import { isMount } from "./declarable-paths.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import { isMount } from "./paths.ts";
-import type { Json } from "./values.ts";
+import type { Json } from "./value-references.ts";
 
 /** A field whose value is not the declared one. */
 export interface FieldDifference {

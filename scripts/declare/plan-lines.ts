@@ -1,8 +1,8 @@
-import { hasToken } from "../grove/secret-like.ts";
+import { hasToken } from "../grove/secret-detection.ts";
 import { harmless, styled, type Terminal } from "../grove/terminal.ts";
-import type { FieldDifference } from "./compare.ts";
+import type { FieldDifference } from "./compare-fields.ts";
 import type { DeclaredRequest } from "./declaration.ts";
-import type { Outcome, Step } from "./service.ts";
+import type { Outcome, Step } from "./plan-step.ts";
 
 /** Names of fields whose values no output has. */
 const SECRET_FIELD = /(?:^|[._])(?:secret|password|jwt|token|(?:secret|private|api)_key|secret_id)$/;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DataDirectory } from "../../../../scripts/local/data-directory.ts";
-import { joinCluster, NODE_FILE } from "../../../../scripts/serve/cluster/join.ts";
+import { joinCluster, NODE_FILE } from "../../../../scripts/serve/cluster/join-cluster.ts";
 import { sealKey, startBucket } from "./support.ts";
 
 function newData(): DataDirectory {

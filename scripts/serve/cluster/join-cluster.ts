@@ -1,13 +1,13 @@
 import { createHash, createHmac } from "node:crypto";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import type { DataDirectory } from "../../local/data-directory.ts";
-import { sourceVersion } from "../../local/version.ts";
+import { sourceVersion } from "../../local/source-version.ts";
 import type { WorkerdCluster } from "../workerd-config.ts";
 import { ClusterBucket } from "./bucket.ts";
-import { joinInstallation } from "./identity.ts";
-import { pauseAfter } from "./kept-worker.ts";
-import { probeBucket } from "./probe.ts";
-import type { ClusterSettings } from "./settings.ts";
+import { probeBucket } from "./bucket-probe.ts";
+import { joinInstallation } from "./installation-record.ts";
+import type { ClusterSettings } from "./node-settings.ts";
+import { pauseAfter } from "./worker-supervisor.ts";
 
 /** Names the installation whose objects a node keeps copies of. */
 export const NODE_FILE = "cluster-installation";

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import type { ListenAddress } from "../../../gateway/server.ts";
 import { err, ok, type Result } from "../../../src/base/result.ts";
-import { parseListen } from "../../local/listen.ts";
+import { parseListen } from "../../local/listen-address.ts";
 
 /** A node's place in a cluster, from its command line. */
 export interface ClusterPlace {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compare } from "../../../../scripts/declare/compare.ts";
+import { compare } from "../../../../scripts/declare/compare-fields.ts";
 import type { DeclaredRequest } from "../../../../scripts/declare/declaration.ts";
-import { applyRequests, type Service, stepFor } from "../../../../scripts/declare/service.ts";
-import { linesOfRefusal, linesOfStep } from "../../../../scripts/declare/show.ts";
-import type { Json } from "../../../../scripts/declare/values.ts";
+import { linesOfRefusal, linesOfStep } from "../../../../scripts/declare/plan-lines.ts";
+import { applyRequests, type Service, stepFor } from "../../../../scripts/declare/plan-step.ts";
+import type { Json } from "../../../../scripts/declare/value-references.ts";
 import { failed } from "../../../../scripts/grove/client.ts";
 import { parseDuration } from "../../../../src/base/duration.ts";
 import { err, ok } from "../../../../src/base/result.ts";

@@ -1,4 +1,4 @@
-import { linesOf } from "../local/lines.ts";
+import { linesOf } from "../local/wrap-lines.ts";
 import { type Style, styled, type Terminal } from "./terminal.ts";
 
 /** A piece of a text, with its style. */

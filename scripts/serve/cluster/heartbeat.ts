@@ -1,4 +1,4 @@
-import { addressText } from "../../local/listen.ts";
+import { addressText } from "../../local/listen-address.ts";
 import type { WorkerdCluster } from "../workerd-config.ts";
 
 /** Between two reports of a node (ms). Health takes a node for gone that is silent for three times as long. */

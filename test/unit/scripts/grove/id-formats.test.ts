@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { byWhatWasTyped, isMalformed, MESSAGES, nothingIs } from "../../../../scripts/grove/named.ts";
+import { byWhatWasTyped, isMalformed, MESSAGES, nothingIs } from "../../../../scripts/grove/id-formats.ts";
 
 const ACCESSOR = "A".repeat(84);
 const ID = "3ec50187-719e-463c-9e51-ded1453cb163";
