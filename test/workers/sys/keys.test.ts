@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { loadInstallation } from "../../../src/system/installation.ts";
+import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import { reportKeyUse } from "../../../src/system/key-rotation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
 import { initializedAlone } from "../../support/audit-store.ts";
@@ -88,6 +89,20 @@ describe("rotation of the keys", () => {
     const answers = await Promise.all([rotate(), rotate()]);
     expect(answers.map((answer) => answer.status)).toEqual([204, 204]);
     expect((await status()).term).toBe(term + 2);
+  });
+
+  it("is begun once by isolates that find at the same moment that it is due", async () => {
+    const operations = (max_operations: number) =>
+      call("PUT", "sys/rotate/config", { token: root, body: { max_operations } });
+    await operations(1_000_000);
+    await refreshInstallation(bindings);
+    const { term } = await status();
+    await systemOf(bindings).noteEncryptions([{ term, count: 1_000_000 }], term);
+    const known = await keys();
+    await Promise.all([1, 2].map(() => reportKeyUse(bindings, known, Date.now())));
+    await refreshInstallation(bindings);
+    expect((await status()).term).toBe(term + 1);
+    await operations(3_865_470_566);
   });
 
   it("stops before there are so many terms that refusing garbage gets costly", async () => {
