@@ -1,8 +1,12 @@
 import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
+import { teamRoute } from "../../../src/team/ids.ts";
+import { Organization } from "../../../src/team/organization.ts";
 import type { TeamToken } from "../../../src/team/record.ts";
 import { organizationNamed, teamAt } from "../../../src/team/stubs.ts";
+import { atNth } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, list, resource } from "../../support/teams.ts";
@@ -180,6 +184,15 @@ describe("the end of a team token", () => {
     vi.setSystemTime(end);
     expect(await status("account/details", ending)).toBe(401);
     expect((await call("GET", "auth/token/lookup-self", { token: ending })).status).toBe(403);
+  });
+
+  it("counts for a request during which the team asks its organization", async () => {
+    await crash(teamAt(bindings, teamRoute(teamId)));
+    const asked = atNth(Organization, "lifetimes", 1, async (proceed) => {
+      expect((await api("DELETE", `authentication-tokens/${tokenId}`, { token: root })).status).toBe(204);
+      return proceed();
+    });
+    expect([await status("account/details"), asked.calls.length]).toEqual([401, 1]);
   });
 });
 
