@@ -132,7 +132,7 @@ describe("a batch", () => {
     await crash(shard("4/1"));
     expect(await append("4/1", first)).toBe("stored");
     expect(await rowsOf(shard("4/1"), "batches")).toHaveLength(2);
-    await append("4/1", { ...first, writer: "another" });
+    for (const batch of [{ ...first, writer: "another" }, first, second]) await append("4/1", batch);
     expect(await rowsOf(shard("4/1"), "batches")).toHaveLength(3);
   });
 
