@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { directory, initializedAlone, shard } from "../../support/audit-store.ts";
 import { atCalls, failing, ringAlarm } from "../../support/calls.ts";
+import { fillCubbyhole } from "../../support/cubbyholes.ts";
 import { endLeasesAt, leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf } from "../../support/service.ts";
 import { changeRows } from "../../support/storage-writer.ts";
@@ -99,6 +101,14 @@ const CASES: readonly Case[] = [
     what: "a value of a cubbyhole",
     make: () => post("cubbyhole/kept", { a: 1 }),
     end: () => post("cubbyhole/kept", { a: 2 }),
+  },
+  {
+    what: "a value of a cubbyhole after as many as a step reads",
+    make: async () => {
+      await fillCubbyhole(root, TIDY_ROWS, 2);
+      await post("cubbyhole/z", { a: 1 });
+    },
+    end: () => remove("cubbyhole/z"),
   },
   {
     what: "the data of a lease",
