@@ -1,5 +1,5 @@
 import { createExecutionContext } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { readDeclaration } from "../../../scripts/declare/declaration.ts";
 import { startDeclared } from "../../../scripts/declare/declared-start.ts";
 import { applyRequests, stepFor } from "../../../scripts/declare/plan-step.ts";
@@ -64,6 +64,12 @@ beforeAll(async () => {
   issuer = await newIssuer("ES256");
 });
 
+/** Counts from now on how often something waits until no isolate uses a copy of the installation from before. */
+function untilInEffect(): () => number {
+  const waits = vi.spyOn(scheduler, "wait");
+  return () => waits.mock.calls.filter(([ms]) => ms === 6_000).length;
+}
+
 /** In order: the installation of this file goes through its start. */
 describe("a declared start", () => {
   it("is begun by the init token alone, which the deployment must have", async () => {
@@ -72,6 +78,11 @@ describe("a declared start", () => {
     expect((await begin("another")).status).toBe(403);
     expect((await begin("")).status).toBe(403);
     expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
+  });
+
+  it("is begun again when no isolate knows the setup token of before", async () => {
+    const waited = untilInEffect();
+    for (const times of [0, 1, 2]) expect([(await begin(INIT_TOKEN)).status, waited()]).toEqual([200, times]);
   });
 
   it("serves its setup token and nobody else, wherever it was interrupted", async () => {
@@ -128,9 +139,17 @@ describe("a declared start", () => {
     expect(await startDeclared({ ...broken, as: clientWith }, refused)).toEqual({ ok: true, value: outcome });
     expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
     const used: string[] = [];
+    const waited = untilInEffect();
+    const finishes: number[] = [];
+    const finishing: Send = async (request) => {
+      const before = waited();
+      const answer = await send(request);
+      if (request.path.endsWith("sys/init/finish")) finishes.push(waited() - before);
+      return answer;
+    };
     const as = (token: string) => {
       used.push(token);
-      return clientWith(token);
+      return clientWith(token, finishing);
     };
     const warn = (line: string) => expect.fail(line);
     let other: Promise<unknown> | null = null;
@@ -145,6 +164,7 @@ describe("a declared start", () => {
     const late = { as: (token: string) => clientWith(token, overtaken), initToken: INIT_TOKEN, warn };
     expect(await startDeclared(late, declared)).toEqual({ ok: true, value: { kind: "initialized" } });
     expect(await other).toEqual({ ok: true, value: { kind: "started", rootToken: "" } });
+    expect(finishes).toEqual([1]);
     const setup = used.find((token) => token.startsWith("grove-setup."));
     expect((await call("GET", "auth/token/lookup-self", { token: setup ?? "" })).status).toBe(403);
     expect((await call("POST", "sys/init/finish", { token: setup ?? "" })).status).toBe(403);
