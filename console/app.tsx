@@ -190,14 +190,14 @@ function NavGroup({ title, items, current, session }: NavGroupProps) {
 }
 
 function Who({ session }: { readonly session: Session }) {
-  const { self, name, term } = session;
+  const { self, name, lifetime } = session;
   const now = useNow(1000);
-  const seconds = term.ends === null ? null : Math.max(0, (term.ends - now) / 1000);
+  const seconds = lifetime.ends === null ? null : Math.max(0, (lifetime.ends - now) / 1000);
   return (
     <div class="who">
       <a href={href(["session"])}>
         <strong title={self.display_name}>{name}</strong>
-        <span class={`small number ${isEnding(term, now) ? "ending" : "muted"}`}>
+        <span class={`small number ${isEnding(lifetime, now) ? "ending" : "muted"}`}>
           {seconds === null ? "never ends" : `ends in ${duration(seconds)}`}
         </span>
       </a>

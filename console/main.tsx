@@ -1,4 +1,4 @@
-import "./sign-in/begun-login.ts";
+import "./sign-in/login-storage.ts";
 import { render } from "preact";
 import { App } from "./app.tsx";
 

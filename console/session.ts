@@ -8,7 +8,7 @@ import { relative } from "./format.ts";
 import { pathOf } from "./href.ts";
 import { missingOf, type Needs, refusalOf } from "./needed-capabilities.ts";
 import { readEntityNames, readTokenNames } from "./read-names.ts";
-import { renewedTerm, type Term, termOf } from "./renewal.ts";
+import { type Lifetime, lifetimeOf, renewedLifetime } from "./renewal.ts";
 import { type Answer, done, failed } from "./result.ts";
 import type { Credential } from "./sign-in/credential.ts";
 import { tokenOf } from "./sign-in/obtain-token.ts";
@@ -31,7 +31,7 @@ export interface Session {
   readonly owner: string;
   /** True for a token that the sign-in created: no other client has it, and signing out revokes it. */
   readonly isOwn: boolean;
-  readonly term: Term;
+  readonly lifetime: Lifetime;
   renew(): Promise<Answer<void>>;
   /** A new token for this page. */
   signInAgain(credential: Credential): Promise<Answer<void>>;
@@ -64,13 +64,15 @@ export const ASKED_PATHS = {
 } as const;
 
 /** What is known of the signed-in token. */
-type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "term"> & { readonly token: string };
+type Known = Pick<Session, "self" | "capabilities" | "name" | "owner" | "isOwn" | "lifetime"> & {
+  readonly token: string;
+};
 
 async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const api = new Api(token);
   const self = await api.read<Self>("auth/token/lookup-self");
   if (!self.ok) return self;
-  const term = termOf(self.value, Date.now());
+  const lifetime = lifetimeOf(self.value, Date.now());
   const { entity_id: entityId, accessor } = self.value;
   const owner = entityId || accessor;
   const capabilities = new Capabilities(async (paths) => {
@@ -93,7 +95,7 @@ async function lookUp({ token, isOwn }: GivenToken): Promise<Answer<Known>> {
   const mayRead = has !== undefined && missingOf([entityPath, "read"], has).length === 0;
   const entity = mayRead ? await api.read<Entity>(entityPath) : null;
   const name = nameOf(entity?.ok ? entity.value.name : "", self.value);
-  return done({ token, self: self.value, capabilities, name, owner, isOwn, term });
+  return done({ token, self: self.value, capabilities, name, owner, isOwn, lifetime });
 }
 
 export interface SessionState {
@@ -137,7 +139,7 @@ export function useSessionState(): SessionState {
     return { entityNames: readEntityNames(quiet), tokenNames: readTokenNames(quiet) };
   }, [token]);
 
-  const ends = known?.term.ends ?? null;
+  const ends = known?.lifetime.ends ?? null;
   useEffect(() => {
     if (ends === null) return;
     const check = (): void => {
@@ -167,15 +169,19 @@ export function useSessionState(): SessionState {
     if (!renewed.ok) {
       const { status } = renewed.problem;
       const isFinal = status >= 400 && status < 500 && status !== 429;
-      if (isFinal) update((before) => ({ ...before, term: { ...before.term, canRenew: false } }));
+      if (isFinal) update((before) => ({ ...before, lifetime: { ...before.lifetime, canRenew: false } }));
       return renewed;
     }
     const self = await api.read<Self>("auth/token/lookup-self");
     if (!self.ok) return self;
-    update((before) => ({ ...before, self: self.value, term: renewedTerm(before.term, self.value, Date.now()) }));
+    update((before) => ({
+      ...before,
+      self: self.value,
+      lifetime: renewedLifetime(before.lifetime, self.value, Date.now()),
+    }));
     return done(undefined);
   };
-  useRenewal(known?.term ?? null, renew);
+  useRenewal(known?.lifetime ?? null, renew);
 
   const session: Session | null = known && {
     ...known,
@@ -186,7 +192,7 @@ export function useSessionState(): SessionState {
     async signOut({ revoke }) {
       const revoked = revoke || known.isOwn ? await api.call("auth/token/revoke-self", { body: {} }) : done(undefined);
       if (!revoked.ok && !known.isOwn) return revoked;
-      const why = revoked.ok ? "" : notRevoked(known.term, revoked.problem.messages);
+      const why = revoked.ok ? "" : notRevoked(known.lifetime, revoked.problem.messages);
       if (forget(known.token, why)) dropAllUnsaved();
       return done(undefined);
     },
@@ -195,7 +201,7 @@ export function useSessionState(): SessionState {
 }
 
 /** What the sign-in page says after a sign-out whose revocation failed. */
-function notRevoked({ ends }: Term, messages: readonly string[]): string {
+function notRevoked({ ends }: Lifetime, messages: readonly string[]): string {
   const when = ends === null ? "never ends" : `ends ${relative(new Date(ends).toISOString(), Date.now())}`;
   return `You are signed out, but your token could not be revoked and ${when}. ${messages.join(" ")}`;
 }

@@ -1,20 +1,20 @@
 import { useEffect, useRef } from "preact/hooks";
-import { isDue, type Term } from "./renewal.ts";
+import { isDue, type Lifetime } from "./renewal.ts";
 
 /** Shortest time between two attempts to renew (ms). */
 const RETRY_MS = 30_000;
 /** Events that count as use of the page. */
 const USES = ["pointerdown", "keydown", "scroll"] as const;
 
-/** Renews the session at a use of the page, once half of its term has passed. Without a use the session ends. */
-export function useRenewal(term: Term | null, renew: () => Promise<unknown>): void {
-  const latest = useRef({ term, renew });
-  latest.current = { term, renew };
+/** Renews the session at a use of the page, once half of its lifetime has passed. Without a use the session ends. */
+export function useRenewal(lifetime: Lifetime | null, renew: () => Promise<unknown>): void {
+  const latest = useRef({ lifetime, renew });
+  latest.current = { lifetime, renew };
   const tried = useRef(Number.NEGATIVE_INFINITY);
   useEffect(() => {
     const onUse = (): void => {
       const now = Date.now();
-      const { term: current, renew: act } = latest.current;
+      const { lifetime: current, renew: act } = latest.current;
       if (!current || !isDue(current, now) || now < tried.current + RETRY_MS) return;
       tried.current = now;
       void act();

@@ -1,4 +1,4 @@
-import { callbackPath } from "../sign-in/oidc-callback.ts";
+import { callbackPath } from "../sign-in/begun-login.ts";
 import { claimsText, withoutSlash } from "./ci-presets.ts";
 import { addressField, formed, type Preset, ROLE_FIELD } from "./preset.ts";
 

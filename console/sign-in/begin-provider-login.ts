@@ -1,8 +1,9 @@
 import { Api } from "../api.ts";
 import { belowMount } from "../methods/mount-paths.ts";
 import { type Answer, done, failed } from "../result.ts";
+import { type BegunLogin, callbackPath } from "./begun-login.ts";
 import type { Credential } from "./credential.ts";
-import { type BegunLogin, callbackPath, type ProviderAnswer } from "./oidc-callback.ts";
+import type { ProviderAnswer } from "./oidc-callback.ts";
 
 /** The browser goes to the provider and comes back. */
 export interface RedirectLogin {

@@ -1,25 +1,34 @@
-// The first module that runs: what a provider puts into the address is gone before anything else can read it.
-import { type Arrival, type BegunLogin, readArrival } from "./oidc-callback.ts";
-
-/** Key of the login that this tab has begun. */
-const KEY = "grove-login";
-
-let arrival: Arrival | null = readArrival(window.location, window.sessionStorage.getItem(KEY));
-forgetLogin();
-if (arrival) window.history.replaceState(null, "", arrival.place);
-
-/** How the page was opened by a provider; null when it was not, and after the first call. */
-export function takeArrival(): Arrival | null {
-  const taken = arrival;
-  arrival = null;
-  return taken;
+/** A login through a browser that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
+export interface BegunLogin {
+  readonly mount: string;
+  readonly state: string;
+  /** The secret without which nobody can go on with the login. */
+  readonly clientNonce: string;
+  /** The page to come back to. */
+  readonly place: string;
 }
 
-/** Keeps a login while the browser is at the provider. */
-export function keepLogin(login: BegunLogin): void {
-  window.sessionStorage.setItem(KEY, JSON.stringify(login));
+/** Path of the address to which the provider sends the browser back. */
+export const callbackPath = (mount: string): string =>
+  `/ui/vault/auth/${mount.split("/").map(encodeURIComponent).join("/")}/oidc/callback`;
+
+/** True when an answer is to this login. The answer to any other one, as of another tab, is not used here. */
+export const isAnswered = ({ mount, state }: BegunLogin, answered: string | undefined, pathname: string): boolean =>
+  answered === state && pathname === callbackPath(mount);
+
+/** Reads the stored login of the tab; null for none. */
+export function readBegun(kept: string | null): BegunLogin | null {
+  try {
+    const begun: unknown = JSON.parse(kept ?? "null");
+    return isBegun(begun) ? begun : null;
+  } catch {
+    return null;
+  }
 }
 
-export function forgetLogin(): void {
-  window.sessionStorage.removeItem(KEY);
+function isBegun(value: unknown): value is BegunLogin {
+  if (typeof value !== "object" || value === null) return false;
+  const { mount, state, clientNonce, place } = value as Partial<Record<keyof BegunLogin, unknown>>;
+  const texts = [mount, state, clientNonce, place];
+  return texts.every((text) => typeof text === "string" && text !== "") && String(place).startsWith("/ui/");
 }

@@ -4,7 +4,6 @@ import { Api } from "../api.ts";
 import { type Answer, done, type Problem } from "../result.ts";
 import { Field, Focused, Notice, ProblemNotice, SecretInput, Segments, useLoad, useTried } from "../ui/index.ts";
 import { beginProviderLogin, callbackOf, type ProviderLogin } from "./begin-provider-login.ts";
-import { forgetLogin, keepLogin, takeArrival } from "./begun-login.ts";
 import type { Credential } from "./credential.ts";
 import { Failure } from "./failure.tsx";
 import {
@@ -18,6 +17,7 @@ import {
   missingIn,
   pathOfMethod,
 } from "./login-forms.ts";
+import { forgetLogin, keepLogin, takeArrival } from "./login-storage.ts";
 import { MethodFields } from "./method-fields.tsx";
 import { NotInitialized } from "./not-initialized.tsx";
 import type { ProviderAnswer } from "./oidc-callback.ts";

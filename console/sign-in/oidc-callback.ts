@@ -1,14 +1,5 @@
+import { isAnswered, readBegun } from "./begun-login.ts";
 import { boundedText } from "./provider-error.ts";
-
-/** A login through a browser that this tab began at an identity provider. The tab stores it while the browser is at the provider. */
-export interface BegunLogin {
-  readonly mount: string;
-  readonly state: string;
-  /** The secret without which nobody can go on with the login. */
-  readonly clientNonce: string;
-  /** The page to come back to. */
-  readonly place: string;
-}
 
 /** The parameters of a provider's answer that are sent to the server. */
 export type ProviderAnswer = Readonly<Record<string, string>>;
@@ -30,10 +21,6 @@ const CALLBACK = /^\/ui\/vault\/auth\/(.+)\/oidc\/callback$/;
 /** Parameters that are sent to the server (RFC 6749, RFC 9207). All others are ignored: anybody can write an address. */
 const PASSED_ON = ["state", "code", "iss", "error"] as const;
 
-/** Path of the address to which the provider sends the browser back. */
-export const callbackPath = (mount: string): string =>
-  `/ui/vault/auth/${mount.split("/").map(encodeURIComponent).join("/")}/oidc/callback`;
-
 /**
  * Reads the address of the page. Null for a page that no provider has opened.
  *
@@ -52,25 +39,9 @@ export function readArrival(
       return value === null ? [] : [[name, value] as const];
     }),
   );
-  const isExpected = begun !== null && answer.state === begun.state && pathname === callbackPath(begun.mount);
+  const isExpected = begun !== null && isAnswered(begun, answer.state, pathname);
   if (!isExpected) return { isExpected, place: "/ui/", answer };
   const { mount, place, clientNonce } = begun;
   const told = answer.error === undefined ? "" : boundedText(given.get("error_description") ?? "");
   return { isExpected, place, mount, fields: { ...answer, client_nonce: clientNonce }, told };
-}
-
-function readBegun(kept: string | null): BegunLogin | null {
-  try {
-    const begun: unknown = JSON.parse(kept ?? "null");
-    return isBegun(begun) ? begun : null;
-  } catch {
-    return null;
-  }
-}
-
-function isBegun(value: unknown): value is BegunLogin {
-  if (typeof value !== "object" || value === null) return false;
-  const { mount, state, clientNonce, place } = value as Partial<Record<keyof BegunLogin, unknown>>;
-  const texts = [mount, state, clientNonce, place];
-  return texts.every((text) => typeof text === "string" && text !== "") && String(place).startsWith("/ui/");
 }

@@ -37,7 +37,7 @@ function EndingNotice() {
   const now = useNow(1000);
   const [isOpen, setIsOpen] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const { ends, canRenew } = session.term;
+  const { ends, canRenew } = session.lifetime;
   const signIn = async (credential: Credential): Promise<Answer<void>> => {
     const answer = await session.signInAgain(credential);
     if (answer.ok) setIsOpen(false);
@@ -47,7 +47,7 @@ function EndingNotice() {
     const answer = await session.renew();
     setProblem(answer.ok ? null : answer.problem);
   };
-  if (!isOpen && (ends === null || !isEnding(session.term, now))) return null;
+  if (!isOpen && (ends === null || !isEnding(session.lifetime, now))) return null;
   return (
     <>
       <aside class="session-notice ending" aria-label="End of the session">

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { belowMount } from "../../../console/methods/mount-paths.ts";
-import { isDue, isEnding, renewedTerm, type Term, termOf } from "../../../console/renewal.ts";
+import { isDue, isEnding, type Lifetime, lifetimeOf, renewedLifetime } from "../../../console/renewal.ts";
+import { callbackPath } from "../../../console/sign-in/begun-login.ts";
 import {
   firstMethod,
   isAtProvider,
@@ -9,7 +10,7 @@ import {
   loginOf,
   pathOfMethod,
 } from "../../../console/sign-in/login-forms.ts";
-import { callbackPath, readArrival } from "../../../console/sign-in/oidc-callback.ts";
+import { readArrival } from "../../../console/sign-in/oidc-callback.ts";
 import { boundedText, loginText } from "../../../console/sign-in/provider-error.ts";
 import { uselessTeamToken } from "../../../console/sign-in/team-token.ts";
 import { unwrappedToken } from "../../../console/sign-in/unwrapped-token.ts";
@@ -23,42 +24,50 @@ const self = (ttl: number, renewable = true) => ({
 });
 
 describe("the renewal of a session", () => {
-  const term: Term = termOf(self(3600), 1000);
+  const lifetime: Lifetime = lifetimeOf(self(3600), 1000);
 
   it("counts from now, whatever the clock of the server says", () => {
-    expect(term).toEqual({ begins: 1000, ends: 1000 + HOUR, canRenew: true });
-    expect(termOf({ ...self(0), expire_time: null }, 1000).ends).toBe(null);
+    expect(lifetime).toEqual({ begins: 1000, ends: 1000 + HOUR, canRenew: true });
+    expect(lifetimeOf({ ...self(0), expire_time: null }, 1000).ends).toBe(null);
   });
 
-  it("is due from half of the term on", () => {
-    expect(isDue(term, 999 + HOUR / 2)).toBe(false);
-    expect(isDue(term, 1000 + HOUR / 2)).toBe(true);
-    expect(isDue({ ...term, canRenew: false }, 1000 + HOUR / 2)).toBe(false);
-    expect(isDue({ ...term, ends: null }, 10 * HOUR)).toBe(false);
+  it("is due from half of the lifetime on", () => {
+    expect(isDue(lifetime, 999 + HOUR / 2)).toBe(false);
+    expect(isDue(lifetime, 1000 + HOUR / 2)).toBe(true);
+    expect(isDue({ ...lifetime, canRenew: false }, 1000 + HOUR / 2)).toBe(false);
+    expect(isDue({ ...lifetime, ends: null }, 10 * HOUR)).toBe(false);
   });
 
   it("is not tried again once it hardly moves the end", () => {
     const now = 1000 + HOUR / 2;
-    expect(renewedTerm(term, self(3600), now)).toEqual({ begins: now, ends: now + HOUR, canRenew: true });
-    expect(renewedTerm(term, self(1800 + 300), now).canRenew).toBe(false);
-    expect(renewedTerm(term, self(3600, false), now).canRenew).toBe(false);
+    expect(renewedLifetime(lifetime, self(3600), now)).toEqual({ begins: now, ends: now + HOUR, canRenew: true });
+    expect(renewedLifetime(lifetime, self(1800 + 300), now).canRenew).toBe(false);
+    expect(renewedLifetime(lifetime, self(3600, false), now).canRenew).toBe(false);
   });
 
   it("soon after the last one says nothing of the maximum TTL", () => {
-    expect(renewedTerm(term, self(3600), 61_000)).toEqual({ begins: 61_000, ends: 61_000 + HOUR, canRenew: true });
-    const bounded = renewedTerm(term, self(3540), 61_000);
-    expect(bounded).toEqual({ ...term, canRenew: true });
+    expect(renewedLifetime(lifetime, self(3600), 61_000)).toEqual({
+      begins: 61_000,
+      ends: 61_000 + HOUR,
+      canRenew: true,
+    });
+    const bounded = renewedLifetime(lifetime, self(3540), 61_000);
+    expect(bounded).toEqual({ ...lifetime, canRenew: true });
     const later = 1000 + HOUR / 2;
-    expect(renewedTerm(bounded, self(1800), later)).toEqual({ begins: later, ends: term.ends, canRenew: false });
-    expect(renewedTerm({ ...term, canRenew: false }, self(3540), 61_000).canRenew).toBe(false);
+    expect(renewedLifetime(bounded, self(1800), later)).toEqual({
+      begins: later,
+      ends: lifetime.ends,
+      canRenew: false,
+    });
+    expect(renewedLifetime({ ...lifetime, canRenew: false }, self(3540), 61_000).canRenew).toBe(false);
   });
 
-  it("says of the last five minutes, or the last third of a short term, that it ends", () => {
-    expect(isEnding(term, 999 + HOUR - 300_000)).toBe(false);
-    expect(isEnding(term, 1000 + HOUR - 300_000)).toBe(true);
-    const short = termOf(self(60), 0);
+  it("says of the last five minutes, or the last third of a short lifetime, that it ends", () => {
+    expect(isEnding(lifetime, 999 + HOUR - 300_000)).toBe(false);
+    expect(isEnding(lifetime, 1000 + HOUR - 300_000)).toBe(true);
+    const short = lifetimeOf(self(60), 0);
     expect([isEnding(short, 39_999), isEnding(short, 40_000)]).toEqual([false, true]);
-    expect(isEnding({ ...term, ends: null }, 10 * HOUR)).toBe(false);
+    expect(isEnding({ ...lifetime, ends: null }, 10 * HOUR)).toBe(false);
   });
 });
 
