@@ -35,6 +35,7 @@ export type GroveCommand = { readonly json: boolean } & (
   | { readonly kind: "doctor" }
   | { readonly kind: "version" }
   | { readonly kind: "init"; readonly file: string }
+  | { readonly kind: "generate-root"; readonly cancel: boolean }
   | { readonly kind: "apply"; readonly file: string; readonly yes: boolean; readonly check: boolean }
   | CommandOf<typeof readAudit>
 );
@@ -132,6 +133,8 @@ function readCommand(name: Exclude<CommandName, "audit" | "help">, word: string 
       return word === undefined ? err("init needs a file") : ok({ kind: "init", file: word } as const);
     case "apply":
       return readApply(word, values);
+    case "generate-root":
+      return ok({ kind: "generate-root", cancel: values.cancel ?? false } as const);
   }
 }
 

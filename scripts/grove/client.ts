@@ -118,7 +118,11 @@ export class GroveClient {
   }
 
   /** Calls a path below `/v1/`. Waits and tries again when the server asks for that. */
-  async call(method: "GET" | "LIST" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
+  async call(
+    method: "GET" | "LIST" | "POST" | "DELETE",
+    path: string,
+    body?: unknown,
+  ): Promise<Result<Answer, CallFailure>> {
     // Addresses are kept by proxies and logs.
     if (hasToken(path))
       return failed(`this looks like a token, which no address may carry: ${asCalled("find")} reads it`);

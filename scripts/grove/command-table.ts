@@ -273,6 +273,15 @@ export const COMMANDS = {
       check: flag("only shows (exit code 2: there are differences, 1: a failure)"),
     },
   },
+  "generate-root": {
+    example: "generate-root",
+    brief: "makes a root token for who has none",
+    about:
+      "makes a root token and prints it, by the secrets of the deployment: GROVE_INIT_TOKEN and GROVE_SEAL_KEY in the environment. VAULT_TOKEN is not used. Every call is in the log",
+    options: {
+      cancel: flag("ends an attempt that was begun and not completed, instead"),
+    },
+  },
   help: {
     example: "help revoke",
     answer: "text",
@@ -307,6 +316,7 @@ export const OPTIONS = {
   ...COMMANDS.audit.options,
   ...COMMANDS.why.options,
   ...COMMANDS.find.options,
+  ...COMMANDS["generate-root"].options,
 } as const;
 
 export function isCommand(name: string): name is CommandName {

@@ -13,6 +13,7 @@ import { containTokens } from "./commands/contain.ts";
 import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
 import { findTexts } from "./commands/find.ts";
+import { generateRoot } from "./commands/generate-root.ts";
 import { previewRestore, restoreFrom } from "./commands/restore.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countEnds, countTokens, showTokens } from "./commands/tokens.ts";
@@ -139,6 +140,8 @@ function carryOut(
       return initFromFile(session, command.file, token, environment);
     case "apply":
       return applyFile(session, command, environment);
+    case "generate-root":
+      return generateRoot(session, command.cancel, environment);
   }
 }
 
@@ -151,7 +154,7 @@ function adviceOn(
   if (status === null)
     return message.startsWith("no answer") && !message.includes(": try ") ? " (is VAULT_ADDR right?)" : "";
   if (status === 404) return " (nothing is there, or the server is of an older release)";
-  if (status !== 403) return "";
+  if (status !== 403 || command.kind === "generate-root") return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
   if (message.includes("GROVE_INIT_TOKEN")) return "";
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";

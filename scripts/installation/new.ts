@@ -88,7 +88,8 @@ curl -X PUT -H "X-Vault-Token: $GROVE_INIT_TOKEN" $VAULT_ADDR/v1/sys/init
 \`\`\`
 
 The answer has the root token and is given once. Sign in to the console with it, or paste it after
-\`read -rs VAULT_TOKEN && export VAULT_TOKEN\`, and ask \`npx grove doctor\`.
+\`read -rs VAULT_TOKEN && export VAULT_TOKEN\`, and ask \`npx grove doctor\`. When it is lost, \`npx grove generate-root\`
+prints another one.
 
 ## Backup
 

@@ -5,6 +5,8 @@ import { existsSync } from "node:fs";
 const OLDEST_NODE = 24;
 const PROGRAMS = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
 const SECRETS = "secrets.env";
+/** What needs the secrets of the deployment. */
+const READ_SECRETS = ["serve", "upgrade", "generate-root"];
 
 const HELP = `Usage: grove COMMAND [options]
 
@@ -16,12 +18,12 @@ const HELP = `Usage: grove COMMAND [options]
   gateway      runs the LIST gateway alone
 
   tokens, tree, revoke, contain, find, why, explain, audit, doctor, completion,
-  restore, init, apply
+  restore, init, apply, generate-root
                ask a server that runs (grove help tokens)
   version      this release
 
 Each has --help and --version. Secrets in ${SECRETS} of this folder are in the
-environment of serve, and are uploaded by deploy.
+environment of serve and generate-root, and are uploaded by deploy.
 
 Example:
   grove tokens --policy root
@@ -42,9 +44,10 @@ if (name === "--help" || name === "-h" || (name === "help" && second === undefin
   process.stdout.write(HELP);
 } else if (PROGRAMS.includes(name)) {
   // Variables that are set already override the file.
-  if ((name === "serve" || name === "upgrade") && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
+  if (READ_SECRETS.includes(name) && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
   process.argv.splice(2, 1);
   await import(new URL(`../dist/bundled/${name}.js`, import.meta.url).href);
 } else {
+  if (READ_SECRETS.includes(name) && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
   await import(new URL("../dist/bundled/command.js", import.meta.url).href);
 }
