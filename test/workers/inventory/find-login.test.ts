@@ -3,7 +3,7 @@ import { AppRoleAuth } from "../../../src/methods/approle/app-role-auth.ts";
 import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-ids.ts";
 import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
 import { mountAppRole } from "../../support/app-role.ts";
-import { callsTo, failing } from "../../support/calls.ts";
+import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { ISSUER, newIssuer } from "../../support/issuer.ts";
 import { call, dataOf, initialized } from "../../support/service.ts";
 
@@ -72,6 +72,15 @@ describe("sys/tokens/find says of a secret-id", () => {
       });
       fault.end();
     }
+  });
+
+  it("that it was not judged where it is of none of the roles that it is looked for in", async () => {
+    const some = atCalls(AppRoleAuth, "rolesWithSecretIds", ({ proceed }) => proceed(1));
+    expect(await find("a chosen one")).toMatchObject({
+      state: "unjudged",
+      message: expect.stringContaining("auth/approle/role/NAME/secret-id/lookup"),
+    });
+    some.end();
   });
 
   it("that it was not judged while its mount does not answer", async () => {

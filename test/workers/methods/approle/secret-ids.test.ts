@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type AppRoleMount, type MadeSecretId, mountAppRole } from "../../../support/app-role.ts";
 import { rowsOf } from "../../../support/rows.ts";
 import { call, dataOf, initialized, keysOf } from "../../../support/service.ts";
+import { deleteRows, insertRows } from "../../../support/storage-writer.ts";
 
 let root: string;
 let mount: AppRoleMount;
@@ -152,6 +153,20 @@ describe("the secret-ids of a role", () => {
     const none = await mount.ask("POST", "role/found/secret-id/find", { metadata: { env: "prod", team: "b" } });
     expect(none.body.data).toMatchObject({ keys: [], next: "" });
     expect((await mount.ask("POST", "role/found/secret-id/find", {})).status).toBe(400);
+  });
+
+  it("are found behind as many others as a shard reads at once", async () => {
+    vi.spyOn(console, "error").mockReturnValue();
+    await mount.role("hidden");
+    const { secret_id_accessor: accessor } = await mount.secretId("hidden", { metadata: { env: "prod" } });
+    const shard = await mount.shardOf(accessor);
+    const role = (await rowsOf(shard, "secret_ids")).find((row) => row.accessor === accessor)?.role ?? "";
+    const before = { role, accessor: `${accessor.charAt(0)}!`, value: "{}" };
+    const forged = Array.from({ length: 1_000 }, (_, number) => ({ ...before, hash: `${number}` }));
+    await insertRows(shard, "secret_ids", forged);
+    const found = await mount.ask("POST", "role/hidden/secret-id/find", { metadata: { env: "prod" } });
+    expect(found.body.data).toMatchObject({ keys: [accessor], next: "" });
+    await deleteRows(shard, "secret_ids", before);
   });
 });
 
