@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { dropTerms } from "../../../src/system/key-rotation.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/tree-tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { directory, initializedAlone, shard } from "../../support/audit-store.ts";
@@ -184,6 +185,8 @@ describe("a term of the keys", () => {
     await begin();
     pass(31);
     await tidyNow();
+    // Nor is it dropped for a run that saw another ring.
+    expect(await dropTerms(bindings, [version], Date.now())).toBe(0);
     expect(await terms()).toContain(version);
     expect(await self(batch)).toBe(200);
     pass(2);
