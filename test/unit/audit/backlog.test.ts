@@ -91,6 +91,9 @@ describe("the backlog", () => {
     let kept = 0;
     while (backlog.add(entry(line)) !== null) kept++;
     expect(kept).toBe(Math.floor(MAX_WAITING_BYTES / (bytes * line.length)));
+    // What is stored takes no room.
+    for (let batch = backlog.next(none, 0); batch; batch = backlog.next(none, 0)) backlog.confirm(batch);
+    for (let count = 0; count < kept; count++) expect(backlog.add(entry(line))).not.toBeNull();
   });
 
   it("says how many it dropped, and when", () => {
