@@ -43,7 +43,7 @@ export interface Existing {
 /** Who else logs in at the mount of a plan, as the end of a sentence; "" for nobody. A change of its settings meets them. */
 export function othersAt({ roles }: Pick<Existing, "roles">, role: string): string {
   if (roles === "hidden") return "roles that you may not list";
-  const others = roles.filter((name) => name !== role && name !== role.toLowerCase());
+  const others = roles.filter((name) => !isSameRole(name, role));
   const named = others.slice(0, NAMED_ROLES).join(", ");
   return others.length === 0
     ? ""
@@ -52,13 +52,24 @@ export function othersAt({ roles }: Pick<Existing, "roles">, role: string): stri
 
 const NAMED_ROLES = 5;
 
+/** Names of some methods are kept in lower case. */
+const isSameRole = (name: string, role: string): boolean => name === role || name === role.toLowerCase();
+
+/** True where the mount of a plan has a role of this name, as far as its roles may be listed. */
+export const hasRole = ({ roles }: Pick<Existing, "roles">, role: string): boolean =>
+  roles !== "hidden" && roles.some((name) => isSameRole(name, role));
+
 /** What somebody has agreed to, of what changes a mount that is there. */
 export interface Agreed {
   /** The secret of the mount is set, and the rest of its settings stays. */
   readonly setsSecret: boolean;
   /** The settings are made for a mount that has none, and other roles. */
   readonly setsUp: boolean;
+  /** The role is written though the mount has one of its name. */
+  readonly replacesRole: boolean;
 }
+
+const NOTHING_AGREED: Agreed = { setsSecret: false, setsUp: false, replacesRole: false };
 
 const POLICY = `# What a token of this login may do: add the paths that it needs.
 path "auth/token/lookup-self" {
@@ -153,13 +164,14 @@ function stepsOf(
 
 /**
  * The steps that are left, with why the others are not. A policy that exists stays as it is, and so do a mount of the
- * same type and its settings. The settings of a mount with other roles are made only where that was agreed to.
+ * same type and its settings. The settings of a mount with other roles are made, and a role of the same name is written,
+ * only where that was agreed to.
  */
 export function stepsLeft(
   { steps, place }: LoginPlan,
   { method }: Preset,
   { mounts, policies, settings, roles }: Existing,
-  { setsSecret, setsUp }: Agreed = { setsSecret: false, setsUp: false },
+  { setsSecret, setsUp, replacesRole }: Agreed = NOTHING_AGREED,
 ) {
   const type = mounts[`${place.mount}/`];
   const isTaken = type !== undefined && type !== method;
@@ -176,6 +188,10 @@ export function stepsLeft(
       ? `${where} is a method of the type ${type}: choose another path.`
       : other !== undefined
         ? `${where} is set up for ${other}: choose another path.`
+        : "",
+    roleProblem:
+      type === method && hasRole({ roles }, place.role) && !replacesRole
+        ? `${where} has this role already: choose another name, or have it replaced, below.`
         : "",
     left: steps.filter(({ what }) => !kept(what)),
     kept: steps.filter(({ what }) => kept(what)),

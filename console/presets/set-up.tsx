@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
@@ -17,7 +18,16 @@ import {
   Warnings,
 } from "../ui/index.ts";
 import { FirstSecretId } from "./first-secret-id.tsx";
-import { configPath, type Existing, type LoginPlan, othersAt, type PlanStep, planOf, stepsLeft } from "./login-plan.ts";
+import {
+  configPath,
+  type Existing,
+  hasRole,
+  type LoginPlan,
+  othersAt,
+  type PlanStep,
+  planOf,
+  stepsLeft,
+} from "./login-plan.ts";
 import { type UnusedSettings, unusedSettings, writesSettings } from "./mount-settings.ts";
 import type { Preset, PresetValues } from "./preset.ts";
 import { PresetForm } from "./preset-form.tsx";
@@ -55,6 +65,12 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
   // What meets other roles is not done without a word.
   const setsSecret = unused?.canSetSecret === true && (sets ?? (unused.lacksSecret && others === ""));
   const hasMount = existing.mounts[`${mount}/`] === preset.method;
+  // A role that this page wrote is written again without a question.
+  const isOwnRole = written.has(belowMount(mount, "role", role));
+  const meetsRole = hasMount && !isOwnRole && hasRole({ roles }, role);
+  const [replaced, setReplaced] = useState("");
+  const ofRole = JSON.stringify([mount, role]);
+  const replacesRole = isOwnRole || replaced === ofRole;
   const isUnset = hasMount && preset.settingsOfMount !== undefined && settings === null && others !== "";
   const setsUp = isUnset && sets === true;
   const plan = hasMistake
@@ -69,10 +85,11 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
       });
   const {
     problem: taken = "",
+    roleProblem = "",
     left = [],
     kept = [],
-  } = plan ? stepsLeft(plan, preset, { ...existing, settings, roles }, { setsSecret, setsUp }) : {};
-  const wrong = taken === "" ? mistakes : new Map([["mount", taken]]);
+  } = plan ? stepsLeft(plan, preset, { ...existing, settings, roles }, { setsSecret, setsUp, replacesRole }) : {};
+  const wrong = taken !== "" ? new Map([["mount", taken]]) : roleProblem ? new Map([["role", roleProblem]]) : mistakes;
   const isUnknown = met.busy || met.problem !== null;
   const isReady = outcome.sent.length > 0 && outcome.refused === null && !busy;
   const submit = (event: Event): void => {
@@ -104,19 +121,32 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
             <Notice tone="warn" title={`auth/${mount}/ has ${others}, and no such settings: they are not made`}>
               {effectText(preset, others)}
             </Notice>
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={setsUp}
-                onChange={(event) => setChoice({ mount, sets: event.currentTarget.checked })}
-              />
-              <span>Write them all the same: {lowerFirst(preset.settingsOfMount?.label ?? "")}</span>
-            </label>
+            <Agreement checked={setsUp} onChange={(sets) => setChoice({ mount, sets })}>
+              Write them all the same: {lowerFirst(preset.settingsOfMount?.label ?? "")}
+            </Agreement>
           </>
+        )}
+        {meetsRole && plan && !met.busy && !busy && taken === "" && (
+          <>
+            <Notice tone="warn" title={`auth/${mount}/ has the role ${role} already`}>
+              {`Clients may log in by it. Replaced, it gives the policy ${role} and no other, and what is typed here counts for its next logins.`}
+            </Notice>
+            <Agreement checked={replacesRole} onChange={(replaces) => setReplaced(replaces ? ofRole : "")}>
+              Replace the role {role}
+            </Agreement>
+          </>
+        )}
+        {hasMount && roles === "hidden" && !isOwnRole && (
+          <p class="muted">Your policies do not let you list the roles there: one of this name is replaced.</p>
         )}
         <Names title="Exists, and stays as it is" steps={stays.filter((step) => !isOfPage(step))} />
         <Names title="Written here before, and stays as it is" steps={stays.filter(isOfPage)} />
         <ul class="plain" aria-live="polite">
+          {isReady && (
+            <li>
+              <strong>It is set up: what the client needs is below, and a check of its login.</strong>
+            </li>
+          )}
           {outcome.sent.map(({ label }) => (
             <li key={label} class="good">
               {label}: written
@@ -140,7 +170,7 @@ export function SetUp({ preset, existing, onSent }: SetUpProps) {
           >
             {busy ? "Setting up…" : button}
           </AllowedButton>
-          {plan && (
+          {plan && (policy !== undefined || isReady) && (
             <a class="button" href={href(["policies", plan.place.role.toLowerCase()])}>
               Its policy
             </a>
@@ -168,6 +198,22 @@ function Names({ title, steps }: { readonly title: string; readonly steps: reado
   );
 }
 
+interface AgreementProps {
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly children: ComponentChildren;
+}
+
+/** What is done to something that is there only when somebody agrees. */
+function Agreement({ checked, onChange, children }: AgreementProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
+      <span>{children}</span>
+    </label>
+  );
+}
+
 interface UnusedProps {
   readonly mount: string;
   readonly unused: UnusedSettings;
@@ -190,16 +236,13 @@ function Unused({ mount, unused, effect, setsSecret, onSetsSecret }: UnusedProps
         {found === null ? "Your policies do not let you read them. They stay as they are." : `It ${found}.`}
       </Notice>
       {canSetSecret && (
-        <label class="check">
-          <input type="checkbox" checked={setsSecret} onChange={(event) => onSetsSecret(event.currentTarget.checked)} />
-          <span>
-            Set {names} there
-            <span class="hint">
-              {" "}
-              {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays. {effect}
-            </span>
+        <Agreement checked={setsSecret} onChange={onSetsSecret}>
+          Set {names} there
+          <span class="hint">
+            {" "}
+            {lacksSecret ? "It has none." : "It takes the place of the one that is there."} The rest stays. {effect}
           </span>
-        </label>
+        </Agreement>
       )}
     </>
   );

@@ -100,6 +100,25 @@ describe.skipIf(executable === undefined)("a login that is set up in the console
     expect(await data("GET", "auth/fleet/config/client")).toMatchObject({ iam_server_id_header_value: "127.0.0.1" });
   });
 
+  it("replaces a role of the same name only when somebody agrees, and until then writes nothing", async () => {
+    await data("POST", "sys/auth/scripts", { type: "approle" });
+    await data("POST", "auth/scripts/role/backup", { token_policies: ["reports"] });
+    await openPlace(page, "methods?setup=approle");
+    await fill({ Role: "backup", Path: "scripts" });
+    await page.getByText("auth/scripts/ has the role backup already", { exact: true }).waitFor();
+    await button("Set up the AppRole").click();
+    await page.getByText("auth/scripts/ has this role already: choose another name").waitFor();
+    await expectAccessible(page);
+    expect((await send("GET", "sys/policies/acl/backup")).status).toBe(404);
+    expect(await data("GET", "auth/scripts/role/backup")).toMatchObject({ token_policies: ["reports"] });
+    await page.getByRole("checkbox", { name: "Replace the role backup" }).check();
+    await button("Set up the AppRole").click();
+    await page.getByText("It is set up: what the client needs is below").waitFor();
+    expect(await data("GET", "auth/scripts/role/backup")).toMatchObject({ token_policies: ["backup"] });
+    // It is the page's own now: no question.
+    await page.getByText("has the role backup already").waitFor({ state: "detached" });
+  });
+
   it("says after a failure what is written and what is left, goes on with that, and asks for nothing that is not there", async () => {
     const failed: string[] = [];
     const note = (answer: Response): unknown => answer.status() >= 400 && failed.push(new URL(answer.url()).pathname);

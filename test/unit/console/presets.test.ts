@@ -234,9 +234,12 @@ describe("the steps that are left", () => {
       const all = planOf(one, valuesOf(id), { address: ADDRESS });
       const mounts = { [`${one.mount}/`]: one.method };
       const left = (roles: Existing["roles"], setsUp: boolean) =>
-        stepsLeft(all, one, { mounts, policies: [], settings: null, roles }, { setsSecret: false, setsUp }).left.some(
-          ({ what }) => what === "settings",
-        );
+        stepsLeft(
+          all,
+          one,
+          { mounts, policies: [], settings: null, roles },
+          { setsSecret: false, setsUp, replacesRole: false },
+        ).left.some(({ what }) => what === "settings");
       expect([left([], false), left(["deploy"], false)]).toEqual([true, true]);
       for (const roles of [["web"], ["deploy", "web"], "hidden"] as const) {
         expect([left(roles, false), left(roles, true)]).toEqual([false, true]);
@@ -244,6 +247,20 @@ describe("the steps that are left", () => {
       expect(one.settingsOfMount?.effect).toMatch(/all its roles.* fail/s);
     },
   );
+
+  it.each(cases)("replace a role of the same name only where that is agreed to: %s", (id, one) => {
+    const all = planOf(one, { ...valuesOf(id), role: "Deploy" }, { address: ADDRESS });
+    const problem = (roles: Existing["roles"], replacesRole: boolean, method: string = one.method) => {
+      const existing = { mounts: { [`${one.mount}/`]: method }, policies: [], settings: null, roles };
+      return stepsLeft(all, one, existing, { setsSecret: false, setsUp: false, replacesRole }).roleProblem;
+    };
+    // A method may keep the name in lower case.
+    for (const name of ["Deploy", "deploy"]) {
+      expect(problem([name], false)).toMatch(/has this role already/);
+      expect(problem([name], true)).toBe("");
+    }
+    expect([problem(["deployer"], false), problem("hidden", false), problem([], false)]).toEqual(["", "", ""]);
+  });
 
   it("name the others that a change of the mount would meet", () => {
     expect(othersAt({ roles: ["deploy"] }, "Deploy")).toBe("");
@@ -391,7 +408,11 @@ describe("what was typed for a mount that has settings already", () => {
     expect(plan.terraform).toContain('resource "vault_kubernetes_auth_backend_config" "');
     expect(plan.terraform).not.toMatch(/_set|ey\.secret/);
     const existing = { mounts: { "kubernetes/": "kubernetes" }, policies: ["deploy"], settings: kept, roles: ["web"] };
-    const { left, problem } = stepsLeft(plan, preset, existing, { setsSecret: true, setsUp: false });
+    const { left, problem } = stepsLeft(plan, preset, existing, {
+      setsSecret: true,
+      setsUp: false,
+      replacesRole: false,
+    });
     expect([left.map(({ what }) => what), problem]).toEqual([["settings", "role"], ""]);
     expect(stepsLeft(plan, preset, existing).left.map(({ what }) => what)).toEqual(["role"]);
   });
