@@ -255,6 +255,7 @@ export interface components {
             readonly leases: readonly {
                 readonly lease_id: string;
                 readonly mount_id: string;
+                readonly accessor?: string;
                 readonly error: string;
             }[];
         };
@@ -268,6 +269,7 @@ export interface components {
             readonly last_renewal: string | null;
             readonly ttl: number;
             readonly revoke_error?: string;
+            readonly next_attempt?: string | null;
         };
         readonly StoredPolicy: {
             readonly name: string;

@@ -8,11 +8,24 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The state of a check in a word. */
 export const stateWord = (state: string): string => WORDS[state] ?? "Unknown";
 
-/** What there is to do, in a sentence; "" when every check is fine. */
-export function toDoText(checks: readonly { readonly state: string; readonly title: string }[]): string {
-  const urgent = byUrgency(checks.filter(({ state }) => state !== "ok"));
+interface Judged {
+  readonly state: string;
+  readonly title: string;
+}
+
+const isKnown = ({ state }: Judged): boolean => state === "failing" || state === "attention";
+
+/** What there is to do, in a sentence; "" when no check asks for something. */
+export function toDoText(checks: readonly Judged[]): string {
+  const urgent = byUrgency(checks.filter(isKnown));
   if (urgent.length === 0) return "";
-  return `${urgent.length === 1 ? "1 thing" : `${urgent.length} things`} to do: ${urgent.map(({ title }) => title).join(", ")}`;
+  return `${urgent.length === 1 ? "1 thing" : `${urgent.length} things`} to do: ${urgent.map(({ title }) => title).join(", ")}.`;
+}
+
+/** What no check can say, or not yet, in a sentence; "" when all is known. */
+export function unknownText(checks: readonly Judged[]): string {
+  const unknown = checks.filter((check) => check.state !== "ok" && !isKnown(check));
+  return unknown.length === 0 ? "" : `Not known: ${unknown.map(({ title }) => title).join(", ")}.`;
 }
 
 /** The checks, the most urgent first; those of one state stay in their order. */

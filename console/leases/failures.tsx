@@ -1,12 +1,11 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
-import { href } from "../href.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { ParentLink } from "../tokens/links.tsx";
 import { AllowedButton, SendProblem, Time, useNow } from "../ui/index.ts";
-import { attemptOf, serviceOf } from "./lease-text.ts";
+import { attemptOf, leaseHref, serviceOf } from "./lease-text.ts";
 
 /** A lease whose target did not accept its revocation. */
 export interface LeaseFailure {
@@ -68,8 +67,34 @@ function TryAll({ failures, onTried }: LeaseFailuresProps) {
   );
 }
 
-function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; readonly onTried: () => void }) {
-  const { lease_id: id, accessor = "", error } = failure;
+interface OneFailureProps {
+  readonly failure: LeaseFailure;
+  readonly onTried: () => void;
+}
+
+function OneFailure({ failure, onTried }: OneFailureProps) {
+  const { lease_id: id, accessor = "" } = failure;
+  return (
+    <li class="stack tight">
+      <a class="mono break" href={leaseHref(id)}>
+        {id}
+      </a>
+      <span class="break">
+        of <code>{serviceOf(id)}</code>
+        {accessor !== "" && (
+          <>
+            , held by <ParentLink parent={accessor} />
+          </>
+        )}
+      </span>
+      <Attempt failure={failure} onTried={onTried} />
+    </li>
+  );
+}
+
+/** Why the revocation of a lease failed, when it is sent again, and a button that sends it now. */
+export function Attempt({ failure, onTried }: OneFailureProps) {
+  const { lease_id: id, error } = failure;
   const { api } = useSession();
   const [text, at] = attemptOf(failure, useNow(1_000));
   const [busy, setBusy] = useState(false);
@@ -83,18 +108,7 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
     if (answer.ok) onTried();
   };
   return (
-    <li class="stack tight">
-      <a class="mono break" href={href(["leases"], { prefix: `${id.slice(0, id.lastIndexOf("/"))}/`, id })}>
-        {id}
-      </a>
-      <span class="break">
-        of <code>{serviceOf(id)}</code>
-        {accessor !== "" && (
-          <>
-            , held by <ParentLink parent={accessor} />
-          </>
-        )}
-      </span>
+    <>
       <span class="row">
         <span class="break">
           {error}; {text}
@@ -110,6 +124,6 @@ function OneFailure({ failure, onTried }: { readonly failure: LeaseFailure; read
         </AllowedButton>
       </span>
       <SendProblem problem={problem} />
-    </li>
+    </>
   );
 }

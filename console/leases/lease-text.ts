@@ -1,3 +1,5 @@
+import { href } from "../href.ts";
+
 /** What is said of a lease whose target did not accept its end. */
 interface FailedLease {
   readonly lease_id: string;
@@ -7,6 +9,10 @@ interface FailedLease {
 
 /** The service that made the secret: the mount in the id of the lease. */
 export const serviceOf = (leaseId: string): string => leaseId.slice(0, Math.max(0, leaseId.indexOf("/")));
+
+/** The page of a lease, beside the others of its path. */
+export const leaseHref = (leaseId: string): string =>
+  href(["leases"], { prefix: leaseId.slice(0, leaseId.lastIndexOf("/") + 1), id: leaseId });
 
 /** `sent again`, and whether the time is to be shown: one that has passed while the page stands is due, not ago. */
 export function attemptOf(
@@ -33,5 +39,5 @@ export function leasesLeftText({
   const which = `${number} of their leases ${left === 1 && !more ? "has" : "have"} not ended`;
   return failing === 0
     ? which
-    : `${which}: ${failing === left ? "" : `${failing.toLocaleString("en")} of them `}refused by their targets`;
+    : `${which}: ${failing === left ? "" : `${failing.toLocaleString("en")} of them `}not accepted by their targets`;
 }

@@ -1,7 +1,7 @@
 import type { Doctor, Health } from "../../client/answers.d.ts";
 import { BulkRevocations } from "../health/bulk-revocations.tsx";
 import { Charts } from "../health/charts.tsx";
-import { toDoText } from "../health/check-urgency.ts";
+import { toDoText, unknownText } from "../health/check-urgency.ts";
 import { DoctorCard } from "../health/doctor.tsx";
 import { Keys } from "../health/keys.tsx";
 import { Quotas } from "../health/quotas.tsx";
@@ -17,11 +17,22 @@ export function HealthPage() {
   const doctor = useLoad("doctor", () =>
     api.read<Doctor>("sys/doctor", { client_time: (Date.now() / 1000).toFixed(3) }),
   );
-  const toDo = toDoText(doctor.value?.checks ?? []);
+  const checks = doctor.value?.checks ?? [];
+  const [toDo, unknown] = [toDoText(checks), unknownText(checks)];
   const value = health.value;
   return (
     <>
-      <PageHead title="Health" text={toDo !== "" && <strong class="bad">{toDo}.</strong>} />
+      <PageHead
+        title="Health"
+        text={
+          (toDo !== "" || unknown !== "") && (
+            <>
+              {toDo !== "" && <strong class="bad">{toDo} </strong>}
+              {unknown}
+            </>
+          )
+        }
+      />
       <div class="stack">
         <Loading of={health} />
         {value && (

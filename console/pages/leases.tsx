@@ -1,12 +1,16 @@
 import { useState } from "preact/hooks";
-import type { Lease } from "../../client/answers.d.ts";
+import type { FoundText, Lease, Token } from "../../client/answers.d.ts";
 import { counted, duration } from "../format.ts";
 import { href, pathOf } from "../href.ts";
+import { Attempt } from "../leases/failures.tsx";
 import { serviceOf } from "../leases/lease-text.ts";
-import { needsOf } from "../needed-capabilities.ts";
+import { needsOf, refusalOf } from "../needed-capabilities.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
+import { done } from "../result.ts";
 import { go } from "../router.ts";
-import { useSession } from "../session.ts";
+import { ASKED_PATHS, useSession } from "../session.ts";
+import { Metadata } from "../tokens/links.tsx";
+import { nameOf } from "../tokens/selection.ts";
 import { Card, Empty, End, Facts, Loading, Notice, PageHead, Time, useLoad } from "../ui/index.ts";
 
 /** Leases by the path that they were issued at, folder by folder, and one of them. */
@@ -103,6 +107,27 @@ function Way({ prefix }: { readonly prefix: string }) {
   );
 }
 
+function Holder({ token }: { readonly token: Token }) {
+  return (
+    <span class="row">
+      <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
+      <Metadata pairs={token.metadata} most={3} />
+    </span>
+  );
+}
+
+/** The token that holds a lease, or held it; undefined where it is not known, or may not be asked. */
+function useHolder(id: string) {
+  const session = useSession();
+  const mayAsk = refusalOf(needsOf(ASKED_PATHS.find), session.capabilities.of(ASKED_PATHS.find)) === "";
+  const found = useLoad(mayAsk ? id : "", async () => {
+    if (!mayAsk) return done(null);
+    const answer = await session.api.call<FoundText>(ASKED_PATHS.find, { body: { token: id } });
+    return answer.ok ? done(answer.value.data.token ?? null) : done(null);
+  });
+  return found.value ?? undefined;
+}
+
 function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: () => void }) {
   const { api } = useSession();
   const lease = useLoad(id, async () => {
@@ -110,14 +135,14 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
     return answer.ok ? { ok: true as const, value: answer.value.data } : answer;
   });
   const value = lease.value;
+  const holder = useHolder(id);
   // The list has a lease until its target has accepted the revocation, and the look-up only while it is held.
   if (lease.problem?.status === 400) {
     return (
       <Card title="Lease" body>
         <Facts rows={{ Id: <code>{id}</code> }} />
         <Notice tone="warn" title="This lease has ended, or there is none">
-          While it is listed, its target has not accepted the revocation: it is sent until then, six times at most.
-          Health shows those that were given up.
+          While it is listed, its revocation is on its way to its target. One that fails is shown here.
         </Notice>
       </Card>
     );
@@ -127,7 +152,8 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
       of={lease}
       title="Lease"
       beside={
-        value && (
+        value &&
+        value.next_attempt === undefined && (
           <ConfirmButton
             label="Revoke…"
             needs={needsOf("sys/leases/revoke")}
@@ -146,20 +172,32 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
       }
       body
     >
+      {value?.next_attempt !== undefined && (
+        <Notice tone="bad" title="It has ended, and its secret can still be used">
+          <div class="stack tight">
+            <Attempt
+              failure={{ lease_id: id, error: value.revoke_error ?? "", next_attempt: value.next_attempt }}
+              onTried={onRevoked}
+            />
+          </div>
+        </Notice>
+      )}
       {value && (
         <Facts
           rows={{
             Id: <code>{value.id}</code>,
+            ...(holder && { "Held by": <Holder token={holder} /> }),
             ...(value.target !== undefined && {
               Service: <code>{serviceOf(value.id)}</code>,
               Target: <code>{value.target}</code>,
             }),
             Issued: <Time at={value.issue_time} both />,
-            Ends: <End at={value.expire_time} both />,
             Renewed: value.last_renewal ? <Time at={value.last_renewal} both /> : "never",
-            Renewable: value.renewable ? "yes" : "no",
-            "Time left": duration(value.ttl),
-            ...(value.revoke_error !== undefined && { "Irrevocable, because": value.revoke_error }),
+            ...(value.next_attempt === undefined && {
+              Ends: <End at={value.expire_time} both />,
+              Renewable: value.renewable ? "yes" : "no",
+              "Time left": duration(value.ttl),
+            }),
           }}
         />
       )}

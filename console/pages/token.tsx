@@ -4,6 +4,7 @@ import { TokenOrigin, TokenTimeline } from "../audit/token-timeline.tsx";
 import { useEvents } from "../audit/use-events.ts";
 import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { leaseHref } from "../leases/lease-text.ts";
 import { needsOf } from "../needed-capabilities.ts";
 import { CheckAgain } from "../receipts/check-again.tsx";
 import { verifyEndOf } from "../receipts/read-receipt.ts";
@@ -191,7 +192,7 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
           {
             label: "Lease",
             cell: ({ lease_id: id }) => (
-              <a class="mono" href={href(["leases"], { prefix: id.slice(0, id.lastIndexOf("/") + 1), id })} title={id}>
+              <a class="mono" href={leaseHref(id)} title={id}>
                 {id}
               </a>
             ),

@@ -68,7 +68,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
           {...COMBOBOX}
           {...{ "aria-expanded": results.length > 0, "aria-activedescendant": selected && optionId(selected) }}
           aria-controls={`${id}-list`}
-          placeholder="Any leaked text, accessor, request id, entity, role, policy, method"
+          placeholder="Any leaked text, accessor, lease, request id, entity, role, policy, method"
           value={typed}
           autocomplete="off"
           spellcheck={false}
@@ -127,6 +127,7 @@ function foundText(found: readonly Found[]): string {
 const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
   Requests: ["request", "requests"],
   Tokens: ["token", "tokens"],
+  Leases: ["lease", "leases"],
   Entities: ["entity", "entities"],
   Roles: ["role", "roles"],
   Policies: ["policy", "policies"],

@@ -3,6 +3,7 @@ export const KINDS = [
   "Requests",
   "Lists",
   "Tokens",
+  "Leases",
   "Entities",
   "Roles",
   "Policies",

@@ -1,6 +1,7 @@
 import type { FoundText, Token } from "../../client/answers.d.ts";
 import { exact, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
+import { leaseHref } from "../leases/lease-text.ts";
 import type { Problem } from "../result.ts";
 import { isSecretLike, looksChosen } from "../secret-detection.ts";
 import { nameOf } from "../tokens/selection.ts";
@@ -51,6 +52,11 @@ export function itselfOf({ state, kind, token, credential, message, ended }: Fou
   const isNothing = kind === "" && state === "unknown";
   const isKept = isSecretLike(text) || (!isNothing && token?.accessor !== text);
   if (isNothing) return { found: [], note: isKept ? `Nothing is known by this. ${LOOKS_LIKE}` : "", isKept };
+  // The token of a lease may be alive, whatever the state of the lease.
+  if (kind === "lease") {
+    const holder = token ? [tokenInState(token, ended ? "ended" : "live", ended?.how)] : [];
+    return { found: [leaseOf(text, state), ...holder], note: message, isKept };
+  }
   const note = ended ? `${message} ${endText(ended)}` : message;
   if (token) return { found: [tokenInState(token, state, ended?.how)], note, isKept };
   if (!credential) return { found: [], note, isKept };
@@ -101,6 +107,13 @@ export function credentialText(credential: Credential): string {
 
 const someOf = (names: readonly string[]): string =>
   names.slice(0, NAMED).join(", ") + (names.length > NAMED ? " and others" : "");
+
+const leaseOf = (id: string, state: string): Found => ({
+  kind: "Leases",
+  name: id,
+  detail: state === "live" ? "held" : state,
+  href: leaseHref(id),
+});
 
 const teamOf = ({ metadata, accessor }: Credential, state: string): readonly Found[] => {
   const { organization, team, team_id: id } = metadata;

@@ -13,6 +13,8 @@ export interface LeaseRecord {
   readonly target: string;
   /** Expiry of the batch token that holds the lease; null for a service token, whose end the tree itself notices. */
   readonly endsBy: Ms | null;
+  /** Accessor of the token that holds it; absent in leases of earlier releases. */
+  readonly holder?: string;
 }
 
 /** An engine's request to register a lease. 0: not set. */
@@ -32,8 +34,10 @@ export interface LeaseView extends LeaseRecord {
   readonly expiresAt: Ms;
   /** null: never renewed. */
   readonly renewedAt: Ms | null;
-  /** Error of the last attempt, once the revocation was given up; until then null. */
+  /** Error of the last attempt to revoke it; null before one has failed. */
   readonly error: string | null;
+  /** When its revocation is sent again; null when it was given up. Absent as long as the lease is held. */
+  readonly nextAttemptAt?: Ms | null;
 }
 
 /** The id of a lease as clients see it. */

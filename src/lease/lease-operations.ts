@@ -12,7 +12,10 @@ import { type NamedLease, readLeaseId } from "./ids.ts";
 
 /** The lease of a secret or of a token, as clients see it. */
 export interface ShownLease
-  extends Pick<LeaseView, "path" | "target" | "renewable" | "issuedAt" | "renewedAt" | "error"> {
+  extends Pick<
+    LeaseView,
+    "path" | "target" | "renewable" | "issuedAt" | "renewedAt" | "error" | "holder" | "nextAttemptAt"
+  > {
   readonly id: string;
   /** null: never. */
   readonly expiresAt: Ms | null;
@@ -28,7 +31,11 @@ export interface GrantedLease {
 /** The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
 
-/** Looks up a lease, or fails with "not_found". `notes` receives the accessor of a token, for the audit log. */
+/**
+ * Fails with "not_found" without such a lease. One that has ended is found as long as its revocation fails.
+ *
+ * @param notes receive the accessor of a token, for the audit log
+ */
 export async function lookupLease(
   env: LeaseEnv,
   installation: Installation,
@@ -42,7 +49,17 @@ export async function lookupLease(
     if (!token) return NOT_FOUND;
     notes.targetAccessor = token.accessor;
     const { path, renewable, createdAt: issuedAt, expiresAt, renewedAt, grantedTtl } = token;
-    return ok({ id: leaseId, path, target: "", renewable, issuedAt, expiresAt, renewedAt, grantedTtl, error: null });
+    return ok({
+      id: leaseId,
+      path,
+      target: "",
+      renewable,
+      issuedAt,
+      expiresAt,
+      renewedAt,
+      grantedTtl,
+      error: null,
+    });
   }
   const outcome = await treeAt(env, named.treeId).lease({ kind: "lookup", lease: named.lease });
   if (!outcome.ok) return NOT_FOUND;

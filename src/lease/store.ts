@@ -119,7 +119,8 @@ export class LeaseStore {
       grantedTtl: row.granted_ttl,
       expiresAt: row.expires_at,
       renewedAt: row.renewed_at,
-      error: row.state === GIVEN_UP ? row.error : null,
+      error: row.error,
+      ...(row.state !== HELD && { nextAttemptAt: row.state === GIVEN_UP ? null : row.attempt_at }),
     };
   }
 

@@ -4,6 +4,7 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { isTarget, type StoredIds } from "../token/actions.ts";
+import { routedIdText } from "../token/ids.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, LeaseReference, LeaseView, WalkMode } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { planLease, planLeaseRenewal } from "./grant-lease.ts";
@@ -50,8 +51,8 @@ export class TreeLeases {
         return this.#register(action, now);
       case "lookup": {
         const row = this.#find(action.lease);
-        // A lease whose revocation was given up is still shown: an operator has to resolve it.
-        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.store.view(row)) : NOT_FOUND;
+        // A lease whose revocation fails, or was given up, is still shown: an operator has to resolve it.
+        return row && (row.error !== null || this.#isHeld(row, now)) ? shown(this.#withHolder(row, now)) : NOT_FOUND;
       }
       case "renew":
         return this.#renew(action, now);
@@ -101,7 +102,8 @@ export class TreeLeases {
         () => true,
         () => false,
       );
-    this.store.insert(ids, holder.row, request.path, plan.value, data);
+    const record = { ...plan.value.record, holder: this.#accessorOf(holder.row, token.fixed) };
+    this.store.insert(ids, holder.row, request.path, { ...plan.value, record }, data);
     this.#tree.arm();
     if (!(await indexed)) {
       this.store.removeUnseen(ids.row);
@@ -138,6 +140,16 @@ export class TreeLeases {
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {
     const lease = this.store.find(row);
     return lease?.path === path && equalBytes(new Uint8Array(lease.tail), tail) ? lease : null;
+  }
+
+  /** A lease of a release before has no accessor: it is known while the token lives. */
+  #withHolder(row: LeaseRow, now: Ms): LeaseView {
+    const token = this.#tree.tokens.live(row.token, now);
+    return { ...(token && { holder: this.#accessorOf(row.token, token.fixed) }), ...this.store.view(row) };
+  }
+
+  #accessorOf(row: number, { accessorTail }: StoredIds): string {
+    return routedIdText(this.#tree.treeId, row, accessorTail);
   }
 
   #isHeld(lease: LeaseRow, now: Ms): boolean {

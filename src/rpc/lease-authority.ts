@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLease } from "../../client/types.ts";
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
-import { ok, type Result, refuse } from "../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/lease-operations.ts";
 import type { Installation } from "../system/installation.ts";
@@ -36,8 +36,14 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   async lookup(leaseId: string): Promise<LeaseAnswer> {
     return this.#answer(
       { operation: "read", path: "sys/leases/lookup", acts: false, data: { lease_id: leaseId } },
-      (installation, notes) => onId(leaseId, (id) => lookupLease(this.env, installation, id, notes)),
+      (installation, notes) => onId(leaseId, (id) => this.#held(installation, id, notes)),
     );
+  }
+
+  /** An engine asks whether its secret may be used: one whose revocation fails may not. */
+  async #held(installation: Installation, id: string, notes: AuditNotes): Promise<Result<ShownLease>> {
+    const found = await lookupLease(this.env, installation, id, notes);
+    return found.ok && typeof found.value.nextAttemptAt === "number" ? NOT_FOUND : found;
   }
 
   /** Renews the lease of a secret. `increment` 0 or absent: as granted last. */

@@ -180,7 +180,7 @@ describe("the other rules", () => {
   it("are about irrevocable leases and objects that do not answer", () => {
     const leases = [rules.judgeLeases(0, 0), rules.judgeLeases(0, 2), rules.judgeLeases(1, 0), rules.judgeLeases(1, 2)];
     expect(leases.map(({ state }) => state)).toEqual(["ok", "attention", "failing", "failing"]);
-    expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are refused by their targets, and tried again/);
+    expect(leases[1]?.seen).toMatch(/^2 of tokens that ended are not accepted by their targets, and tried again/);
     expect(leases[3]?.seen).toMatch(/; 2 of tokens that ended/);
     expect([rules.judgeObjects([]).state, rules.judgeObjects(["tidy"]).state]).toEqual(["ok", "failing"]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toDoText } from "../../../console/health/check-urgency.ts";
+import { toDoText, unknownText } from "../../../console/health/check-urgency.ts";
 import { attemptOf, leasesLeftText, serviceOf } from "../../../console/leases/lease-text.ts";
 
 describe("a lease whose target does not accept its end", () => {
@@ -22,10 +22,10 @@ describe("a lease whose target does not accept its end", () => {
     const left = { waiting: 0, failing: 0, more: false };
     expect(leasesLeftText(left)).toBe("");
     expect(leasesLeftText({ ...left, failing: 11 })).toBe(
-      "11 of their leases have not ended: refused by their targets",
+      "11 of their leases have not ended: not accepted by their targets",
     );
     expect(leasesLeftText({ ...left, waiting: 1 })).toBe("1 of their leases has not ended");
-    const some = "12 of their leases have not ended: 11 of them refused by their targets";
+    const some = "12 of their leases have not ended: 11 of them not accepted by their targets";
     expect(leasesLeftText({ ...left, waiting: 1, failing: 11 })).toBe(some);
     expect(leasesLeftText({ ...left, more: true })).toBe("some of their leases have not ended");
   });
@@ -34,7 +34,11 @@ describe("a lease whose target does not accept its end", () => {
 it("the page Health begins with what there is to do, the most urgent first", () => {
   const check = (title: string, state: string) => ({ title, state });
   expect(toDoText([check("Clock", "ok")])).toBe("");
-  expect(toDoText([check("Clock", "ok"), check("Leases", "attention")])).toBe("1 thing to do: Leases");
+  expect(toDoText([check("Clock", "ok"), check("Leases", "attention")])).toBe("1 thing to do: Leases.");
   const two = [check("Leases", "attention"), check("Backups", "failing")];
-  expect(toDoText(two)).toBe("2 things to do: Backups, Leases");
+  // What can't be known yet is nothing to do.
+  const unknown = [check("Tidy", "unknown"), check("Leases", "attention"), check("Lists", "new state")];
+  expect([toDoText(unknown), unknownText(unknown)]).toEqual(["1 thing to do: Leases.", "Not known: Tidy, Lists."]);
+  expect(unknownText([check("Clock", "ok")])).toBe("");
+  expect(toDoText(two)).toBe("2 things to do: Backups, Leases.");
 });

@@ -11,8 +11,10 @@ import { treeAt } from "../../../src/token/tree-stub.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo, failing } from "../../support/calls.ts";
+import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
+import { standInForTargets } from "../../support/targets.ts";
 import { api, createOrganization, createTeam, resource } from "../../support/teams.ts";
 import { evictTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
@@ -52,6 +54,33 @@ describe("sys/tokens/find says of a text", () => {
       expect(answer.body.data).toMatchObject({ state: "live", kind: "service", token: { accessor } });
       expect(JSON.stringify(answer.body)).not.toContain(token);
     }
+  });
+
+  it("that it is the id of a lease, of whom, and whether its secret can still be used", async () => {
+    let isDown = true;
+    standInForTargets(() => (isDown ? 503 : 204));
+    const { client_token: token, accessor } = await createToken(root, { no_parent: true, policies: ["default"] });
+    const id = await leaseFor(root, token);
+    expect(await find(id)).toMatchObject({ kind: "lease", state: "live", token: { accessor } });
+    await post("sys/leases/revoke", { lease_id: id, sync: true });
+    const failing = await find(id);
+    expect(failing).toMatchObject({ kind: "lease", state: "ended", token: { accessor } });
+    expect(failing.message).toMatch(/can still be used: the target db\.example\.com answered 503; .* sent again/);
+    // Its holder is known after the holder's own end.
+    await post("auth/token/revoke", { token });
+    expect(await find(id)).toMatchObject({ kind: "lease", token: { accessor }, ended: { how: "revoked" } });
+    isDown = false;
+    await post("sys/leases/revoke", { lease_id: id, sync: true });
+    expect(await find(id)).toEqual({
+      state: "ended",
+      kind: "lease",
+      message: "The id of a lease that has ended.",
+      chosen_id: false,
+    });
+    // Who may use a lease id gets no accessor by it.
+    expect((await post("sys/leases/lookup", { lease_id: await leaseFor(root, root) })).body.data).not.toHaveProperty(
+      "accessor",
+    );
   });
 
   it("when it was used, also after its tree has forgotten that", async () => {

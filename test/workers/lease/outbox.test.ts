@@ -125,7 +125,22 @@ describe("a target that fails", () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "x19/one", ttl: "1h" });
     expect(await post("sys/leases/revoke", { lease_id: id, sync: false })).toMatchObject({ status: 202, body: null });
-    expect(await exhaust(token)).toEqual([10, 20, 40, 80, 160]);
+    await runAlarm(token);
+    const [row] = await leaseRows(token);
+    expect((row?.attempt_at ?? 0) - Date.now()).toBe(10_000);
+    vi.setSystemTime(row?.attempt_at ?? 0);
+    const { accessor } = dataOf<{ accessor: string }>(await post("auth/token/lookup", { token }));
+    // It has ended, and is shown with its error as long as its target refuses.
+    const retried = await post("sys/leases/lookup", { lease_id: id });
+    expect(retried.body.data).toMatchObject({
+      revoke_error: "the target db.example.com answered 503",
+      next_attempt: expect.any(String),
+      renewable: false,
+      ttl: 0,
+    });
+    const found = await post("sys/tokens/find", { token: id });
+    expect(found.body.data).toMatchObject({ kind: "lease", state: "ended", token: { accessor } });
+    expect(await exhaust(token)).toEqual([20, 40, 80, 160]);
     expect(received).toHaveLength(6);
     expect(new Set(received.map(({ headers }) => headers.get("Idempotency-Key")))).toEqual(new Set([id]));
     advance(86_400);
@@ -138,10 +153,10 @@ describe("a target that fails", () => {
     });
     expect((await get("sys/leases?type=irrevocable")).body.data).toEqual({
       lease_count: 1,
-      leases: [{ lease_id: id, mount_id: "x19/", error: "the target db.example.com answered 503" }],
+      leases: [{ lease_id: id, mount_id: "x19/", accessor, error: "the target db.example.com answered 503" }],
     });
     const seen = await post("sys/leases/lookup", { lease_id: id });
-    expect(seen.body.data).toMatchObject({ revoke_error: "the target db.example.com answered 503", renewable: false });
+    expect(seen.body.data).toMatchObject({ revoke_error: expect.any(String), next_attempt: null });
     expect((await post("sys/leases/renew", { lease_id: id })).body.errors).toEqual([
       "lease is expired and has failed previous revocation attempts",
     ]);

@@ -204,7 +204,7 @@ export function judgeQuotas(day: readonly HistorySlot[], healthIsExempt: boolean
 
 /** @param retried leases of lately ended tokens whose targets refused an attempt, and which are tried again. */
 export function judgeLeases(irrevocable: number, retried: number): Finding {
-  const waiting = `${retried} of tokens that ended are refused by their targets, and tried again`;
+  const waiting = `${retried} of tokens that ended are not accepted by their targets, and tried again`;
   if (irrevocable === 0 && retried === 0)
     return good("none is irrevocable, and none of tokens that ended lately fails");
   if (irrevocable === 0) {

@@ -84,9 +84,12 @@ const LEASE_VIEW = view<ShownLease & { readonly now: Ms }>({
   last_renewal: ["string | null", (lease) => formatTime(lease.renewedAt)],
   ttl: [
     "integer",
-    ({ expiresAt, now }) => (expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000))),
+    ({ expiresAt, error, now }) =>
+      expiresAt === null || error !== null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
   ],
+  // Of a lease that has ended and whose revocation has failed: why, and when it is sent again. null: it was given up.
   "revoke_error?": ["string", (lease) => lease.error ?? undefined],
+  "next_attempt?": ["string | null", ({ nextAttemptAt: at }) => (at === undefined ? undefined : formatTime(at))],
 });
 
 function grantedReply(granted: Result<GrantedLease>): Result<Reply> {

@@ -7,7 +7,7 @@ import { inGroups } from "../../../base/parallel.ts";
 import { NOT_FOUND, ok, okUnless, refuse } from "../../../base/result.ts";
 import { leaseIdOf } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
-import { revokeLease } from "../../../lease/lease-operations.ts";
+import { lookupLease, revokeLease, type ShownLease } from "../../../lease/lease-operations.ts";
 import { MAX_WAIT_MS, prefixJob, progressOfEnd } from "../../../lease/prefix-revocation.ts";
 import type { EndProgress, WalkJob } from "../../../lease/prefix-revocation-job.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
@@ -94,9 +94,23 @@ function readLimit(limit: string): number | null {
   return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
 }
 
-const IRREVOCABLE_VIEW = view<IrrevocableLease>({
+/** Irrevocable leases whose trees are asked for the token that held each: as many as a person looks at. */
+const MAX_WITH_HOLDER = 100;
+
+/** Adds the accessors of the tokens that held the first leases. */
+async function withHolders({ env, installation, request }: CallContext, leases: readonly IrrevocableLease[]) {
+  const held = await inGroups(leases.slice(0, MAX_WITH_HOLDER), async (lease) => {
+    const found = await lookupLease(env, installation, leaseIdOf(lease), request.notes);
+    return { ...lease, holder: found.ok ? found.value.holder : undefined };
+  });
+  return [...held, ...leases.slice(MAX_WITH_HOLDER)];
+}
+
+const IRREVOCABLE_VIEW = view<IrrevocableLease & Pick<ShownLease, "holder">>({
   lease_id: ["string", leaseIdOf],
   mount_id: ["string", ({ path }) => `${path.split("/")[0]}/`],
+  // Of the first leases only.
+  "accessor?": ["string", ({ holder }) => holder],
   error: ["string", ({ error }) => error],
 });
 
@@ -177,11 +191,12 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
       const asked = fields.limit === "" ? DEFAULT_LIST : readLimit(fields.limit);
       return asked === null ? refuse('limit must be "none" or a positive number') : ok(asked);
     },
-    handle: async ({ env, fields, prepared: asked }) => {
+    handle: async (context) => {
+      const { env, fields, prepared: asked } = context;
       if (fields.type !== "irrevocable") return NOT_FOUND;
       const most = Math.min(asked, MAX_LIST);
       const leases = await listIrrevocable(env, most + 1);
-      const shown = leases.slice(0, most).map(IRREVOCABLE_VIEW.show);
+      const shown = (await withHolders(context, leases.slice(0, most))).map(IRREVOCABLE_VIEW.show);
       const isCut = leases.length > most && (fields.limit === "" || asked > most);
       const warnings = isCut ? [fields.limit === "" ? TOO_MANY : TOO_MANY_FOR_ONE_ANSWER] : undefined;
       return dataReply({ lease_count: shown.length, leases: shown }, warnings);

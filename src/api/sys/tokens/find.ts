@@ -36,6 +36,7 @@ import { pasted, strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { END_VIEW } from "./ended.ts";
+import { findLease } from "./find-lease.ts";
 import { findLogin } from "./find-login.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
@@ -50,7 +51,7 @@ const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere",
 
 interface Found {
   readonly state: (typeof STATES)[number];
-  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, or the type of a registered credential; "" when it is not known. */
+  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `lease`, or the type of a registered credential; "" when it is not known. */
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;
@@ -128,6 +129,7 @@ export const FIND_ROUTE: Route = tokenRoute("update", "sys/tokens/find", {
     const found = presented
       ? await findToken(context, presented)
       : ((await findAccessor(context, accessor || text)) ??
+        (await findHolder(context, text)) ??
         (await findEndedCustomId(context, text)) ??
         (await findLoginText(context, fields.token, text)) ??
         (await judgeUnknown(env, accessor || text)));
@@ -248,6 +250,15 @@ async function findAccessor(context: Context, accessor: string): Promise<Found |
   const found = await findStored(context, { treeId, row }, { by: "accessor", row, tail });
   const message = `This is the accessor of a token that ${ofAccessor(found)}. It is no secret: no request is authenticated by it.`;
   return { ...found, message };
+}
+
+/** Returns what is known of the id of a lease, with the token that holds it or held it; null for any other text. */
+async function findHolder(context: PresentedContext<Asked>, text: string): Promise<Found | null> {
+  const lease = await findLease(context, text);
+  if (!lease) return null;
+  const { state, message, holder } = lease;
+  const { token, ended } = holder ? await findStored(context, holder.address, holder.target) : {};
+  return { state, kind: "lease", message, token, ...(ended && { ended }) };
 }
 
 function ofAccessor({ state, refusal }: Found): string {

@@ -1,0 +1,32 @@
+import type { CallContext } from "../../../auth/route.ts";
+import { readLeaseId } from "../../../lease/ids.ts";
+import { lookupLease } from "../../../lease/lease-operations.ts";
+import type { StoredTarget } from "../../../token/actions.ts";
+import { type AccessorCredential, readAccessor } from "../../../token/ids.ts";
+
+/** What is known of the id of a lease, and the token that holds it or held it. */
+interface JudgedLease {
+  readonly state: "live" | "ended";
+  readonly message: string;
+  readonly holder: { readonly address: AccessorCredential; readonly target: StoredTarget } | null;
+}
+
+/** Says what the id of a secret's lease stands for; null for any other text. No secret is in the answer. */
+export async function findLease(
+  { env, installation, request }: Pick<CallContext, "env" | "installation" | "request">,
+  text: string,
+): Promise<JudgedLease | null> {
+  const named = await readLeaseId(installation.keys, text);
+  if (named?.kind !== "secret") return null;
+  const found = await lookupLease(env, installation, text, request.notes);
+  if (!found.ok) return { state: "ended", message: "The id of a lease that has ended.", holder: null };
+  const { error, nextAttemptAt, holder = "" } = found.value;
+  const address = await readAccessor(installation.keys, holder);
+  const by = address && { address, target: { by: "accessor", row: address.row, tail: address.tail } as const };
+  if (nextAttemptAt === undefined) {
+    return { state: "live", message: "The id of a lease that is held: it ends with its token.", holder: by };
+  }
+  const next = nextAttemptAt === null ? "the revocation was given up" : "the revocation is sent again";
+  const message = `The id of a lease that has ended, and whose secret can still be used: ${error}; ${next}.`;
+  return { state: "ended", message, holder: by };
+}
