@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Gateway } from "../../../gateway/server.ts";
 import { Child } from "../../../scripts/local/child.ts";
 import { runServer } from "../../../scripts/local/run-server.ts";
@@ -12,9 +15,12 @@ function gatewayThatStops(stop: () => Promise<void>): Gateway {
 
 /** Runs a server that is asked to stop at once; its child ignores SIGTERM. */
 async function run(stopGateway: () => Promise<void>, hardEndMs: number) {
+  const directory = mkdtempSync(join(tmpdir(), "grove-run-server-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const trapIsSet = join(directory, "trap-is-set");
   const child = new Child({
     command: "/bin/sh",
-    args: ["-c", 'trap "" TERM; while :; do sleep 1; done'],
+    args: ["-c", 'trap "" TERM; : > "$1"; while :; do sleep 1; done', "sh", trapIsSet],
     env: process.env,
     output: "errors",
   });
@@ -22,7 +28,10 @@ async function run(stopGateway: () => Promise<void>, hardEndMs: number) {
   let closed = 0;
   const server = {
     childName: "the Worker",
-    start: async () => ok({ gateway: gatewayThatStops(stopGateway), child, close: () => void closed++ }),
+    start: async () => {
+      await vi.waitUntil(() => existsSync(trapIsSet), { timeout: 60_000 });
+      return ok({ gateway: gatewayThatStops(stopGateway), child, close: () => void closed++ });
+    },
     announce: () => {},
     say: (line: string) => void lines.push(line),
   };
