@@ -24,9 +24,24 @@ const JWT = String.raw`(?:^|[^\w.-]|%[0-9A-Fa-f]{2})(e[wy][\w-]{8,}\.e[wy][\w-]+
 /** A secret-id beside its name. Without one it is a UUID as any other. */
 const SECRET_ID = String.raw`secret[_-]?id\\*["']?[\s=:]+\\*["']?([\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12})`;
 
+/** The beginning of CMS signed data in base64, as an identity document of an instance of AWS is. */
+const SIGNED_DATA = String.raw`MI(?:AGCSqGSIb3DQEHAq|I[\w+/]{3}YJKoZIhvcNAQcC)`;
+/** The same in one line. */
+const IDENTITY_DOCUMENT = String.raw`(?:^|[^\w+/])(${SIGNED_DATA}[\w+/]{200,}={0,2})`;
+
+const BEGINS_DOCUMENT = new RegExp(`^${SIGNED_DATA}`);
+/** Base64 is divided into lines of 64 or 76 characters. */
+const BASE64_LINE = /^[\w+/]{1,76}={0,2}$/;
+
+/** Whether a line is the first one of an identity document in several lines, and whether one may go on with it. */
+export function documentLine(line: string): { readonly begins: boolean; readonly continues: boolean } {
+  const continues = BASE64_LINE.test(line);
+  return { begins: continues && BEGINS_DOCUMENT.test(line), continues };
+}
+
 const IS_TOKEN = new RegExp(`${RESEMBLING}|${JWT}`);
 const TOKENS = [...Object.values(TOKEN_FORMS), JWT, RESEMBLING];
-const CREDENTIALS = [...TOKENS, SECRET_ID];
+const CREDENTIALS = [...TOKENS, SECRET_ID, IDENTITY_DOCUMENT];
 const SECRETS = new RegExp(DEPLOYMENT_SECRET, "g");
 
 /** The same as long as tokens are, and where it stands right behind a name, a dot or dashes: `metadata.s.…`, `--s.…`. */
@@ -84,7 +99,7 @@ export function tokensIn(line: string): string[] {
   return found(line, TOKENS);
 }
 
-/** The same, and secret-ids that stand beside their name. */
+/** The same, and secret-ids that stand beside their name, and signed identity documents. */
 export function credentialsIn(line: string): string[] {
   return found(line, CREDENTIALS);
 }

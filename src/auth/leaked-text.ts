@@ -39,6 +39,16 @@ export interface TrustedJwt {
   readonly acceptedUntil: Ms | null;
 }
 
+/** A document of an instance of a cloud, by which it logs in. Nothing was verified. */
+export interface InstanceDocument {
+  readonly kind: "identity-document";
+  readonly instance: string;
+  readonly account: string;
+  readonly region: string;
+  /** False: a login needs its signature too, which is another text. */
+  readonly isSigned: boolean;
+}
+
 /** Not all that could know the text was asked. */
 export interface NotAsked {
   readonly kind: "not asked";
@@ -47,4 +57,4 @@ export interface NotAsked {
 }
 
 /** What a mount knows of a text that clients log in with. */
-export type LoginText = LoginSecret | TrustedJwt | NotAsked;
+export type LoginText = LoginSecret | TrustedJwt | InstanceDocument | NotAsked;

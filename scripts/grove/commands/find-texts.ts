@@ -4,6 +4,7 @@ import {
   credentialsIn,
   DeploymentSecretLines,
   deploymentSecretsIn,
+  documentLine,
   tokensIn,
   valueIn,
   wholeTokensIn,
@@ -23,6 +24,8 @@ export interface TextToFind {
 export const DEPLOYMENT_SECRET_KEPT =
   "By its name or by a name near it this may be a seal key, an init token or a cluster key: it was not sent to the server.";
 
+/** Characters of an identity document in several lines. */
+const MAX_DOCUMENT = 12_000;
 /** Numbers of lines that are kept of a text. */
 const MAX_LINES = 1_000;
 /** Secrets of the deployment that are known again where they have no name. */
@@ -57,6 +60,9 @@ export class FoundTexts {
   /** The last line that was not blank: the next one may say that it has a secret. */
   #held: (Line & { readonly isNear: boolean }) | null = null;
 
+  /** An identity document in several lines, of which the first ones were read. */
+  #document: { readonly number: number; text: string } | null = null;
+
   /** @param secrets of the deployment, which the lines are known to have. */
   constructor(candidatesOf: CandidatesOf, secrets: readonly string[] = []) {
     this.#candidatesOf = candidatesOf;
@@ -71,6 +77,17 @@ export class FoundTexts {
   add({ number, text }: Line): void {
     const line = text.trim();
     if (line === "") return;
+    const { begins, continues } = documentLine(line);
+    const document = this.#document;
+    if (document && continues && document.text.length < MAX_DOCUMENT) {
+      document.text += line;
+      return;
+    }
+    this.#addDocument();
+    if (begins) {
+      this.#document = { number, text: line };
+      return;
+    }
     const { here, above } = this.#near.next(line);
     this.#addHeld(above);
     this.#held = { number, text: line, isNear: here };
@@ -78,10 +95,19 @@ export class FoundTexts {
 
   /** Returns what was found, and forgets it. @param isEnd no further line comes. */
   take(isEnd: boolean): TextToFind[] {
-    if (isEnd) this.#addHeld(false);
+    if (isEnd) {
+      this.#addDocument();
+      this.#addHeld(false);
+    }
     const texts = [...this.#texts.values()];
     this.#texts.clear();
     return texts;
+  }
+
+  #addDocument(): void {
+    const document = this.#document;
+    this.#document = null;
+    if (document) this.#keep(document.number, [document.text]);
   }
 
   #addHeld(hasSecret: boolean): void {
@@ -91,14 +117,17 @@ export class FoundTexts {
     for (const secret of deploymentSecretsIn(held.text))
       if (this.#secrets.size < MAX_SECRETS) this.#secrets.add(secret);
     const isSecret = hasSecret || held.isNear || [...this.#secrets].some((secret) => held.text.includes(secret));
-    for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text)) {
-      const key = candidates.join("\n");
-      const known = this.#texts.get(key) ?? { lines: [], others: 0, candidates };
-      this.#texts.set(key, known);
-      if (known.lines.at(-1) === held.number) continue;
-      if (known.lines.length < MAX_LINES) known.lines.push(held.number);
-      else known.others++;
-    }
+    for (const candidates of isSecret ? beside(held.text) : this.#candidatesOf(held.text))
+      this.#keep(held.number, candidates);
+  }
+
+  #keep(line: number, candidates: readonly string[]): void {
+    const key = candidates.join("\n");
+    const known = this.#texts.get(key) ?? { lines: [], others: 0, candidates };
+    this.#texts.set(key, known);
+    if (known.lines.at(-1) === line) return;
+    if (known.lines.length < MAX_LINES) known.lines.push(line);
+    else known.others++;
   }
 }
 

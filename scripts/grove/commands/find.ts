@@ -244,7 +244,7 @@ const childrenText = ({ children: count, accessor }: NonNullable<FoundText["toke
 /** What to do next. */
 async function nextLines(client: GroveClient, found: FoundText): Promise<string[]> {
   const { state, token, ended, credential, kind, mounts = [] } = found;
-  if (kind === "jwt") return jwtLines(found, mounts);
+  if (kind === "jwt" || kind === "identity-document") return loginTextLines(found, mounts);
   // A mistyped text shows the token that it resembles: who has it may have the right one, too.
   const isNear = state === "mistyped" && token !== undefined;
   if (!isAlive(found) && state !== "ended" && !isNear) return [];
@@ -264,7 +264,7 @@ async function nextLines(client: GroveClient, found: FoundText): Promise<string[
 const SHOWN_MOUNTS = 3;
 
 /** Tokens of its logins live on, whatever becomes of a JWT. The log has no JWTs, but the subject of each login. */
-function jwtLines({ state }: FoundText, mounts: readonly string[]): string[] {
+function loginTextLines({ state }: FoundText, mounts: readonly string[]): string[] {
   if (state !== "unjudged" && state !== "ended") return [];
   const shown = mounts.slice(0, SHOWN_MOUNTS).map((mount) => harmless(mount));
   return [
@@ -272,7 +272,7 @@ function jwtLines({ state }: FoundText, mounts: readonly string[]): string[] {
       `  logins at ${mount}: ${asCalled(`audit --mount ${mount} --kind login`)}`,
       `  end the tokens of a role's logins: ${asCalled(`contain --mount ${mount} --role NAME`)}`,
     ]),
-    ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked: a JWT too)`]),
+    ...(shown.length === 0 ? [] : [`  (${helpAsCalled("docs/runbook.md")}, A secret-id has leaked, at its end)`]),
   ];
 }
 

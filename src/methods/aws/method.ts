@@ -5,6 +5,7 @@ import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { namedRole } from "../role-name.ts";
+import { instanceDocument } from "./documents/identity-document.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
 import { accessShardNames } from "./mount/access-shards.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount-config.ts";
@@ -90,6 +91,7 @@ export const CLOUD_METHOD: AuthMethod = {
   routes: CLOUD_ROUTES,
   renew: renewCloudLogin,
   roleOfLogin: async (_env, _mount, data) => namedRole(data) ?? "",
+  recognise: async ({ text }) => instanceDocument(text),
   rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
   objects: {
     CloudAccessList: {

@@ -4,6 +4,7 @@ import { AppRoleSecretIds } from "../../../src/methods/approle/app-role-secret-i
 import { JwtAuth } from "../../../src/methods/jwt/jwt-auth.ts";
 import { mountAppRole } from "../../support/app-role.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
+import { DocumentSigner } from "../../support/cloud-login.ts";
 import { ISSUER, newIssuer } from "../../support/issuer.ts";
 import { call, dataOf, initialized } from "../../support/service.ts";
 
@@ -171,5 +172,36 @@ describe("sys/tokens/find says of a JWT", () => {
     await post("sys/auth/kubernetes", { type: "kubernetes" });
     await post("auth/kubernetes/config", { kubernetes_host: "https://cluster.example" });
     expect(await find(jwt)).toMatchObject({ state: "unjudged", message: expect.stringContaining("auth/kubernetes/") });
+  });
+});
+
+describe("sys/tokens/find says of an instance's identity document", () => {
+  const document = {
+    ...{ accountId: "123456789012", imageId: "ami-1", instanceId: "i-0c5541936caf78c12", region: "eu-west-1" },
+    pendingTime: "2026-11-01T10:00:00Z",
+  };
+  const { identity, pkcs7 } = new DocumentSigner().sign(document);
+  const wrapped = pkcs7.match(/.{1,64}/g)?.join("\n") ?? "";
+
+  it("nothing while no mount is of its cloud", async () => {
+    expect(await find(pkcs7)).toMatchObject({ state: "unknown", kind: "" });
+  });
+
+  it("of which instance it is, and at which mounts it logs in, whole or without its signature", async () => {
+    await post("sys/auth/aws", { type: "aws" });
+    const of = "of the instance i-0c5541936caf78c12 of the account 123456789012 in eu-west-1";
+    const found = { state: "unjudged", kind: "identity-document", mounts: ["auth/aws/"] };
+    for (const text of [pkcs7, wrapped])
+      expect(await find(text)).toMatchObject({
+        ...found,
+        message: expect.stringContaining(`A signed identity document ${of}, which logs in at auth/aws/ `),
+      });
+    for (const text of [identity, JSON.stringify(document)])
+      expect(await find(text)).toMatchObject({
+        ...found,
+        message: expect.stringContaining(`An identity document ${of}. Together with its signature`),
+      });
+    expect(await find(pkcs7.slice(0, -8))).toMatchObject({ state: "unknown" });
+    expect(await find('{"accountId": "123456789012"}')).toMatchObject({ state: "unknown" });
   });
 });

@@ -1,4 +1,11 @@
-import type { LeakedText, LoginSecret, LoginText, NotAsked, TrustedJwt } from "../../../auth/leaked-text.ts";
+import type {
+  InstanceDocument,
+  LeakedText,
+  LoginSecret,
+  LoginText,
+  NotAsked,
+  TrustedJwt,
+} from "../../../auth/leaked-text.ts";
 import { currentTime, formatRfc3339, type Ms } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { failureOfPlatform } from "../../../base/platform-errors.ts";
@@ -12,8 +19,8 @@ type JudgedLogin =
   | {
       readonly state: "ended" | "unjudged";
       readonly message: string;
-      readonly kind: "jwt" | "";
-      /** Of a JWT: the mounts that trust its issuer. */
+      readonly kind: "jwt" | "identity-document" | "";
+      /** Of a JWT or a document of an instance: the mounts that may take it. */
       readonly mounts?: readonly Mount[];
     };
 
@@ -49,6 +56,14 @@ export async function findLogin(
     const isOver = jwts.every(({ jwt: { acceptedUntil } }) => isLongPast(acceptedUntil));
     const mounts = [...new Set(jwts.map(({ mount }) => mount))];
     return { kind: "jwt", mounts, ...judgedJwt(jwt, pathsOf(mounts), isOver) };
+  }
+  const documents = answers.flatMap(({ mount, known }) =>
+    known.kind === "identity-document" ? [{ mount, document: known }] : [],
+  );
+  const document = documents[0]?.document;
+  if (document) {
+    const mounts = [...new Set(documents.map(({ mount }) => mount))];
+    return { state: "unjudged", kind: document.kind, mounts, message: documentMessage(document, pathsOf(mounts)) };
   }
   const gaps = answers.flatMap(({ known }) => (known.kind === "not asked" ? [known] : []));
   const left = able[ASKED_MOUNTS];
@@ -104,6 +119,13 @@ function judgedJwt({ issuer, expiresAt }: TrustedJwt, paths: string, isOver: boo
   const late = isLongPast(expiresAt) ? ", and a role with a long clock_skew_leeway may still take it" : "";
   const message = `A JWT ${of}, which these mounts trust: ${paths}; ${end}${late}. It was only read, and its signature not verified: take it as a way to log in, and end it at its issuer.`;
   return { state: "unjudged", message } as const;
+}
+
+function documentMessage({ instance, account, region, isSigned }: InstanceDocument, paths: string): string {
+  const of = `of the instance ${instance} of the account ${account} in ${region}`;
+  return isSigned
+    ? `A signed identity document ${of}, which logs in at ${paths} where a role takes the instance. It has no end, and was only read, not verified. After its first login it is good with the nonce of that login alone, as long as the access list has the instance.`
+    : `An identity document ${of}. Together with its signature, which is another text, it logs in at ${paths} where a role takes the instance.`;
 }
 
 const gapMessage = (gaps: readonly NotAsked[]): string =>

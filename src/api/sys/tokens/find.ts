@@ -51,7 +51,7 @@ const STATES = ["live", "refused", "ended", "unjudged", "mistyped", "elsewhere",
 
 interface Found {
   readonly state: (typeof STATES)[number];
-  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `lease`, or the type of a registered credential; "" when it is not known. */
+  /** `service`, `wrapping`, `batch`, `secret-id`, `jwt`, `identity-document`, `lease`, or the type of a registered credential; "" when it is not known. */
   readonly kind: string;
   /** One sentence for people. */
   readonly message: string;
@@ -62,7 +62,7 @@ interface Found {
   readonly token?: ListedToken | undefined;
   readonly ended?: Pick<EndedToken, "end" | "token">;
   readonly credential?: Credential;
-  /** Of a JWT: paths of the mounts that trust its issuer. */
+  /** Of a JWT or a document of an instance: paths of the mounts that may take it. */
   readonly mounts?: readonly string[] | undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { InstanceDocument } from "../../../auth/leaked-text.ts";
 import { type Ms, parseRfc3339 } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
@@ -141,6 +142,18 @@ export async function verifyPkcs7(
   if (!known) messages.set(pkcs7, message.value, pkcs7.length);
   return ok(document);
 }
+
+/** Reads what an instance may log in with and that may have leaked, without verifying it; null for another text. */
+export function instanceDocument(text: string): InstanceDocument | null {
+  const message = readMessage(text);
+  if (message.ok) return { ...factsOf(message.value.document), isSigned: true };
+  const bytes = text.length > MAX_IDENTITY_LENGTH ? null : fromWrappedBase64(text);
+  const document = parseIdentityDocument(bytes?.length ? bytes : new TextEncoder().encode(text));
+  return document.ok ? { ...factsOf(document.value), isSigned: false } : null;
+}
+
+const factsOf = ({ instanceId, accountId, region }: IdentityDocument) =>
+  ({ kind: "identity-document", instance: instanceId, account: accountId, region }) as const;
 
 function readMessage(pkcs7: string): Result<ReadMessage> {
   const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);

@@ -58,6 +58,22 @@ describe("the texts that grove find asks about", () => {
     token = leaks[0]?.[1] ?? "";
   });
 
+  it("are signed identity documents, in one line or in several", async () => {
+    const text = `MIAGCSqGSIb3DQEHAqCA${"MIACAQExDzAN".repeat(40)}==`;
+    const lines = text.match(/.{1,64}/g) ?? [];
+    await find(
+      ["a log", ...lines, "token=none", `{"pkcs7": "${text}"}`, "MIIEvQIBADANBgkqhkiG9w0BAQEF", "the end"].join("\n"),
+    );
+    expect(texts()).toEqual([text]);
+    asked = [];
+    await find(lines.join("\n"));
+    expect(texts()).toEqual([text]);
+    asked = [];
+    const der = `MIIFxwYJKoZIhvcNAQcC${"oIIFuDCCBbQC".repeat(30)}`;
+    await find(["x", ...(der.match(/.{1,76}/g) ?? [])].join("\n"));
+    expect(texts()).toEqual([der]);
+  });
+
   it("have the forms by which scanners find them", () => {
     const { rules } = parseToml(readFileSync("ops/gitleaks.toml", "utf8")) as {
       rules: { id: string; regex: string }[];
